@@ -2,8 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Decision, Steering, control::Control};
-use crate::types::{AgentError, ApprovalRequest, ErrorCode};
+use super::{
+    Decision, Steering,
+    control::{Control, RunEnd},
+    open_requests::Requested,
+};
+use crate::types::{AgentError, ApprovalRequest, ErrorCode, Text};
 
 /// Answers the requests for approval of a run, or of a started agent; clones answer the same ones. See
 /// [`RunStream::approvals`](super::RunStream::approvals) and
@@ -45,21 +49,15 @@ use crate::types::{AgentError, ApprovalRequest, ErrorCode};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Approvals(Of);
-
-#[derive(Clone)]
-enum Of {
-    Run(Steering),
-    Agent(Arc<Control>),
-}
+pub struct Approvals(RunEnd);
 
 impl Approvals {
     pub(super) fn of_run(steering: Steering) -> Self {
-        Self(Of::Run(steering))
+        Self(RunEnd::Run(steering))
     }
 
     pub(super) fn of_agent(control: Arc<Control>) -> Self {
-        Self(Of::Agent(control))
+        Self(RunEnd::Agent(control))
     }
 
     /// Answers a request.
@@ -69,13 +67,7 @@ impl Approvals {
     /// [`ErrorCode::InvalidInput`] when there is no such request: it was answered, withdrawn, or never
     /// made; [`ErrorCode::Shutdown`] when the agent has ended.
     pub fn answer(&self, approval_id: &str, decision: Decision) -> Result<(), AgentError> {
-        let is_taken = match &self.0 {
-            Of::Run(steering) => steering.answer(approval_id, decision),
-            Of::Agent(control) => {
-                control.run()?.is_some_and(|run| run.answer(approval_id, decision))
-            }
-        };
-        if is_taken {
+        if self.0.run()?.is_some_and(|run| run.answer(approval_id, decision)) {
             return Ok(());
         }
         let message = format!(
@@ -87,13 +79,14 @@ impl Approvals {
     /// Returns the requests that are open, in the order in which they were made.
     #[must_use]
     pub fn open(&self) -> Vec<ApprovalRequest> {
-        match &self.0 {
-            Of::Run(steering) => steering.open_requests(),
-            Of::Agent(control) => {
-                let run = control.run().ok().flatten();
-                run.map(|run| run.open_requests()).unwrap_or_default()
-            }
-        }
+        let run = self.0.run().ok().flatten();
+        run.map(|run| run.open_requests()).unwrap_or_default()
+    }
+}
+
+impl Requested for ApprovalRequest {
+    fn request_id(&self) -> &Text {
+        &self.approval_id
     }
 }
 

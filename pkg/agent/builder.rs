@@ -8,8 +8,9 @@ use std::{
 };
 
 use super::{
-    AgentConfig, ApprovalPolicy, Approver, AtLimit, Budget, CallMode, CallStart, DefaultAgent,
-    KeepThinking, NoToolCall,
+    AgentConfig, ApprovalPolicy, Approver, AtLimit, AuditSink, Authorizer, Budget, CallMode,
+    CallStart, DefaultAgent, KeepThinking, NoToolCall, Observer, OutsideText, Permissions,
+    ToolSource,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -48,11 +49,16 @@ pub struct AgentBuilder {
     provider: Arc<dyn Provider>,
     prompts: Vec<Arc<dyn SystemPrompt>>,
     tools: Vec<Arc<dyn Tool>>,
+    sources: Vec<Arc<dyn ToolSource>>,
     state: SharedState,
     memory: Box<dyn Memory>,
     journal: Option<Arc<dyn Journal>>,
     approver: Option<Arc<dyn Approver>>,
+    authorizer: Option<Arc<dyn Authorizer>>,
+    permissions: Option<Arc<dyn Permissions>>,
+    audit: Option<Arc<dyn AuditSink>>,
     grants: Vec<Grant>,
+    observers: Vec<Arc<dyn Observer>>,
     request: Request,
     config: AgentConfig,
 }
@@ -107,11 +113,16 @@ impl AgentBuilder {
             provider: Arc::new(provider),
             prompts: Vec::new(),
             tools: Vec::new(),
+            sources: Vec::new(),
             state: SharedState::default(),
             memory: Box::new(ConversationMemory::default()),
             journal: None,
             approver: None,
+            authorizer: None,
+            permissions: None,
+            audit: None,
             grants: Vec::new(),
+            observers: Vec::new(),
             request: Request::default(),
             config: AgentConfig::default(),
         }
@@ -135,6 +146,13 @@ impl AgentBuilder {
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
+        self
+    }
+
+    /// Adds a source of tools, which is asked for each run; see [`ToolSource`].
+    #[must_use]
+    pub fn tool_source(mut self, source: impl ToolSource + 'static) -> Self {
+        self.sources.push(Arc::new(source));
         self
     }
 
@@ -169,11 +187,41 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets who decides about calls at the client before they are sent. Default: none, all are allowed whose
+    /// arguments fit.
+    #[must_use]
+    pub fn authorizer(mut self, authorizer: impl Authorizer + 'static) -> Self {
+        self.authorizer = Some(Arc::new(authorizer));
+        self
+    }
+
+    /// Sets who decides which tools a caller may use. Default:
+    /// [`NamedPermissions`](super::NamedPermissions).
+    #[must_use]
+    pub fn permissions(mut self, permissions: impl Permissions + 'static) -> Self {
+        self.permissions = Some(Arc::new(permissions));
+        self
+    }
+
+    /// Sets who takes the records of calls that were refused. Default: none; they are in the log.
+    #[must_use]
+    pub fn audit(mut self, sink: impl AuditSink + 'static) -> Self {
+        self.audit = Some(Arc::new(sink));
+        self
+    }
+
     /// Allows all calls of these tools without a question. Default: none.
     #[must_use]
     pub fn grant<N: Into<Text>>(mut self, tool_names: impl IntoIterator<Item = N>) -> Self {
         let grant = |name: N| Grant { tool: name.into(), pattern: None };
         self.grants.extend(tool_names.into_iter().map(grant));
+        self
+    }
+
+    /// Adds an observer of the runs; it is called in the order in which observers were added. Default: none.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observers.push(Arc::new(observer));
         self
     }
 
@@ -213,11 +261,14 @@ impl AgentBuilder {
         breaker_failures(u32),
         loop_guard(bool),
         approval(ApprovalPolicy),
+        outside_text(OutsideText),
         approval_timeout(Duration),
+        client_timeout(Duration),
         preview_timeout(Duration),
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),
+        source_timeout(Duration),
         stop_repetition(bool),
         event_capacity(usize),
     }
@@ -238,10 +289,12 @@ impl AgentBuilder {
         ];
         let times = [
             ("approval_timeout", Some(config.approval_timeout)),
+            ("client_timeout", Some(config.client_timeout)),
             ("preview_timeout", Some(config.preview_timeout)),
             ("journal_timeout", Some(config.journal_timeout)),
             ("queue_timeout", Some(config.queue_timeout)),
             ("prompt_timeout", Some(config.prompt_timeout)),
+            ("source_timeout", Some(config.source_timeout)),
             ("run_timeout", config.run_timeout),
         ];
         if let Some((option, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO))
@@ -265,18 +318,25 @@ impl AgentBuilder {
         }
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
         let (specs, request, approver) = (tools.share_specs(), self.request, self.approver);
-        let parts = Parts {
+        let mut parts = Parts {
             provider,
             prompts,
             tools,
+            sources: self.sources,
             specs,
             state,
             request,
             approver,
+            authorizer: self.authorizer,
+            permissions: self.permissions,
+            audit: self.audit,
+            is_gated: false,
             grants: self.grants,
+            observers: self.observers.into(),
             config,
             card: OnceLock::new(),
         };
+        parts.is_gated = parts.has_gates();
         Ok(DefaultAgent::new(parts, self.memory, self.journal))
     }
 }

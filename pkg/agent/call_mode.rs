@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     CallMode,
-    core::StreamOptions,
+    core::{StreamMachine, StreamOptions},
     parts::Parts,
     prompts::{describe, render_results},
     written_thinking::WrittenThinking,
@@ -14,7 +14,7 @@ use crate::{
         PromptCache, ProviderError, Request, ToolSpec,
         parser::{Dialect, Neutral, ToolDialect},
     },
-    types::{ErrorCode, Message, Transcript},
+    types::{ErrorCode, Keep, Message, Transcript},
 };
 
 /// A mode, with all that is the same in each of its requests.
@@ -64,17 +64,49 @@ impl Mode {
         Self { native, specs, section, options, neutral, thinking }
     }
 
+    fn describe(&self, specs: &[ToolSpec]) -> String {
+        if specs.is_empty() {
+            return String::new();
+        }
+        describe(&self.options.tools, &self.neutral, specs)
+    }
+
+    /// Returns the reader of an answer. Of one that a schema binds, the text is a value in which no call is
+    /// looked for.
+    pub(super) fn machine(&self, is_bound: bool) -> Box<StreamMachine> {
+        if is_bound {
+            let options = self.options.clone().tools(ToolDialect::NONE);
+            return Box::new(StreamMachine::keeping(&options, Keep::Parts));
+        }
+        let keep = if self.native { Keep::Parts } else { Keep::Verbatim };
+        Box::new(StreamMachine::keeping(&self.options, keep))
+    }
+
     /// Returns the results of calls that were written as text, as the model reads them.
     pub(super) fn write_results(&self, results: &Message) -> Message {
         let dialect = &self.options.tools;
-        Message::user(render_results(dialect, &self.neutral, results.tool_results()))
+        let mut message =
+            Message::user(render_results(dialect, &self.neutral, results.tool_results()));
+        let behind = results.tool_results().flat_map(|result| &result.parts);
+        message.parts.extend(behind.cloned());
+        message
     }
 
     /// Returns the request that those of a run are made from; `prompt` is its system prompt without the
     /// tools. With `caches`, the provider keeps of the prompt what the request marks.
-    pub(super) fn request(&self, template: &Request, prompt: &str, caches: bool) -> Request {
+    /// Where not all tools are `offered`, these are.
+    pub(super) fn request(
+        &self,
+        template: &Request,
+        prompt: &str,
+        caches: bool,
+        offered: Option<Arc<[ToolSpec]>>,
+    ) -> Request {
         let mut system = prompt.to_owned();
-        for part in [template.system.as_deref().unwrap_or_default(), &self.section] {
+        let described = offered.as_deref().filter(|_| !self.section.is_empty());
+        let described = described.map(|specs| self.describe(specs));
+        let section = described.as_ref().unwrap_or(&self.section);
+        for part in [template.system.as_deref().unwrap_or_default(), section] {
             if !system.is_empty() && !part.is_empty() {
                 system.push_str("\n\n");
             }
@@ -82,7 +114,8 @@ impl Mode {
         }
         let mut request = template.clone();
         request.system = (!system.is_empty()).then(|| system.into());
-        request.tools = Arc::clone(&self.specs);
+        let offered = offered.filter(|_| self.native);
+        request.tools = offered.unwrap_or_else(|| Arc::clone(&self.specs));
         // Every turn sends the conversation again.
         if caches {
             request.cache.get_or_insert(PromptCache::Marks);
@@ -113,6 +146,16 @@ impl Modes {
         let is_auto = parts.config.call_mode == CallMode::Auto;
         let has_fallback = is_auto && native && !first.specs.is_empty();
         Self { first, text: OnceLock::new(), has_fallback, fell_back: OnceLock::new() }
+    }
+
+    /// Returns the modes of a run that has other tools, as far as these have been fixed.
+    pub(super) fn of_run(&self, parts: &Parts) -> Self {
+        let own = Self::new(parts);
+        if let Some(fell_back) = self.fell_back.get().filter(|_| own.has_fallback) {
+            own.text.get_or_init(|| Mode::new(parts, false));
+            own.fell_back.get_or_init(|| *fell_back);
+        }
+        own
     }
 
     /// Returns the mode in force.

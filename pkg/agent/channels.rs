@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use tokio::sync::mpsc;
 
 use super::{
-    Approvals, Input,
+    Approvals, ClientCalls, Input,
     control::{Control, has_ended},
 };
 use crate::{
@@ -24,6 +24,8 @@ pub struct AgentChannels {
     pub events: Receiver<Envelope>,
     /// Answers requests for approval.
     pub approval: Approvals,
+    /// Gives the results of calls at the client.
+    pub client_calls: ClientCalls,
     /// Ends the run that is going on.
     pub cancel: CancelSender,
     /// Ends the agent.

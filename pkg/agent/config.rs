@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalPolicy, Budget};
+use super::{ApprovalPolicy, Budget, OutsideText};
 use crate::{llm::parser::ToolDialect, types::setters};
 
 /// Bounds and policies of an agent.
@@ -64,12 +64,12 @@ pub struct AgentConfig {
     pub run_timeout: Option<Duration>,
     /// Most calls of one response that run at the same time. Default: 8; at least 1.
     pub max_parallel_calls: usize,
-    /// Longest time that one call may take. Default: 60 s.
+    /// Longest time that one call may take, where its tool says no other. Default: 60 s.
     pub tool_timeout: Duration,
     /// Time for a tool to end after it was told to stop, before it is abandoned. Default: 50 ms.
     pub tool_grace: Duration,
-    /// Longest result of one call, in characters. Default: 200,000; a longer one is withheld, and the
-    /// model reads a note instead.
+    /// Longest result of one call, in characters, where its tool says no other. Default: 200,000; a longer
+    /// one is withheld, and the model reads a note instead.
     pub max_result_chars: usize,
     /// Failures of one kind of one tool, without a success between, that end the run. Default: 5; at
     /// least 1.
@@ -82,9 +82,15 @@ pub struct AgentConfig {
     /// The calls that a person is asked about before they run. Default: those of tools whose effects are
     /// irreversible.
     pub approval: ApprovalPolicy,
+    /// The policy for calls that cannot be changed back, once text from outside is in the conversation. Default:
+    /// they are asked about again.
+    pub outside_text: OutsideText,
     /// Longest wait for a person's answer to a request for approval. Default: 5 min; the call is then not
     /// run. The wait counts neither for the tool's time nor for the time of the [`Budget`].
     pub approval_timeout: Duration,
+    /// Longest wait for the result of a call at the client. Default: 90 s; the model then reads that the client
+    /// did not respond. The wait counts neither for the tool's time nor for the time of the [`Budget`].
+    pub client_timeout: Duration,
     /// Longest time that the [preview](super::tools::Tool::preview) of a call may take. Default: 10 s; the
     /// call is then not run.
     pub preview_timeout: Duration,
@@ -98,6 +104,10 @@ pub struct AgentConfig {
     /// with [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without the part
     /// if that is [optional](super::prompts::SystemPrompt::is_optional).
     pub prompt_timeout: Duration,
+    /// Longest time that a [source of tools](super::ToolSource) may take. Default: 10 s; beyond it the run fails with
+    /// [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without its tools if it is
+    /// [optional](super::ToolSource::is_optional).
+    pub source_timeout: Duration,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
     /// once; the second time in a run ends it. Default: `true`.
@@ -129,11 +139,14 @@ impl Default for AgentConfig {
             breaker_failures: 5,
             loop_guard: true,
             approval: ApprovalPolicy::Irreversible,
+            outside_text: OutsideText::AskAgain,
             approval_timeout: Duration::from_mins(5),
+            client_timeout: Duration::from_secs(90),
             preview_timeout: Duration::from_secs(10),
             journal_timeout: Duration::from_secs(5),
             queue_timeout: Duration::from_mins(10),
             prompt_timeout: Duration::from_secs(10),
+            source_timeout: Duration::from_secs(10),
             stop_repetition: true,
             event_capacity: 64,
             input_capacity: 64,
@@ -162,11 +175,14 @@ impl AgentConfig {
         breaker_failures(u32),
         loop_guard(bool),
         approval(ApprovalPolicy),
+        outside_text(OutsideText),
         approval_timeout(Duration),
+        client_timeout(Duration),
         preview_timeout(Duration),
         journal_timeout(Duration),
         queue_timeout(Duration),
         prompt_timeout(Duration),
+        source_timeout(Duration),
         stop_repetition(bool),
         event_capacity(usize),
         input_capacity(usize),
@@ -298,6 +314,12 @@ pub const UNDELIVERED: &str = "undelivered";
 /// The name of the custom event of a run whose budget has a limit that cannot be counted: the provider
 /// reports no tokens, or the model has no price. Its data is an object with the `limit`; it comes once.
 pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";
+
+/// The name of the custom event before the answer that the schema of the run's input binds; see
+/// [`RunInput::answer`](super::RunInput::answer). The text of that answer, or the arguments of its one call, is
+/// the value: [`PartialJson`](crate::types::PartialJson) reads it while it comes. Its data is an object with the
+/// `turn`.
+pub const ANSWER_TYPED: &str = "answer_typed";
 
 /// The name of the custom event behind an answer that the limit of length has cut, when the model is asked
 /// to go on: the next text joins it without a break. Its data is an object with the `turn` that was cut, and

@@ -58,6 +58,23 @@ impl Control {
     }
 }
 
+/// The way into a run, or into the one of a started agent that is going on.
+#[derive(Clone)]
+pub(super) enum RunEnd {
+    Run(Steering),
+    Agent(Arc<Control>),
+}
+
+impl RunEnd {
+    /// Returns the way into the run that is going on.
+    pub(super) fn run(&self) -> Result<Option<Steering>, AgentError> {
+        match self {
+            Self::Run(steering) => Ok(Some(steering.clone())),
+            Self::Agent(control) => control.run(),
+        }
+    }
+}
+
 /// Returns the error of those who speak to an agent that has ended.
 pub(super) fn has_ended() -> AgentError {
     AgentError::new(ErrorCode::Shutdown, "the agent has been shut down; start it again to go on")

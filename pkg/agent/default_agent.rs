@@ -1,6 +1,12 @@
 //! The agent.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -9,7 +15,7 @@ use super::{
     AgentChannels, AgentConfig, AgentHandle, RunError, RunInput, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
-    driver::{self, Grants, Shared, Start, Written},
+    driver::{self, Grants, Setting, Shared, Start, Written},
     emitter::Emitter,
     journal::{self, Chain, Journal, OpenRun, Record, Writer},
     memory::{Memory, SharedMemory},
@@ -59,7 +65,8 @@ impl DefaultAgent {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (SharedMemory::new(memory), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
-        Self(Arc::new(Shared { parts, modes, memory, turn, written, grants }))
+        let outside = AtomicBool::new(false);
+        Self(Arc::new(Shared { parts, modes, memory, turn, written, grants, outside }))
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no
@@ -163,28 +170,34 @@ impl DefaultAgent {
     pub async fn resume_stream(&self) -> Result<Option<RunStream>, RunError> {
         let outcome = || Box::new(RunOutcome::new(Text::new()));
         let open = self.restore().await.map_err(|error| RunError { error, outcome: outcome() })?;
-        Ok(open.map(|(run, chain)| {
+        Ok(open.map(|(run, chain, setting)| {
             let run_id = run.state.outcome().run_id.clone();
-            RunStream::new(Arc::clone(&self.0), Start::Open(run, chain), run_id)
+            RunStream::new(Arc::clone(&self.0), Start::Open(run, chain, setting), run_id)
         }))
     }
 
     /// Restores the conversation; returns the run that had not ended.
-    async fn restore(&self) -> Result<Option<(OpenRun, Chain)>, AgentError> {
+    async fn restore(&self) -> Result<Option<(OpenRun, Chain, Option<Setting>)>, AgentError> {
         let mut turn = self.0.take_turn().await?;
         let Some(writer) = &mut *turn else {
             let message = "the agent has no journal; give it one with `AgentBuilder::journal`";
             return Err(AgentError::new(ErrorCode::Journal, message));
         };
-        let (lines, parts) = (writer.read().await?, &self.0.parts);
-        let restored = journal::restore(&lines, &parts.tool_marks(), &**parts)?;
+        let mut restored = journal::restore(&writer.read().await?)?;
+        let setting = match restored.open_context() {
+            Some(run) => self.0.setting_of(run).await?,
+            None => None,
+        };
+        let parts = setting.as_ref().map_or(&self.0.parts, |own| &own.parts);
+        let open = restored.replay(&parts.tool_marks(), &**parts)?;
         let mut memory = self.0.memory.lock();
         memory.clear();
+        self.0.outside.store(false, Ordering::Release);
         for message in restored.messages {
             memory.add(message);
         }
         writer.go_on(restored.chain);
-        Ok(restored.open.map(|run| (run, restored.chain)))
+        Ok(open.map(|run| (run, restored.chain, setting)))
     }
 
     /// Spawns a task that serves inputs one after the other.
@@ -222,6 +235,7 @@ impl DefaultAgent {
             writer.append(&Record::<()>::Cleared).await?;
         }
         self.0.memory.lock().clear();
+        self.0.outside.store(false, Ordering::Release);
         Ok(())
     }
 }

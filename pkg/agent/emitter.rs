@@ -7,7 +7,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Steering, clock, state::CancelReason};
+use super::{Steering, clock, records::Recorder, state::CancelReason};
 use crate::{
     llm::channel::Sender,
     types::{AgentEvent, Envelope, Text},
@@ -30,6 +30,8 @@ pub(super) struct Emitter {
     failed: bool,
     /// The way into the run, if it has one.
     steering: Option<Steering>,
+    /// Keeps records, where the agent has observers.
+    recorder: Option<Box<Recorder>>,
 }
 
 enum Sink {
@@ -59,6 +61,7 @@ impl Emitter {
             expired,
             failed: false,
             steering: None,
+            recorder: None,
         }
     }
 
@@ -66,6 +69,15 @@ impl Emitter {
     pub(super) fn steered_by(mut self, steering: Steering) -> Self {
         self.steering = Some(steering);
         self
+    }
+
+    /// Keeps records from now on.
+    pub(super) fn record(&mut self, recorder: Option<Box<Recorder>>) {
+        self.recorder = recorder;
+    }
+
+    pub(super) fn recorder(&mut self) -> Option<&mut Recorder> {
+        self.recorder.as_deref_mut()
     }
 
     /// Goes on behind this number of events of the run.
@@ -130,6 +142,9 @@ impl Emitter {
     /// Sends one event; returns it where it has to wait for a place.
     pub(super) fn send(&mut self, event: AgentEvent) -> Option<Box<Envelope>> {
         self.failed |= matches!(event, AgentEvent::Error { .. });
+        if let Some(recorder) = &mut self.recorder {
+            recorder.see(self.turn, &event);
+        }
         let Sink::Open(sender) = &self.sink else { return None };
         let envelope = Envelope::new(self.run_id.clone(), self.turn, self.seq, clock::now(), event);
         self.seq += 1;

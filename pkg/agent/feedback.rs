@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Limit, tools::ToolRegistry};
+use serde::Serialize;
+
+use super::Limit;
 use crate::types::{Text, slice};
 
 /// Longest error of a call that the model reads, in bytes. A server or a tool may repeat in it what it
@@ -24,6 +26,10 @@ pub(super) const REPETITION: &str = "Your last answer said the same over and ove
 /// The request for the rest of an answer that the limit of length cut.
 pub(super) const GO_ON: &str = "Your answer was cut by the limit of its length. Go on exactly where it \
     stopped: do not repeat what you wrote, and do not begin anew.";
+
+/// The request for the answer that a schema binds.
+pub(super) const ANSWER_TYPED: &str = "Give the result now, as the JSON value that is asked for, from what you \
+    have found out. Call no other tool.";
 
 /// The request after an empty answer.
 pub(super) const ANSWER_AGAIN: &str = "Your last answer was empty. Give the answer now, or call the tool \
@@ -61,8 +67,8 @@ pub(super) fn malformed(reason: &str, offset: usize) -> String {
     )
 }
 
-pub(super) fn unknown_tool(name: &str, tools: &ToolRegistry) -> String {
-    let known: Vec<_> = tools.specs().map(|spec| spec.name.as_str()).collect();
+pub(super) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a Text>) -> String {
+    let known: Vec<_> = tools.map(Text::as_str).collect();
     let name = if name.is_empty() {
         "This call names no tool".to_owned()
     } else {
@@ -112,6 +118,42 @@ pub(super) fn not_shown(name: &str, problem: &str) -> String {
          {problem}"
     )
 }
+
+/// Returns the refusal of a call of a tool that the caller may not use.
+pub(super) fn forbidden(name: &str, module: Option<&str>) -> String {
+    let of = module.map(|module| format!(" of module `{module}`")).unwrap_or_default();
+    format!(
+        "This call was denied: the tool `{name}`{of} may not be used here. Do not call it again; take \
+         another way, or say what is left to do."
+    )
+}
+
+/// Returns the refusal of a call that the authorizer has denied.
+pub(super) fn unauthorized(name: &str, reason: &str) -> String {
+    format!(
+        "This call of `{name}` was denied: {reason}. It was not sent to the client. Take another way, or \
+         say what is left to do."
+    )
+}
+
+/// Returns the failure of a call for which the client gave no result in time.
+pub(super) fn client_silent(name: &str, limit: Duration) -> String {
+    format!(
+        "The client did not respond within {limit:?} to this call of `{name}`; it may have run it. Find out \
+         what it did, take another way, or say what is left to do."
+    )
+}
+
+pub(super) fn no_client(name: &str) -> String {
+    format!(
+        "This call of `{name}` runs at the client, and no client is there, so it was not run. Take \
+         another way, or say what is left to do."
+    )
+}
+
+/// The result of calls that were at the client when their run ended.
+pub(super) const RECALLED: &str = "This call was at the client when the run ended: it may have run, and \
+    its result is lost. Find out what it did before you call it again.";
 
 /// Returns the result of a call whose arguments a person has changed.
 pub(super) fn changed(arguments: &str, result: &str) -> String {
@@ -190,6 +232,43 @@ pub(super) fn brief(error: String) -> String {
     let tail = error.ceil_char_boundary(error.len() - MAX_ERROR_BYTES / 2);
     let (left_out, tail) = (tail - head, slice(&error, tail..));
     format!("{}\n[… {left_out} bytes are left out …]\n{tail}", slice(&error, ..head))
+}
+
+/// Returns the note in place of a result that is over its budget: JSON that names the tool, both lengths, and
+/// what to do. It is not the result of a failure.
+pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Note<'a> {
+        tool_result_elided: bool,
+        tool: &'a str,
+        result_chars: usize,
+        budget_chars: usize,
+        reason: &'a str,
+        steer: &'a str,
+    }
+    let note = Note {
+        tool_result_elided: true,
+        tool,
+        result_chars: chars,
+        budget_chars: limit,
+        reason: "the result is longer than its budget, and none of it was passed on",
+        steer: "Ask for less: for a part, for fewer fields, or with a narrower query.",
+    };
+    // A struct of texts and numbers can be written.
+    serde_json::to_string(&note).unwrap_or_default()
+}
+
+/// Returns the note on a part of a result that the model does not take.
+pub(super) fn left_out(what: &str, media_type: &str) -> String {
+    format!("\n[A {what} ({media_type}) is left out: the model does not take it.]")
+}
+
+pub(super) fn parts_too_large(bytes: usize, limit: usize) -> String {
+    format!(
+        "the pictures and documents of its result have {bytes} bytes, and at most {limit} are passed on; \
+         ask for fewer or smaller ones"
+    )
 }
 
 pub(super) fn withheld(chars: usize, limit: usize) -> String {

@@ -7,11 +7,21 @@ mod approvals;
 #[cfg(feature = "runtime")]
 mod approver;
 #[cfg(feature = "runtime")]
+mod audit;
+#[cfg(feature = "runtime")]
+mod audit_kind;
+#[cfg(feature = "runtime")]
+mod authorizer;
+#[cfg(feature = "runtime")]
+mod bounded;
+#[cfg(feature = "runtime")]
 mod builder;
 #[cfg(feature = "runtime")]
 mod call_mode;
 #[cfg(feature = "runtime")]
 mod channels;
+#[cfg(feature = "runtime")]
+mod client_calls;
 #[cfg(feature = "runtime")]
 mod clock;
 #[cfg(feature = "runtime")]
@@ -34,21 +44,27 @@ mod input;
 #[cfg(feature = "runtime")]
 pub mod journal;
 #[cfg(feature = "runtime")]
-mod latency_window;
-#[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
 mod nesting;
 #[cfg(feature = "runtime")]
+mod open_requests;
+#[cfg(feature = "runtime")]
 mod outcome;
+#[cfg(feature = "runtime")]
+mod outside_text;
 #[cfg(feature = "runtime")]
 mod panic;
 #[cfg(feature = "runtime")]
 mod parts;
 #[cfg(feature = "runtime")]
+mod permissions;
+#[cfg(feature = "runtime")]
 mod progress;
 #[cfg(feature = "runtime")]
 pub mod prompts;
+#[cfg(feature = "runtime")]
+mod records;
 #[cfg(feature = "runtime")]
 mod run;
 #[cfg(feature = "runtime")]
@@ -65,7 +81,11 @@ mod sync;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
+mod tool_source;
+#[cfg(feature = "runtime")]
 pub mod tools;
+#[cfg(feature = "runtime")]
+mod typed_run;
 #[cfg(feature = "runtime")]
 mod written_thinking;
 
@@ -74,20 +94,32 @@ pub use self::{
     approval_policy::ApprovalPolicy,
     approvals::Approvals,
     approver::{Approver, Asked, Decision},
+    audit::{AuditRecord, AuditSink},
+    audit_kind::AuditKind,
+    authorizer::{AllowList, Authorization, Authorizer, ClientCall},
     builder::{AgentBuilder, BuildError},
     channels::{AgentChannels, CancelSender, InputSender, ShutdownSender},
+    client_calls::ClientCalls,
     config::{
-        ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, AgentConfig, AtLimit, BUDGET_UNMEASURED,
-        CALL_MODE_FALLBACK, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, UNDELIVERED,
+        ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, ANSWER_TYPED, AgentConfig, AtLimit,
+        BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CallMode, CallStart, KeepThinking, NoToolCall,
+        STEERED, UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,
-    latency_window::LatencyWindow,
     outcome::{OutcomeKind, RunError, RunOutcome},
-    run::{Budget, Caller, Limit, RunContext, RunInput, Spent},
+    outside_text::OutsideText,
+    permissions::{ModulePermissions, NamedPermissions, Permissions, ToolAccess},
+    records::{
+        CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
+        MetricNames, Observer, RequestSent, RunBegan, RunRecord, TurnRecord,
+    },
+    run::{Budget, Caller, Limit, RunContext, RunInput, Spent, Surface},
     run_stream::RunStream,
     session::AgentHandle,
     steering::Steering,
+    tool_source::ToolSource,
+    typed_run::TypedOutcome,
 };
 #[cfg(feature = "runtime")]
 pub use tokio_util::sync::CancellationToken;

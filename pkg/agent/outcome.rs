@@ -8,7 +8,10 @@ use super::{
     Limit, Spent,
     tools::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION},
 };
-use crate::types::{AgentError, FinishReason, Json, Message, Text, UsageInfo};
+use crate::{
+    llm::Cost,
+    types::{AgentError, FinishReason, Json, Message, Text, UsageInfo},
+};
 
 /// The outcome of a run.
 ///
@@ -161,6 +164,26 @@ impl RunOutcome {
             undelivered: Vec::new(),
             messages: Vec::new(),
         }
+    }
+
+    /// Returns the cost of all requests by the prices that the [catalog](crate::llm::ModelCard) has of the model;
+    /// `None` when the price, or the tokens of an answer, are not known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider};
+    ///
+    /// let outcome = DefaultAgent::builder(DemoProvider::new()).build()?.run("Hi").await?;
+    /// assert_eq!(outcome.cost(), None, "the demo has no price");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cost(&self) -> Option<Cost> {
+        self.spent.cost
     }
 
     /// Returns the outcome of a run that succeeded.

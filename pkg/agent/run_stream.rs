@@ -13,14 +13,14 @@ use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approvals, RunError, RunOutcome, Steering,
+    Approvals, ClientCalls, RunError, RunOutcome, Steering,
     driver::{self, Shared, Start},
     emitter::Emitter,
     progress::Progress,
 };
 use crate::{
     llm::channel::{self, Receiver},
-    types::{Envelope, Text},
+    types::{AgentError, ClientReturn, Envelope, Text},
 };
 
 /// A run as a stream of its events.
@@ -118,6 +118,26 @@ impl RunStream {
     #[must_use]
     pub fn approvals(&self) -> Approvals {
         Approvals::of_run(self.steering.clone())
+    }
+
+    /// Returns the way to give the results of calls at the client, for this and other tasks. A call without a
+    /// result ends after [`client_timeout`](super::AgentConfig::client_timeout).
+    #[must_use]
+    pub fn client_calls(&self) -> ClientCalls {
+        ClientCalls::of_run(self.steering.clone())
+    }
+
+    /// Gives the result of a call at the client; see [`ClientCalls::complete`].
+    ///
+    /// # Errors
+    ///
+    /// As for that.
+    pub fn complete_client_call(
+        &self,
+        client_call_id: &str,
+        result: impl Into<ClientReturn>,
+    ) -> Result<(), AgentError> {
+        self.client_calls().complete(client_call_id, result)
     }
 
     /// Returns the token that cancels the run, for other tasks.

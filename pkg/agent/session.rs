@@ -5,7 +5,8 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 use tokio::sync::mpsc;
 
 use super::{
-    AgentChannels, Approvals, CancelSender, Input, InputSender, RunInput, ShutdownSender, Steering,
+    AgentChannels, Approvals, CancelSender, ClientCalls, Input, InputSender, RunInput,
+    ShutdownSender, Steering,
     clock::next_run_id,
     control::{Control, Current},
     driver::{self, Shared as Agent, Start},
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::{
     llm::channel::{self, Sender},
-    types::{AgentError, Envelope},
+    types::{AgentError, ClientReturn, Envelope},
 };
 
 /// A handle that controls a started agent; clones control the same agent. Dropping a handle changes
@@ -56,6 +57,19 @@ impl AgentHandle {
     /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended.
     pub fn cancel(&self) -> Result<(), AgentError> {
         self.0.cancel()
+    }
+
+    /// Gives the result of a call at the client; see [`ClientCalls::complete`].
+    ///
+    /// # Errors
+    ///
+    /// As for that.
+    pub fn complete_client_call(
+        &self,
+        client_call_id: &str,
+        result: impl Into<ClientReturn>,
+    ) -> Result<(), AgentError> {
+        ClientCalls::of_agent(Arc::clone(&self.0)).complete(client_call_id, result)
     }
 
     /// Cancels the current run, drops the inputs that wait, and returns when the agent's task has
@@ -108,6 +122,7 @@ pub(super) fn start(agent: Arc<Agent>) -> (AgentHandle, AgentChannels) {
         input: InputSender { inputs: inputs_in, control: Arc::clone(&control) },
         events,
         approval: Approvals::of_agent(Arc::clone(&control)),
+        client_calls: ClientCalls::of_agent(Arc::clone(&control)),
         cancel: CancelSender(Arc::clone(&control)),
         shutdown: ShutdownSender(Arc::clone(&control)),
     };

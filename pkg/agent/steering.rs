@@ -9,8 +9,10 @@ use std::{
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{Decision, state::Said};
-use crate::types::{AgentError, ApprovalRequest, ErrorCode, Message, MessageRole};
+use super::{Decision, open_requests::OpenRequests, state::Said};
+use crate::types::{
+    AgentError, ApprovalRequest, ClientReturn, ClientToolRequest, ErrorCode, Message, MessageRole,
+};
 
 /// Most messages that wait for a run to take them.
 const MAX_WAITING: usize = 64;
@@ -56,22 +58,19 @@ pub struct Steering(Arc<Mutex<Line>>);
 struct Line {
     said: VecDeque<Said>,
     /// The requests for approval that are open.
-    asked: Vec<Open>,
+    asked: OpenRequests<ApprovalRequest, Decision>,
+    /// The calls that are at the client.
+    at_client: OpenRequests<ClientToolRequest, ClientReturn>,
     /// Cuts the answer under way.
     cut: CancellationToken,
     is_over: bool,
 }
 
-/// A request for approval that is open.
-struct Open {
-    request: ApprovalRequest,
-    answer: oneshot::Sender<Decision>,
-}
-
 impl Steering {
     pub(super) fn new(cancel: &CancellationToken) -> Self {
         let (said, cut) = (VecDeque::new(), cancel.child_token());
-        Self(Arc::new(Mutex::new(Line { said, asked: Vec::new(), cut, is_over: false })))
+        let (asked, at_client) = (OpenRequests::default(), OpenRequests::default());
+        Self(Arc::new(Mutex::new(Line { said, asked, at_client, cut, is_over: false })))
     }
 
     /// Gives the model a message after the calls that are under way, or after the answer.
@@ -136,31 +135,41 @@ impl Steering {
 
     /// Opens a request for approval; its answer comes here.
     pub(super) fn ask(&self, request: ApprovalRequest) -> oneshot::Receiver<Decision> {
-        let (answer, answered) = oneshot::channel();
-        self.lock().asked.push(Open { request, answer });
-        answered
+        self.lock().asked.open(request)
     }
 
     /// Closes a request with its answer; returns `false` when it is not open.
     pub(super) fn answer(&self, approval_id: &str, decision: Decision) -> bool {
-        let open = self.close_request(approval_id);
-        open.is_some_and(|open| open.answer.send(decision).is_ok())
+        let open = self.lock().asked.close(approval_id);
+        open.is_some_and(|answer| answer.send(decision).is_ok())
     }
 
-    /// Closes a request that needs no answer any more.
-    pub(super) fn withdraw(&self, approval_id: &str) {
-        drop(self.close_request(approval_id));
+    /// Opens a call at the client; its result comes here.
+    pub(super) fn send_to_client(
+        &self,
+        request: ClientToolRequest,
+    ) -> oneshot::Receiver<ClientReturn> {
+        self.lock().at_client.open(request)
     }
 
-    fn close_request(&self, approval_id: &str) -> Option<Open> {
+    /// Closes a call at the client with its result; returns `false` when it is not there.
+    pub(super) fn complete_client_call(&self, id: &str, result: ClientReturn) -> bool {
+        let open = self.lock().at_client.close(id);
+        open.is_some_and(|answer| answer.send(result).is_ok())
+    }
+
+    /// Closes a request, of either kind, that needs no answer any more.
+    pub(super) fn withdraw(&self, id: &str) {
         let mut line = self.lock();
-        let is_it = |open: &Open| open.request.approval_id == approval_id;
-        let at = line.asked.iter().position(is_it)?;
-        Some(line.asked.remove(at))
+        drop((line.asked.close(id), line.at_client.close(id)));
     }
 
     pub(super) fn open_requests(&self) -> Vec<ApprovalRequest> {
-        self.lock().asked.iter().map(|open| open.request.clone()).collect()
+        self.lock().asked.all()
+    }
+
+    pub(super) fn calls_at_client(&self) -> Vec<ClientToolRequest> {
+        self.lock().at_client.all()
     }
 
     /// Ends the run's hearing; returns what it has not heard.
@@ -168,6 +177,7 @@ impl Steering {
         let mut line = self.lock();
         line.is_over = true;
         line.asked.clear();
+        line.at_client.clear();
         std::mem::take(&mut line.said)
     }
 

@@ -81,6 +81,9 @@ pub mod http;
 #[cfg(feature = "http")]
 pub(crate) mod http_error;
 #[cfg(feature = "runtime")]
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "some of it is for HTTP"))]
+pub(crate) mod secrets;
+#[cfg(feature = "runtime")]
 pub mod transport;
 
 pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
@@ -106,5 +109,6 @@ pub use tool_schema::{FittedSchema, References, SchemaNeed, ToolSchemaRules, Unf
 pub use {
     attempts::{Failover, FailoverHop, RetryPolicy, Retrying},
     body::Timeouts,
+    secrets::without_secrets,
     structured::{AnswerSchema, Structured, StructuredExt, StructuredMethod, StructuredStream},
 };

@@ -32,6 +32,9 @@ pub struct ApprovalRequest {
     /// The effect of the call, where the tool can tell.
     #[serde(default)]
     pub preview: Option<Preview>,
+    /// The reason for which a person is asked.
+    #[serde(default, skip_serializing_if = "ApprovalReason::is_policy")]
+    pub reason: ApprovalReason,
 }
 
 keep_spelling!(ApprovalRequest);
@@ -46,7 +49,14 @@ impl ApprovalRequest {
         arguments: Json,
     ) -> Self {
         let (approval_id, id, tool_name) = (approval_id.into(), id.into(), tool_name.into());
-        Self { approval_id, id, tool_name, arguments, preview: None }
+        Self {
+            approval_id,
+            id,
+            tool_name,
+            arguments,
+            preview: None,
+            reason: ApprovalReason::Policy,
+        }
     }
 
     /// Sets the preview.
@@ -54,6 +64,34 @@ impl ApprovalRequest {
     pub fn preview(mut self, preview: impl Into<Option<Preview>>) -> Self {
         self.preview = preview.into();
         self
+    }
+
+    /// Sets the reason.
+    #[must_use]
+    pub fn reason(mut self, reason: ApprovalReason) -> Self {
+        self.reason = reason;
+        self
+    }
+}
+
+/// The reason for which a person is asked about a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ApprovalReason {
+    /// The policy of the agent asks about such calls.
+    #[default]
+    Policy,
+    /// Text from [outside](super::TextOrigin::Outside) is in the conversation, and may be what makes the model call:
+    /// earlier permissions do not count.
+    OutsideText,
+}
+
+impl ApprovalReason {
+    /// Returns `true` for the reason that is not written down.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+    fn is_policy(&self) -> bool {
+        *self == Self::Policy
     }
 }
 

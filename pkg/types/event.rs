@@ -4,8 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentError, ApprovalRequest, CallOutcome, Json, ProviderItem, Repair, Text, UsageInfo,
-    spelling::keep_spelling,
+    AgentError, ApprovalRequest, CallOutcome, ClientToolRequest, Json, ProviderItem, Repair, Text,
+    UsageInfo, spelling::keep_spelling,
 };
 
 /// One event of a streamed answer or of the agent's turn around it.
@@ -116,6 +116,15 @@ pub enum AgentEvent {
         /// The arguments.
         arguments: Json,
     },
+    /// A tool that runs has output before its result is there. The model does not read it.
+    ToolOutput {
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+        /// More of the output, never empty.
+        content: String,
+    },
     /// A tool returned.
     ToolResult {
         /// The id of the call.
@@ -173,6 +182,17 @@ pub enum AgentEvent {
     ToolApprovalCancelled {
         /// The id of the request.
         approval_id: Text,
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+    },
+    /// The client is to run a call and to give its result. It comes in place of [`ToolCall`](Self::ToolCall).
+    ClientToolRequest(Box<ClientToolRequest>),
+    /// The client need not run the call any more: its run ended, or its time is over.
+    ClientToolCancelled {
+        /// The id of the request.
+        client_call_id: Text,
         /// The id of the call.
         id: Text,
         /// The tool's name.
@@ -266,6 +286,7 @@ kinds! {
     ApiCallEnd = "api_call_end",
     TokenUsage = "token_usage",
     ToolCall = "tool_call",
+    ToolOutput = "tool_output",
     ToolResult = "tool_result",
     ToolResultError = "tool_result_error",
     ToolApprovalRequest = "tool_approval_request",
@@ -273,6 +294,8 @@ kinds! {
     ToolApprovalRejected = "tool_approval_rejected",
     ToolApprovalTimeout = "tool_approval_timeout",
     ToolApprovalCancelled = "tool_approval_cancelled",
+    ClientToolRequest = "client_tool_request",
+    ClientToolCancelled = "client_tool_cancelled",
     NoToolCall = "no_tool_call",
     UpdateBusy = "update_busy",
     TurnEnd = "turn_end",

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ProviderItem, Signature, Text, ToolCall, spelling::keep_spelling};
+use super::{
+    ItemKind, ProviderItem, Signature, Text, TextOrigin, ToolCall, spelling::keep_spelling,
+};
 
 /// The speaker of a message.
 ///
@@ -144,7 +146,7 @@ impl Part {
 /// let result = ToolResult::new("call_0", "read_file", "no such file").error(true);
 /// assert!(result.is_error);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
     /// The id of the call.
@@ -155,6 +157,12 @@ pub struct ToolResult {
     pub content: String,
     /// `true` if `content` describes a failure.
     pub is_error: bool,
+    /// The place that `content` comes from.
+    #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
+    pub origin: TextOrigin,
+    /// Pictures, documents and words that belong to the result, behind `content`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 impl ToolResult {
@@ -170,6 +178,8 @@ impl ToolResult {
             name: name.into(),
             content: content.into(),
             is_error: false,
+            origin: TextOrigin::Own,
+            parts: Vec::new(),
         }
     }
 
@@ -177,6 +187,20 @@ impl ToolResult {
     #[must_use]
     pub fn error(mut self, is_error: bool) -> Self {
         self.is_error = is_error;
+        self
+    }
+
+    /// Sets [`origin`](Self::origin).
+    #[must_use]
+    pub fn origin(mut self, origin: TextOrigin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Sets [`parts`](Self::parts).
+    #[must_use]
+    pub fn parts(mut self, parts: Vec<Part>) -> Self {
+        self.parts = parts;
         self
     }
 }
@@ -227,6 +251,38 @@ impl Message {
     /// Iterates over the calls among the parts.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(Part::as_tool_call)
+    }
+
+    /// Returns `true` when the message has text from [outside](TextOrigin::Outside): the result of such a tool, or
+    /// of one that the provider ran, or a text that cites a page of the web.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::types::{Message, MessageRole, Part, TextOrigin, ToolResult};
+    ///
+    /// let page = ToolResult::new("call_0", "web.fetch", "…").origin(TextOrigin::Outside);
+    /// let message = Message::new(MessageRole::Tool, vec![Part::ToolResult(page)]);
+    /// assert!(message.has_outside_text() && !Message::user("…").has_outside_text());
+    /// ```
+    #[must_use]
+    pub fn has_outside_text(&self) -> bool {
+        self.parts.iter().any(|part| match part {
+            Part::ToolResult(result) => result.origin == TextOrigin::Outside,
+            Part::ProviderItem(item) => match &item.kind {
+                ItemKind::ServerToolResult { .. } => true,
+                ItemKind::Citation(citation) => citation.url.is_some(),
+                ItemKind::ServerToolCall { .. }
+                | ItemKind::Reasoning
+                | ItemKind::Media { .. }
+                | ItemKind::Other { .. } => false,
+            },
+            Part::Text { .. }
+            | Part::Thinking { .. }
+            | Part::ToolCall(_)
+            | Part::Image { .. }
+            | Part::Document { .. } => false,
+        })
     }
 
     /// Iterates over the tool results among the parts.

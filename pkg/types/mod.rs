@@ -2,6 +2,7 @@
 
 mod approval;
 mod call;
+mod client_tool;
 mod completion;
 mod completion_builder;
 #[cfg(feature = "runtime")]
@@ -22,11 +23,13 @@ mod spelling;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_origin;
 mod transcript;
 mod usage;
 
-pub use approval::{ApprovalRequest, Preview, PreviewKind};
+pub use approval::{ApprovalReason, ApprovalRequest, Preview, PreviewKind};
 pub use call::{CallOutcome, ToolCall};
+pub use client_tool::{ClientFailure, ClientReturn, ClientToolRequest};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub(crate) use completion_builder::{Keep, is_absent};
@@ -45,6 +48,7 @@ pub(crate) use sealed_calls::PartPlace;
 pub(crate) use setters::setters;
 pub use signature::{Origin, Signature};
 pub use text::Text;
+pub use text_origin::TextOrigin;
 pub use transcript::Transcript;
 pub use usage::UsageInfo;
 

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{
-    AgentError, AgentEvent, ApprovalRequest, CallOutcome, Citation, Envelope, ErrorCode, ItemKind,
-    Json, Message, Preview, ProviderItem, Repair, Text, ToolCall, UsageInfo,
+    AgentError, AgentEvent, ApprovalRequest, CallOutcome, Citation, ClientToolRequest, Envelope,
+    ErrorCode, ItemKind, Json, Message, Preview, ProviderItem, Repair, Text, ToolCall, UsageInfo,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
@@ -26,25 +26,28 @@ fn place(event: &AgentEvent) -> usize {
         AgentEvent::ApiCallEnd { .. } => 11,
         AgentEvent::TokenUsage { .. } => 12,
         AgentEvent::ToolCall { .. } => 13,
-        AgentEvent::ToolResult { .. } => 14,
-        AgentEvent::ToolResultError { .. } => 15,
-        AgentEvent::ToolApprovalRequest(_) => 16,
-        AgentEvent::ToolApprovalGranted { .. } => 17,
-        AgentEvent::ToolApprovalRejected { .. } => 18,
-        AgentEvent::ToolApprovalTimeout { .. } => 19,
-        AgentEvent::ToolApprovalCancelled { .. } => 20,
-        AgentEvent::NoToolCall => 21,
-        AgentEvent::UpdateBusy { .. } => 22,
-        AgentEvent::TurnEnd => 23,
-        AgentEvent::ProviderItem(_) => 24,
-        AgentEvent::Retry { .. } => 25,
-        AgentEvent::Failover { .. } => 26,
-        AgentEvent::Custom { .. } => 27,
-        AgentEvent::Unknown(_) => 28,
+        AgentEvent::ToolOutput { .. } => 14,
+        AgentEvent::ToolResult { .. } => 15,
+        AgentEvent::ToolResultError { .. } => 16,
+        AgentEvent::ToolApprovalRequest(_) => 17,
+        AgentEvent::ToolApprovalGranted { .. } => 18,
+        AgentEvent::ToolApprovalRejected { .. } => 19,
+        AgentEvent::ToolApprovalTimeout { .. } => 20,
+        AgentEvent::ToolApprovalCancelled { .. } => 21,
+        AgentEvent::ClientToolRequest(_) => 22,
+        AgentEvent::ClientToolCancelled { .. } => 23,
+        AgentEvent::NoToolCall => 24,
+        AgentEvent::UpdateBusy { .. } => 25,
+        AgentEvent::TurnEnd => 26,
+        AgentEvent::ProviderItem(_) => 27,
+        AgentEvent::Retry { .. } => 28,
+        AgentEvent::Failover { .. } => 29,
+        AgentEvent::Custom { .. } => 30,
+        AgentEvent::Unknown(_) => 31,
     }
 }
 
-/// The events of requests for approval.
+/// The events of requests for approval, and of calls at the client.
 fn approvals() -> Vec<AgentEvent> {
     let text = Text::from;
     vec![
@@ -76,6 +79,17 @@ fn approvals() -> Vec<AgentEvent> {
         },
         AgentEvent::ToolApprovalCancelled {
             approval_id: text("5f1c"),
+            id: text("call_0"),
+            tool_name: text("f"),
+        },
+        AgentEvent::ClientToolRequest(Box::new(ClientToolRequest::new(
+            "77aa",
+            "call_0",
+            "f",
+            Json::parse(r#"{"b":1.50}"#).unwrap(),
+        ))),
+        AgentEvent::ClientToolCancelled {
+            client_call_id: text("77aa"),
             id: text("call_0"),
             tool_name: text("f"),
         },
@@ -121,6 +135,11 @@ fn samples() -> Vec<AgentEvent> {
             id: text("call_0"),
             tool_name: text("f"),
             arguments: Json::parse(r#"{"b":1.5,"a":[]}"#).unwrap(),
+        },
+        AgentEvent::ToolOutput {
+            id: text("call_0"),
+            tool_name: text("f"),
+            content: "1\n".to_owned(),
         },
         AgentEvent::ToolResult {
             id: text("call_0"),
@@ -183,7 +202,7 @@ fn wire_names_are_those_of_the_golden_file() {
     let samples = samples();
     let mut places: Vec<_> = samples.iter().map(place).collect();
     places.dedup();
-    assert!(places.into_iter().eq(0..=28), "each kind has a sample, in order");
+    assert!(places.into_iter().eq(0..=31), "each kind has a sample, in order");
     let mut lines: Vec<_> = samples.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
     lines.push(serde_json::to_string(&envelope).unwrap());

@@ -178,6 +178,8 @@ pub struct Built {
     pub agent: DefaultAgent,
     /// Its tools, a line each: name and description.
     pub tools: Vec<String>,
+    /// The sizes of its requests, where a trace is wanted.
+    pub(crate) trace: Option<trace::Requests>,
     recorder: Option<Recorder>,
     keeper: Keeper,
 }
@@ -204,9 +206,7 @@ impl Built {
 ///
 /// A usage error for flags that do not go together or a folder that cannot be read.
 pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
-    if args.amount.is_traced() {
-        trace::start();
-    }
+    let trace = args.amount.is_traced().then(trace::start);
     let environment = Environment::default();
     let choice = choose(&args.provider, |name| environment.get(name), find_local_server);
     environment.check()?;
@@ -228,6 +228,9 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
         .max_turns(args.max_turns)
         .budget(args.budget.budget())
         .call_mode(args.call_mode.into());
+    if let Some(requests) = &trace {
+        builder = builder.observer(requests.clone());
+    }
     if let Some(timeout) = args.timeout {
         builder = builder.run_timeout(timeout);
     }
@@ -250,5 +253,5 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     if let Some(warning) = choice.warning() {
         note(&escape_controls(&warning));
     }
-    Ok(Built { agent, tools: described, recorder, keeper })
+    Ok(Built { agent, tools: described, trace, recorder, keeper })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use forgeline::{
     agent::{AgentBuilder, Approvals, Asked, Decision},
-    types::Text,
+    types::{ApprovalReason, Text},
 };
 
 use crate::{exit::usage, terminal::TypedLines};
@@ -69,6 +69,9 @@ fn reject(builder: AgentBuilder, why: &'static str) -> AgentBuilder {
     builder.approver(move |_: Asked| async move { Decision::reject(why) })
 }
 
+/// The reason for which a call is asked about that was allowed before.
+const AGAIN: &str = "Text from outside may be behind this call, so it is asked about each time. ";
+
 /// The question that is asked about a call.
 const QUESTION: &str = "Allow it? y: yes, n: no, a: always; or write what to do instead.";
 
@@ -82,7 +85,8 @@ impl Asking {
         let open = approvals.open();
         let first = open.first().filter(|first| !self.0.contains(&first.approval_id))?;
         self.0.push(first.approval_id.clone());
-        Some(format!("{}: {QUESTION}", first.tool_name))
+        let why = if first.reason == ApprovalReason::OutsideText { AGAIN } else { "" };
+        Some(format!("{}: {why}{QUESTION}", first.tool_name))
     }
 
     /// Asks, and reads the answer from the terminal; returns what to show of it. What is typed while there is

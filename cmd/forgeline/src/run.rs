@@ -42,7 +42,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let prompt = args.agent.question.beside()?.behind(prompt);
     let built = build(&args.agent)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut show = Show::start(form(args), args.agent.amount)?;
+    let mut show = Show::start(form(args), args.agent.amount)?.traced(built.trace.clone());
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {
         let (mut asking, mut typed) = (Asking::default(), TypedLines::of_stdin());

@@ -15,6 +15,7 @@ use crate::{
     output::{Output, is_watched, stdout},
     render::{AnswerText, Renderer, escape_controls},
     spinner::Spinner,
+    trace::{self, Lines, Requests},
     writer::{Target, Writer},
 };
 
@@ -41,6 +42,8 @@ pub struct Show {
     renderer: Renderer,
     answer: AnswerText,
     spinner: Spinner,
+    /// The lines of the trace, where one is wanted.
+    trace: Option<Lines>,
     /// What was not handed over yet.
     pieces: Vec<(Target, Vec<u8>)>,
     /// When the last event came.
@@ -66,10 +69,18 @@ impl Show {
             answer: AnswerText::default(),
             spinner: Spinner::new(form == Form::Whole && is_watched()),
             amount,
+            trace: None,
             pieces: Vec::new(),
             last: Instant::now(),
             is_stuck: false,
         })
+    }
+
+    /// Shows a trace of the runs, too.
+    #[must_use]
+    pub(crate) fn traced(mut self, requests: Option<Requests>) -> Self {
+        self.trace = requests.map(Lines::new);
+        self
     }
 
     /// Begins to show another run.
@@ -100,7 +111,22 @@ impl Show {
             }
             Form::Answer => self.part(&envelope.event),
         }
+        let lines = self.trace.as_mut().map(|trace| trace.event(envelope)).unwrap_or_default();
+        self.trace(lines);
         self.hand_over(stop).await
+    }
+
+    /// Shows lines of the trace behind those of the library, whatever else is wanted.
+    fn trace(&mut self, lines: Vec<String>) {
+        let is_free = self.form == Form::Json || self.renderer.is_at_line_start();
+        if self.trace.is_none() || (lines.is_empty() && !is_free) {
+            return;
+        }
+        for line in trace::waiting().into_iter().chain(lines) {
+            let is_json = self.form == Form::Json;
+            let line = if is_json { line + "\n" } else { self.renderer.line(&line) };
+            self.pieces.push((Target::Err, line.into_bytes()));
+        }
     }
 
     /// Separates the answer from the rest.
@@ -146,6 +172,10 @@ impl Show {
         if self.form == Form::Answer && self.last.elapsed() >= QUIET {
             let text = self.answer.let_go();
             self.push(Target::Out, text);
+            self.hand_over(stop).await?;
+        }
+        if self.renderer.is_at_line_start() {
+            self.trace(Vec::new());
             self.hand_over(stop).await?;
         }
         if self.renderer.is_at_line_start()

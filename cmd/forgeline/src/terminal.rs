@@ -80,7 +80,7 @@ mod unix {
             let mut options = File::options();
             options.read(true).custom_flags(O_NONBLOCK | O_NOCTTY);
             let by_name = ttyname(terminal).ok().map(|path| options.open(path));
-            // Somebody else's terminal, as after `su`, opens as the process's own only.
+            // The terminal of another user, as after `su`, opens as the process's own only.
             let open = by_name.map(|open| open.or_else(|_| options.open("/dev/tty")));
             Self(open.and_then(Result::ok))
         }

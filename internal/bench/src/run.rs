@@ -57,7 +57,12 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     }
     let [.., agent, _, run] = costs.as_slice() else { return Err("no run".into()) };
     report.add("agent_kib", kib(agent), (18.0, 12.0), "KiB allocated to build an agent, 3 tools");
-    report.add("idle_agent_kib", per(idle, 1 << 10), (18.0, 12.0), "KiB held by it behind two runs");
+    report.add(
+        "idle_agent_kib",
+        per(idle, 1 << 10),
+        (18.0, 12.0),
+        "KiB held by it behind two runs",
+    );
     report.add("run_kib", kib(run), (22.3, 16.0), "KiB allocated in a second run of two chunks");
     polls(report);
     let allocations = per(run.allocations as u64, 1);

@@ -10,7 +10,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        CallStart, DefaultAgent,
+        CallStart, DefaultAgent, LatencyRecords,
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
@@ -35,7 +35,27 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     turns(report, ["tool_turn_journal", "tool_turn_journal_flatness"], || {
         Some(MemoryJournal::default())
     })?;
-    snapshot(report)
+    snapshot(report)?;
+    record(report)
+}
+
+/// Reports the time that records add to a turn.
+fn record(report: &mut Report) -> Result<()> {
+    let mut added = Vec::new();
+    for _ in 0..RUNS {
+        let (plain, recorded) = (run(TURNS, "", None, None)?, {
+            let latency = LatencyRecords::default();
+            let turns = run(TURNS, "", None, Some(latency.clone()))?;
+            let kept = latency.windows().turn.len();
+            if kept < TURNS as usize {
+                return Err(format!("{kept} of {TURNS} turns were recorded").into());
+            }
+            turns
+        });
+        added.push(median(recorded) - median(plain));
+    }
+    report.add("record", median(added), (3.0, 2.0), "µs/turn that an observer adds");
+    Ok(())
 }
 
 /// Reports the time of a turn, and its growth.
@@ -46,7 +66,7 @@ fn turns(
 ) -> Result<()> {
     let (mut times, mut growths) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        let turns = run(TURNS, "", journal())?;
+        let turns = run(TURNS, "", journal(), None)?;
         let (first, last) = (turns.iter().skip(1).take(STRETCH), turns.iter().rev().take(STRETCH));
         growths.push(median(last.copied().collect()) / median(first.copied().collect()));
         times.push(median(turns));
@@ -64,7 +84,7 @@ const RESULT: usize = 2_000;
 /// Reports the time to put a run away: to write its journal as one text.
 fn snapshot(report: &mut Report) -> Result<()> {
     let journal = MemoryJournal::default();
-    run(KEPT_TURNS, &"a".repeat(RESULT), Some(journal.clone()))?;
+    run(KEPT_TURNS, &"a".repeat(RESULT), Some(journal.clone()), None)?;
     let mut times = Vec::new();
     for _ in 0..RUNS {
         let started = Instant::now();
@@ -150,7 +170,12 @@ fn wait_for_tool() -> Result<f64> {
 struct Nothing {}
 
 /// Microseconds of each turn of one run, whose results end with this text.
-fn run(turns: u32, tail: &str, journal: Option<MemoryJournal>) -> Result<Vec<f64>> {
+fn run(
+    turns: u32,
+    tail: &str,
+    journal: Option<MemoryJournal>,
+    observer: Option<LatencyRecords>,
+) -> Result<Vec<f64>> {
     let call = concat!(
         r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_1","#,
         r#""type":"function","function":{"name":"add","arguments":""}}]}}]}"#,
@@ -186,6 +211,9 @@ fn run(turns: u32, tail: &str, journal: Option<MemoryJournal>) -> Result<Vec<f64
         .max_turns(turns);
     if let Some(journal) = journal {
         builder = builder.journal(journal);
+    }
+    if let Some(observer) = observer {
+        builder = builder.observer(observer);
     }
     let agent = builder.build()?;
     let mut right = 0;

@@ -12,21 +12,24 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::Instrument as _;
 
 use super::{
-    guard::{guard, or_cancelled, result_text},
+    at_client::Outgoing,
+    guard::{guard, or_cancelled},
     proposals::{self, Proposal},
-    shared::Shared,
+    result::read,
+    spans,
 };
 use crate::{
     agent::{
-        CallStart, RunContext,
+        CallEnd, CallStart, RunContext,
         clock::elapsed_ms,
         emitter::Emitter,
         feedback,
         nesting::within,
-        state::{CallId, Decided, Failure, StepInput, ToolEnd, Verdict},
+        parts::Parts,
+        state::{CallId, Decided, Failure, Returned, StepInput, ToolEnd, Verdict},
         tools::{CallPlace, ToolContext},
     },
-    types::{AgentEvent, ApprovalRequest, Text, ToolCall},
+    types::{AgentEvent, ApprovalReason, ApprovalRequest, Text, ToolCall},
 };
 
 /// Most events of tools that wait for the run to pass them on.
@@ -42,6 +45,18 @@ pub(super) enum News {
     Proposed(Box<Proposal>),
     /// The answer to a request for approval.
     Decided(CallId, Box<Decided>),
+    /// A call that is to be sent to the client.
+    Outgoing(Box<Outgoing>),
+    /// The end of a call at the client.
+    Returned(CallId, Box<Returned>),
+}
+
+/// The setup of a run, as far as its calls need it.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub(super) parts: &'a Parts,
+    /// The number that tells the agent from others.
+    pub(super) agent: usize,
 }
 
 /// The calls of one answer that run.
@@ -49,20 +64,20 @@ pub(super) struct RunningCalls<'a> {
     /// Tells them to stop.
     halt: CancellationToken,
     running: FuturesUnordered<BoxFuture<'a, News>>,
-    agent: &'a Shared,
+    site: Site<'a>,
     events_in: mpsc::Sender<Box<AgentEvent>>,
     events: mpsc::Receiver<Box<AgentEvent>>,
 }
 
 impl<'a> RunningCalls<'a> {
     /// Returns the calls of a run of which none runs yet; they end with it.
-    pub(super) fn of(agent: &'a Shared, emitter: &Emitter) -> Self {
-        let halt = match agent.parts.config.call_start {
+    pub(super) fn of(site: Site<'a>, emitter: &Emitter) -> Self {
+        let halt = match site.parts.config.call_start {
             CallStart::AfterAnswer => emitter.cancel().clone(),
             CallStart::AsComplete => emitter.cancel().child_token(),
         };
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
-        Self { halt, running: FuturesUnordered::new(), agent, events_in, events }
+        Self { halt, running: FuturesUnordered::new(), site, events_in, events }
     }
 
     /// Tells the calls that run to stop.
@@ -76,26 +91,34 @@ impl<'a> RunningCalls<'a> {
         id: CallId,
         call: &ToolCall,
         pause: Duration,
-        agent: &'a Shared,
         run: &RunContext,
         emitter: &Emitter,
     ) {
-        let parts = &*agent.parts;
+        let Site { parts, agent: key } = self.site;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
-            return self.running.push(Box::pin(std::future::ready(News::Ended(id, not_run()))));
+            return self.refuse(id, not_run());
         };
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
+        let limit = tool.timeout().unwrap_or(parts.config.tool_timeout);
+        let able = parts.provider.info().capabilities;
+        let most = tool.max_result_chars().unwrap_or(parts.config.max_result_chars);
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
-        let span = tracing::info_span!("tool", name = %name, call = %call_id);
-        let place = CallPlace { run_id: emitter.run_id().clone(), turn: emitter.turn(), call_id };
+        let span = spans::execute_tool(&name, &call_id);
+        let place = CallPlace {
+            run_id: emitter.run_id().clone(),
+            turn: emitter.turn(),
+            call_id,
+            tool_name: name.clone(),
+        };
         let cancel = self.halt.clone();
         let stop = cancel.child_token();
         let state = parts.state.clone();
         let context =
             ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
-        let (config, key) = (&parts.config, agent.key());
+        let (config, origin) = (&parts.config, tool.origin());
         let work = within(key, async move { tool.execute(context, arguments).await });
+        let ended = span.clone();
         let start = move || {
             let task = tokio::spawn(work.instrument(span));
             (Instant::now(), AbortOnDropHandle::new(task))
@@ -111,25 +134,33 @@ impl<'a> RunningCalls<'a> {
                     start()
                 }
             };
-            let result = guard(config, task, &cancel, &stop).await;
-            let result = result_text(config, &name, result);
-            News::Ended(id, ToolEnd { result, duration_ms: elapsed_ms(started) })
+            let result = guard(config, limit, task, &cancel, &stop).await;
+            let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
+            let (result, parts) = read(&name, result, most, able);
+            if let Err((failure, _)) = &result {
+                ended.record("error.type", CallEnd::from(*failure).as_str());
+            }
+            News::Ended(id, ToolEnd { result, parts, duration_ms: elapsed_ms(started), origin })
         };
         self.running.push(Box::pin(running));
+    }
+
+    /// Ends a call that does not begin.
+    pub(super) fn refuse(&mut self, id: CallId, end: ToolEnd) {
+        self.running.push(Box::pin(std::future::ready(News::Ended(id, end))));
     }
 
     /// Asks a person about a call: makes its preview first.
     pub(super) fn propose(
         &mut self,
         id: CallId,
-        approval_id: &Text,
+        (approval_id, reason): (&Text, ApprovalReason),
         call: &ToolCall,
-        agent: &'a Shared,
         run: &RunContext,
         emitter: &Emitter,
     ) {
-        let entry = agent.parts.tools.find(&call.name).zip(call.arguments.clone());
-        let can_answer = emitter.steering().is_some() || agent.parts.approver.is_some();
+        let entry = self.site.parts.tools.find(&call.name).zip(call.arguments.clone());
+        let can_answer = emitter.steering().is_some() || self.site.parts.approver.is_some();
         let approval_id = approval_id.clone();
         let Some((entry, arguments)) = entry.filter(|_| can_answer) else {
             let verdict = Verdict::Unasked;
@@ -140,15 +171,46 @@ impl<'a> RunningCalls<'a> {
             run_id: emitter.run_id().clone(),
             turn: emitter.turn(),
             call_id: call.id.clone(),
+            tool_name: call.name.clone(),
         };
-        let (halt, state) = (self.halt.clone(), agent.parts.state.clone());
+        let (halt, state) = (self.halt.clone(), self.site.parts.state.clone());
         let stop = halt.child_token();
         let context = ToolContext::new(place, stop, self.events_in.clone(), state, run.clone());
         let (id_of_call, name) = (call.id.clone(), call.name.clone());
-        let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments);
+        let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments).reason(reason);
         let tool = Arc::clone(entry.tool);
-        let proposal = proposals::prepare(agent, tool, context, id, request, halt);
+        let proposal = proposals::prepare(
+            (self.site.parts, self.site.agent),
+            tool,
+            context,
+            id,
+            request,
+            halt,
+        );
         self.running.push(Box::pin(async move { News::Proposed(proposal.await) }));
+    }
+
+    /// Sends a call to the client, after a pause.
+    pub(super) fn send(
+        &mut self,
+        id: CallId,
+        client_call_id: &Text,
+        call: &ToolCall,
+        pause: Duration,
+        run: &RunContext,
+        emitter: &Emitter,
+    ) {
+        let has_reader = emitter.steering().is_some();
+        let parts = self.site.parts;
+        let outgoing = Outgoing::new(parts, id, client_call_id, call, run, has_reader);
+        let halt = self.halt.clone();
+        self.running.push(Box::pin(async move {
+            if !pause.is_zero() {
+                // A run that ends withdraws the call.
+                let _waited = or_cancelled(&halt, sleep(pause)).await;
+            }
+            News::Outgoing(Box::new(outgoing))
+        }));
     }
 
     /// Waits for the end of a call and passes on the events of all; `None` when none runs.
@@ -184,7 +246,7 @@ impl<'a> RunningCalls<'a> {
                     let decided = Decided { approval_id, verdict };
                     return Some(StepInput::Decided(id, Box::new(decided)));
                 }
-                let shown = proposal.show(self.agent, emitter, self.halt.clone());
+                let shown = proposal.show(self.site.parts, emitter, self.halt.clone());
                 let answered = Box::pin(shown).await;
                 let decided = async move {
                     let verdict = answered.await;
@@ -194,6 +256,18 @@ impl<'a> RunningCalls<'a> {
                 return None;
             }
             News::Decided(id, decided) => return Some(StepInput::Decided(id, decided)),
+            News::Outgoing(outgoing) => {
+                let id = outgoing.id;
+                let sent = outgoing.send(self.site.parts, emitter, self.halt.clone());
+                match Box::pin(sent).await {
+                    Ok(returned) => self.running.push(Box::pin(async move {
+                        News::Returned(id, Box::new(returned.await))
+                    })),
+                    Err(not_sent) => return Some(StepInput::Returned(id, Box::new(not_sent))),
+                }
+                return None;
+            }
+            News::Returned(id, returned) => return Some(StepInput::Returned(id, returned)),
         };
         while let Ok(event) = self.events.try_recv() {
             emitter.emit_while_running(*event).await;
@@ -212,6 +286,5 @@ pub(super) async fn tell(call: &ToolCall, emitter: &mut Emitter) {
 
 /// Returns the end of a call that did not run, because the run ends.
 fn not_run() -> ToolEnd {
-    let result = Err((Failure::NotRun, feedback::NOT_RUN.to_owned()));
-    ToolEnd { result, duration_ms: 0 }
+    ToolEnd::refused((Failure::NotRun, feedback::NOT_RUN.to_owned()))
 }

@@ -12,12 +12,30 @@ use futures_util::FutureExt as _;
 
 use crate::{
     agent::panic::text,
-    llm::{ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk},
+    llm::{
+        AnswerSchema, ChunkStream, Provider, ProviderError, ProviderFuture, Request, StreamChunk,
+    },
 };
 
 /// Sends a request; a panic of the provider, then or later, is an error.
 pub(super) fn stream(provider: &dyn Provider, request: Request) -> ProviderFuture<ChunkStream> {
-    let opening = catch_unwind(AssertUnwindSafe(|| provider.stream_completion(request)));
+    caught(|| provider.stream_completion(request))
+}
+
+/// Sends a request for an answer that obeys a schema; a panic of the provider, then or later, is an error.
+pub(super) fn answer(
+    provider: &dyn Provider,
+    request: Request,
+    schema: AnswerSchema,
+) -> ProviderFuture<ChunkStream> {
+    caught(|| {
+        let opening = provider.stream_answer(request, schema);
+        Box::pin(async move { Ok(opening.await?.0) })
+    })
+}
+
+fn caught(open: impl FnOnce() -> ProviderFuture<ChunkStream>) -> ProviderFuture<ChunkStream> {
+    let opening = catch_unwind(AssertUnwindSafe(open));
     let opening = match opening {
         Ok(opening) => AssertUnwindSafe(opening).catch_unwind(),
         Err(panic) => return Box::pin(std::future::ready(Err(panicked(&*panic)))),

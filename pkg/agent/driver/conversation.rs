@@ -6,11 +6,12 @@ use serde_json::json;
 use tracing::Instrument as _;
 
 use super::{
-    answer,
-    calls::RunningCalls,
+    answer, bound,
+    calls::{RunningCalls, Site},
     caught,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
     shared::Shared,
+    spans,
 };
 use crate::{
     agent::{
@@ -19,9 +20,9 @@ use crate::{
         core::StreamEnd,
         emitter::Emitter,
         parts::Parts,
-        state::{Answer, AnswerId, AskKind, RunState, Sealed, StepInput, missing_results},
+        state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
     },
-    llm::{ProviderError, Request, ToolChoice},
+    llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec},
     types::{AgentEvent, Completion, ErrorCode, FinishReason},
 };
 
@@ -47,16 +48,30 @@ pub(super) struct Open {
     reading: Reading,
 }
 
-impl Conversation<'_> {
-    fn request(&self, prompt: &str) -> Request {
+impl<'a> Conversation<'a> {
+    /// Returns what calls need of the run's setup.
+    pub(super) fn site(&self) -> Site<'a> {
+        Site { parts: self.parts, agent: self.agent.key() }
+    }
+
+    fn request(&self, state: &RunState) -> Request {
         let caches = self.parts.provider.info().capabilities.prompt_caching;
-        self.mode.request(&self.parts.request, prompt, caches)
+        let Prompt { text, withheld } = state.prompt();
+        // A run that was put away may be allowed less than when it began.
+        let now = self.parts.withheld(state.context());
+        if withheld.is_empty() && now.is_empty() {
+            return self.mode.request(&self.parts.request, text, caches, None);
+        }
+        let is_offered =
+            |spec: &&ToolSpec| !withheld.contains(&spec.name) && !now.contains(&spec.name);
+        let offered = self.parts.specs.iter().filter(is_offered).cloned().collect();
+        self.mode.request(&self.parts.request, text, caches, Some(offered))
     }
 
     /// Returns a copy of the request that all of the run are made from.
-    fn next_request(&mut self, prompt: &str) -> Request {
+    fn next_request(&mut self, state: &RunState) -> Request {
         if self.template.is_none() {
-            self.template = Some(Box::new(self.request(prompt)));
+            self.template = Some(Box::new(self.request(state)));
         }
         self.template.as_deref().cloned().unwrap_or_default()
     }
@@ -87,16 +102,17 @@ impl Conversation<'_> {
         on_refusal: OnRefusal,
     ) {
         let is_last = matches!(kind, AskKind::LastAnswer(_));
+        let goal = state.goal().filter(|_| kind == AskKind::Typed);
         let (provider, mode) = (&*self.parts.provider, self.mode);
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
-        let span = tracing::info_span!("turn", number = id.turn, %model);
+        let span = spans::chat(self.parts, id.turn, state.context().conversation());
         let start = AgentEvent::ApiCallStart { provider: name, model };
         self.emitter.emit(start).await;
         let cancel = self.emitter.begin_answer();
         let opening = span.in_scope(|| {
-            let mut request = self.next_request(state.prompt()).attempts_made(attempts_made);
-            if is_last && !request.tools.is_empty() {
+            let mut request = self.next_request(state).attempts_made(attempts_made);
+            if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
             let Shared { memory, written, .. } = self.agent;
@@ -104,10 +120,18 @@ impl Conversation<'_> {
             for message in state.aside(kind) {
                 request.messages.push(message);
             }
-            caught::stream(provider, request)
+            if let Some(recorder) = self.emitter.recorder() {
+                recorder.request(id.turn, &request);
+            }
+            match goal {
+                Some(goal) => caught::answer(provider, request, goal.clone()),
+                None => caught::stream(provider, request),
+            }
         });
-        let early = self.parts.config.call_start == CallStart::AsComplete && !is_last;
-        let reading = Reading::new(opening, mode, on_refusal, early, cancel, span);
+        let is_bound = goal.is_some();
+        let early = self.parts.config.call_start == CallStart::AsComplete && !is_last && !is_bound;
+        let machine = mode.machine(is_bound);
+        let reading = Reading::new(opening, machine, on_refusal, early, cancel, span);
         self.open = Some(Box::new(Open { id, kind, reading }));
     }
 
@@ -141,10 +165,12 @@ impl Conversation<'_> {
             let Open { kind, reading, .. } = *self.open.take()?;
             match end {
                 Ok(end) => {
-                    let answer = self.close(reading, end).await;
+                    let goal = state.goal().filter(|_| kind == AskKind::Typed);
+                    let answer = self.close(reading, end, goal).await;
                     return Some(StepInput::Answered(id, answer));
                 }
                 Err(error) => {
+                    spans::failed(&reading.span, &error.to_agent_error());
                     self.emitter.emit(reading.refused()).await;
                     if kind == AskKind::Continue {
                         let answer = Answer { error: Some(error.into()), ..Answer::default() };
@@ -173,12 +199,20 @@ impl Conversation<'_> {
     pub(super) async fn give_up(&mut self) -> Option<Box<Answer>> {
         let Open { mut reading, .. } = *self.open.take()?;
         reading.interrupt();
-        Some(self.close(reading, StreamEnd::Done).await)
+        Some(self.close(reading, StreamEnd::Done, None).await)
     }
 
     /// Closes the answer, sends its last events and returns it.
-    fn close(&mut self, reading: Reading, end: StreamEnd) -> impl Future<Output = Box<Answer>> {
-        let (response, events) = reading.span.clone().in_scope(|| reading.end(end));
+    fn close(
+        &mut self,
+        reading: Reading,
+        end: StreamEnd,
+        goal: Option<&AnswerSchema>,
+    ) -> impl Future<Output = Box<Answer>> {
+        let (mut response, events) = reading.span.clone().in_scope(|| reading.end(end));
+        if let Some(goal) = goal {
+            bound::read(&mut response.completion, goal);
+        }
         let answer = move |this: &mut Self| Box::new(this.answer(response));
         async move {
             for event in events {
@@ -198,6 +232,10 @@ impl Conversation<'_> {
         let Completion { parts, text, refusal, tool_calls: calls, finish_reason, .. } = *completion;
         let usage = completion.usage;
         let cost = usage.as_ref().and_then(|usage| self.parts.card()?.cost(usage));
+        if let Some(recorder) = self.emitter.recorder() {
+            let error = completion.error.as_ref().map(|error| error.code);
+            recorder.answered(finish_reason.as_ref(), usage, cost, error);
+        }
         let is_refusal = finish_reason == Some(FinishReason::Refusal) && text.is_empty();
         Answer {
             message: answer::message(parts, self.mode.native),

@@ -2,9 +2,10 @@
 
 use std::{
     collections::VecDeque,
+    mem,
     ops::Range,
     pin::pin,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, SystemTime},
 };
 
@@ -16,18 +17,25 @@ use super::{
     calls::{self, RunningCalls},
     conversation::Conversation,
     guard::or_cancelled,
+    setting::Setting,
     shared::Shared,
+    spans,
 };
 use crate::{
     agent::{
-        RunInput, RunOutcome, Steering, clock,
+        AuditRecord, RunContext, RunInput, RunOutcome, Steering,
+        audit::{self, Refused},
+        call_mode::Modes,
+        clock,
         emitter::Emitter,
         journal::{Chain, OpenRun, Record, VERSION, Writer},
         nesting,
+        parts::Parts,
         prompts::{PromptContext, compose},
+        records::Recorder,
         state::{
-            AnswerId, AskKind, CallId, CancelReason, Effect, RunSpec, RunState, Said, StepInput,
-            Time,
+            AnswerId, AskKind, CallId, CancelReason, Denial, Effect, Prompt, RunSpec, RunState,
+            Said, StepInput, Time,
         },
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
@@ -37,8 +45,8 @@ use crate::{
 pub(in crate::agent) enum Start {
     /// A new run, of this input.
     Input(Box<RunInput>),
-    /// A run that was put away, and the place where its journal ended.
-    Open(OpenRun, Chain),
+    /// A run that was put away, the place where its journal ended, and its setup where that is its own.
+    Open(OpenRun, Chain, Option<Setting>),
 }
 
 impl Start {
@@ -50,12 +58,17 @@ impl Start {
         }
     }
 
+    /// Returns what the input said about the run.
+    fn context(&self) -> &RunContext {
+        match self {
+            Self::Input(input) => &input.context,
+            Self::Open(run, ..) => run.state.context(),
+        }
+    }
+
     /// Returns the time after which the run is cut, and why.
     fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
-        let context = match self {
-            Self::Input(input) => &input.context,
-            Self::Open(run, _) => run.state.context(),
-        };
+        let context = self.context();
         let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();
         let deadline = context.deadline().map(|at| (left(at), CancelReason::Deadline));
         let timeout = run_timeout.map(|limit| (limit, CancelReason::Timeout(limit)));
@@ -69,7 +82,8 @@ pub(in crate::agent) async fn run(
     start: Start,
     emitter: Emitter,
 ) -> (RunOutcome, VecDeque<Envelope>) {
-    let span = tracing::info_span!("run", id = %emitter.run_id());
+    let conversation = start.context().conversation();
+    let span = spans::invoke_agent(&agent.parts, emitter.run_id(), conversation);
     let cancel = emitter.cancel().clone();
     let (expiry, limit) = (emitter.expiry(), start.limit(agent.parts.config.run_timeout));
     let stop = cancel.clone();
@@ -84,19 +98,45 @@ pub(in crate::agent) async fn run(
             Some(Err(error)) => (None, Some(error)),
             None => (None, None),
         };
+        let writer_is_due = turn.is_some();
         let writer = turn.as_mut().and_then(|writer| writer.as_mut());
-        let mut driver = Driver::new(agent, writer, start, emitter);
+        let (setting, refused) = match (refused, &start) {
+            (None, Start::Input(input)) if !agent.parts.sources.is_empty() && writer_is_due => {
+                let asked = Box::pin(agent.setting_of(&input.context));
+                match or_cancelled(&cancel, asked).await {
+                    Some(Ok(setting)) => (setting, None),
+                    Some(Err(error)) => (None, Some(error)),
+                    None => (None, None),
+                }
+            }
+            (refused, Start::Open(_, _, setting)) => (setting.clone(), refused),
+            (refused, Start::Input(_)) => (None, refused),
+        };
+        let setting = setting.as_ref();
+        let parts = setting.map_or(&*agent.parts, |own| &own.parts);
+        let modes = setting.map_or(&*agent.modes, |own| &own.modes);
+        let mut driver = Driver::new(agent, (parts, modes), writer, start, emitter);
         driver.drive(refused).await;
         driver.end()
     };
     let mut running = pin!(running.instrument(span));
-    let Some((limit, reason)) = limit else { return running.await };
-    if let Ok(ended) = timeout(limit, running.as_mut()).await {
-        return ended;
-    }
-    expiry.get_or_init(|| reason);
-    stop.cancel();
-    running.await
+    let in_time = match limit {
+        Some((limit, reason)) => {
+            let in_time = timeout(limit, running.as_mut()).await.ok();
+            if in_time.is_none() {
+                expiry.get_or_init(|| reason);
+                stop.cancel();
+            }
+            in_time
+        }
+        None => None,
+    };
+    let ended = match in_time {
+        Some(ended) => ended,
+        None => running.as_mut().await,
+    };
+    spans::ended(running.span(), &ended.0);
+    ended
 }
 
 /// Drives one run.
@@ -143,13 +183,13 @@ enum Due {
 impl<'a> Driver<'a> {
     fn new(
         agent: &'a Shared,
+        (parts, modes): (&'a Parts, &'a Modes),
         writer: Option<&'a mut Writer>,
         start: Start,
         mut emitter: Emitter,
     ) -> Self {
-        let Shared { parts, modes, .. } = agent;
         let config = &parts.config;
-        let begin = |RunInput { message, context, budget }| {
+        let begin = |RunInput { message, context, budget, goal }| {
             let budget = config.budget.narrowed(budget);
             let spec = RunSpec {
                 max_turns: config.max_turns.min(budget.turns.unwrap_or(u32::MAX)),
@@ -163,12 +203,14 @@ impl<'a> Driver<'a> {
             };
             let run_id = emitter.run_id().clone();
             let mut state = RunState::new(run_id, spec, Time(clock::now()), context, message);
+            state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
+            state.begin_with(agent.has_outside_text());
             state
         };
         let (state, resumed) = match start {
             Start::Input(input) => (Box::new(begin(*input)), None),
-            Start::Open(OpenRun { state, events, untold }, at) => {
+            Start::Open(OpenRun { state, events, untold }, at, _) => {
                 emitter.go_on(events);
                 let told = state.running();
                 (state, Some(Box::new(Resumed { at, untold, told })))
@@ -187,6 +229,7 @@ impl<'a> Driver<'a> {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.tell_again()).await;
         }
+        self.begin_records();
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         let mut effects = Vec::new();
         let begun = match refused {
@@ -226,8 +269,20 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// Keeps records from now on, if the agent has observers. What is told again was recorded before.
+    fn begin_records(&mut self) {
+        let Conversation { parts, emitter, .. } = &mut self.conversation;
+        if !parts.observers.is_empty() {
+            let recorder = Recorder::begin(parts, &self.state, self.resumed.is_some());
+            emitter.record(Some(Box::new(recorder)));
+        }
+    }
+
     /// Returns the outcome, and what the reader must still get.
-    fn end(self) -> (RunOutcome, VecDeque<Envelope>) {
+    fn end(mut self) -> (RunOutcome, VecDeque<Envelope>) {
+        if let Some(recorder) = self.conversation.emitter.recorder() {
+            recorder.end(self.state.outcome());
+        }
         let mut outcome = self.state.into_outcome();
         if let Some(steering) = self.conversation.emitter.steering() {
             outcome.undelivered.extend(steering.close().into_iter().map(Said::into_message));
@@ -257,7 +312,11 @@ impl<'a> Driver<'a> {
     /// Tells what was written down and may not have been told.
     async fn tell_again(&mut self) {
         let Some(resumed) = &mut self.resumed else { return };
-        for effect in resumed.untold.drain(..) {
+        for effect in mem::take(&mut resumed.untold) {
+            if let Effect::Audit(denial) = effect {
+                self.audit(*denial);
+                continue;
+            }
             let emitter = &mut self.conversation.emitter;
             if let Effect::Emit(event) = effect {
                 emitter.emit(*event).await;
@@ -313,6 +372,9 @@ impl<'a> Driver<'a> {
                 if self.writer.is_some() {
                     Box::pin(self.write_down(places.clone())).await?;
                 }
+                if self.state.has_outside_text() {
+                    self.conversation.agent.outside.store(true, Ordering::Release);
+                }
                 let messages = self.state.outcome().messages.get(self.remembered..places.end);
                 let messages = messages.unwrap_or_default();
                 if !messages.is_empty() {
@@ -327,25 +389,38 @@ impl<'a> Driver<'a> {
             Effect::Ask(id, kind) => self.due = Some(Due::Answer(id, kind)),
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
-                let Conversation { agent, emitter, .. } = &mut self.conversation;
+                let site = self.conversation.site();
+                let Conversation { parts, emitter, .. } = &mut self.conversation;
+                if let Some(end) = parts.forbidden(&call.name, self.state.context()) {
+                    let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+                    calls.refuse(id, end);
+                    return Ok(());
+                }
                 if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
                     calls::tell(call, emitter).await;
                 }
-                let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
+                let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
                 let (pause, run) = (self.state.pause(id), self.state.context());
-                calls.begin(id, call, pause, agent, run, emitter);
+                calls.begin(id, call, pause, run, emitter);
             }
             Effect::Propose(id) => self.propose(id),
+            Effect::Send(id) => self.send(id),
             Effect::Withdraw(approval_id) => {
                 if let Some(steering) = self.conversation.emitter.steering() {
                     steering.withdraw(&approval_id);
                 }
             }
+            Effect::Audit(denial) => self.audit(*denial),
             Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
             Effect::Stop => self.calls.iter().for_each(RunningCalls::stop),
             // Whoever steers the run has cut it.
             Effect::Cut => {}
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
+            Effect::Failed(failure) => {
+                if let Some(recorder) = self.conversation.emitter.recorder() {
+                    recorder.failed(failure);
+                }
+            }
             Effect::Finished => {
                 (self.due, self.calls, self.conversation.open) = (None, None, None);
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
@@ -361,9 +436,36 @@ impl<'a> Driver<'a> {
         let Some((call, approval_id)) = self.state.call(id).zip(self.state.approval(id)) else {
             return;
         };
-        let Conversation { agent, emitter, .. } = &self.conversation;
-        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(agent, emitter));
-        calls.propose(id, approval_id, call, agent, self.state.context(), emitter);
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+        let reason = self.state.approval_reason(self.conversation.parts, call);
+        calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
+    }
+
+    /// Keeps a record of a call that was refused.
+    fn audit(&self, denial: Denial) {
+        let Conversation { parts, emitter, .. } = &self.conversation;
+        let entry = parts.tools.find(&denial.tool_name);
+        let refused = Refused {
+            at: clock::now(),
+            run_id: emitter.run_id(),
+            turn: emitter.turn(),
+            tool_module: entry.as_ref().and_then(|entry| entry.tool.module()),
+            run: self.state.context(),
+        };
+        audit::write(parts.audit.as_deref(), AuditRecord::new(denial, &refused));
+    }
+
+    /// Sends a call to the client.
+    fn send(&mut self, id: CallId) {
+        let Some((call, client_call_id)) = self.state.call(id).zip(self.state.client_call(id))
+        else {
+            return;
+        };
+        let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
+        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+        let (pause, run) = (self.state.pause(id), self.state.context());
+        calls.send(id, client_call_id, call, pause, run, emitter);
     }
 
     /// Appends the next input, and the messages that it added, to the journal.
@@ -406,7 +508,9 @@ impl<'a> Driver<'a> {
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
-        Some(prompt.map_or_else(StepInput::Unprepared, StepInput::Prepared))
+        let withheld = conversation.parts.withheld(self.state.context());
+        let prepared = |text| StepInput::Prepared(Prompt { text, withheld });
+        Some(prompt.map_or_else(StepInput::Unprepared, prepared))
     }
 }
 

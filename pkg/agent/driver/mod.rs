@@ -1,6 +1,8 @@
 //! The driver of a run: performs the effects of its state, and gives it what happens.
 
 mod answer;
+mod at_client;
+mod bound;
 mod brackets;
 mod calls;
 mod caught;
@@ -8,15 +10,20 @@ mod conversation;
 mod grants;
 mod guard;
 mod live;
+mod offer;
 mod proposals;
 mod reading;
+mod result;
 mod rules;
+mod setting;
 mod shared;
+mod spans;
 mod written;
 
 pub(super) use self::{
     grants::Grants,
     live::{Start, run},
+    setting::Setting,
     shared::Shared,
     written::Written,
 };

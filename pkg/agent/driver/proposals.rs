@@ -9,13 +9,14 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::{guard::or_cancelled, shared::Shared};
+use super::guard::or_cancelled;
 use crate::{
     agent::{
         Approver, Asked, Decision, RunContext,
         emitter::Emitter,
         nesting::within,
         panic::text,
+        parts::Parts,
         state::{CallId, Verdict},
         tools::{Tool, ToolContext},
     },
@@ -32,15 +33,15 @@ pub(super) struct Proposal {
 
 /// Makes the preview of a call within its time, as a task of its own.
 pub(super) async fn prepare(
-    agent: &Shared,
+    (parts, agent): (&Parts, usize),
     tool: Arc<dyn Tool>,
     context: ToolContext,
     id: CallId,
     request: ApprovalRequest,
     halt: CancellationToken,
 ) -> Box<Proposal> {
-    let (limit, run) = (agent.parts.config.preview_timeout, context.run().clone());
-    let made = preview(agent.key(), tool, context, request.arguments.clone(), limit);
+    let (limit, run) = (parts.config.preview_timeout, context.run().clone());
+    let made = preview(agent, tool, context, request.arguments.clone(), limit);
     let (shown, preview) = match or_cancelled(&halt, made).await {
         Some(Ok(preview)) => (Ok(()), preview),
         Some(Err(problem)) => (Err(Verdict::NotShown(problem)), None),
@@ -84,14 +85,14 @@ impl Proposal {
     /// Shows the request to whoever may answer; returns the wait for the answer.
     pub(super) async fn show(
         self: Box<Self>,
-        agent: &Shared,
+        parts: &Parts,
         emitter: &mut Emitter,
         halt: CancellationToken,
     ) -> impl Future<Output = Verdict> + Send + use<> {
         let Self { request, run, .. } = *self;
         let answer = emitter.steering().map(|steering| steering.ask(request.clone()));
-        let approver = agent.parts.approver.clone();
-        let limit = agent.parts.config.approval_timeout;
+        let approver = parts.approver.clone();
+        let limit = parts.config.approval_timeout;
         let asked = Asked::new(request.clone(), run);
         let event = AgentEvent::ToolApprovalRequest(Box::new(request));
         emitter.emit_while_running(event).await;

@@ -10,16 +10,16 @@ use tracing::Span;
 use super::{
     brackets::Brackets,
     calls::{News, RunningCalls},
+    spans,
 };
 use crate::{
     agent::{
-        call_mode::Mode,
         clock::elapsed_ms,
         core::{StreamEnd, StreamMachine},
         emitter::Emitter,
     },
     llm::{ChunkStream, ProviderError, ProviderFuture, StreamChunk, is_notice},
-    types::{AgentEvent, Completion, Envelope, FinishReason, Keep, Part, PartPlace, ToolCall},
+    types::{AgentEvent, Completion, Envelope, FinishReason, Part, PartPlace, ToolCall},
 };
 
 /// The result of reading on.
@@ -124,18 +124,17 @@ impl Reading {
     /// Returns the reading of an answer; with `early` calls are given as they end.
     pub(super) fn new(
         opening: ProviderFuture<ChunkStream>,
-        mode: &Mode,
+        machine: Box<StreamMachine>,
         on_refusal: OnRefusal,
         early: bool,
         cancel: CancellationToken,
         span: Span,
     ) -> Self {
-        let keep = if mode.native { Keep::Parts } else { Keep::Verbatim };
         Self {
             source: Source::Opening(opening),
             on_refusal,
             answered: false,
-            machine: Box::new(StreamMachine::keeping(&mode.options, keep)),
+            machine,
             queue: Queue::default(),
             started: Instant::now(),
             first_token_ms: None,
@@ -170,12 +169,18 @@ impl Reading {
                     break;
                 }
             }
+            if let Some(recorder) = emitter.recorder() {
+                recorder.chunk_emitted();
+            }
             let item = tokio::select! {
                 biased;
                 () = &mut cancelled => return Heard::Ended(self.stopped(emitter)),
                 Some(news) = heard(&mut calls), if waits_for_calls => return Heard::News(news),
                 item = self.source.next() => item,
             };
+            if let (Some(recorder), Some(Ok(_))) = (emitter.recorder(), &item) {
+                recorder.chunk_received();
+            }
             match self.take(item) {
                 Taken::GoesOn => {}
                 Taken::Ends => {
@@ -269,6 +274,9 @@ impl Reading {
         let Some(event) = self.queue.events.pop_front() else { return (false, None) };
         if self.first_token_ms.is_none() && !is_notice(&event) {
             self.first_token_ms = Some(elapsed_ms(self.started));
+            if let Some(recorder) = emitter.recorder() {
+                recorder.first_token(self.started.elapsed());
+            }
         }
         let mut ends_call = false;
         if let Some(given) = &mut self.given {
@@ -280,9 +288,10 @@ impl Reading {
 
     /// Closes the provider's stream and what is open of the answer; its last events are in the queue.
     pub(super) fn end(self, end: StreamEnd) -> (Response, VecDeque<AgentEvent>) {
-        let Self { source, answered, machine, mut queue, started, first_token_ms, .. } = self;
+        let Self { source, answered, machine, mut queue, started, first_token_ms, span, .. } = self;
         drop(source);
         let completion = Box::new(machine.finish(end, &mut |event| queue.push(event)));
+        spans::answered(&span, &completion, first_token_ms);
         if let Some(usage) = completion.usage {
             queue.push(AgentEvent::TokenUsage { usage });
         }

@@ -4,12 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{
     agent::{
-        feedback,
+        AgentConfig, ApprovalPolicy, OutsideText, feedback,
         journal::ToolMark,
         parts::Parts,
         state::{Gate, Grant, Order, Rules, ToolFacts},
+        tools::{ToolEffects, ToolPlace},
     },
-    types::ToolCall,
+    types::{Text, ToolCall},
 };
 
 impl Parts {
@@ -18,7 +19,7 @@ impl Parts {
         let marks = self.tools.specs().map(|spec| {
             let facts = self
                 .tool(&spec.name)
-                .map(|facts| (facts.order, facts.is_idempotent, facts.may_repeat));
+                .map(|it| (it.order, it.is_idempotent, it.may_repeat, it.is_at_client));
             ToolMark::new(spec, &format!("{facts:?}"))
         });
         marks.collect()
@@ -36,7 +37,9 @@ impl Rules for Parts {
             Order::Free
         };
         let (is_idempotent, may_repeat) = (entry.tool.is_idempotent(), entry.tool.may_repeat());
-        Some(ToolFacts { name: &entry.spec.name, order, is_idempotent, may_repeat })
+        let is_at_client = entry.tool.place() == ToolPlace::Client;
+        let (name, module) = (&entry.spec.name, entry.tool.module());
+        Some(ToolFacts { name, module, order, is_idempotent, may_repeat, is_at_client })
     }
 
     fn check(&self, call: &ToolCall) -> Result<(), String> {
@@ -62,6 +65,15 @@ impl Rules for Parts {
         if is_granted { Gate::Run } else { Gate::Ask }
     }
 
+    fn asks_after_outside_text(&self, call: &ToolCall) -> bool {
+        let AgentConfig { outside_text, approval, .. } = &self.config;
+        if *outside_text == OutsideText::Ignore || *approval == ApprovalPolicy::Never {
+            return false;
+        }
+        let effects = self.tools.find(&call.name).map(|entry| entry.tool.effects());
+        effects.is_none_or(|effects| effects == ToolEffects::Irreversible)
+    }
+
     fn grant_pattern(&self, call: &ToolCall) -> Option<String> {
         let (entry, arguments) = self.tools.find(&call.name).zip(call.arguments.as_ref())?;
         let pattern = catch_unwind(AssertUnwindSafe(|| entry.tool.grant_pattern(arguments)));
@@ -69,11 +81,12 @@ impl Rules for Parts {
         pattern.unwrap_or_else(|_| Some(arguments.as_str().to_owned()))
     }
 
-    fn unknown_tool(&self, name: &str) -> String {
-        feedback::unknown_tool(name, &self.tools)
+    fn unknown_tool(&self, name: &str, withheld: &[Text]) -> String {
+        let names = self.tools.specs().map(|spec| &spec.name);
+        feedback::unknown_tool(name, names.filter(|name| !withheld.contains(name)))
     }
 
-    fn has_tools(&self) -> bool {
-        !self.tools.is_empty()
+    fn has_tools(&self, withheld: &[Text]) -> bool {
+        self.tools.len() > withheld.len()
     }
 }

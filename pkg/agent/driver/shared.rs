@@ -1,6 +1,9 @@
 //! The state that the clones of an agent share.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use tokio::{
     sync::{Mutex, MutexGuard},
@@ -10,7 +13,7 @@ use tokio::{
 use super::{grants::Grants, written::Written};
 use crate::{
     agent::{call_mode::Modes, journal::Writer, memory::SharedMemory, nesting, parts::Parts},
-    types::{AgentError, ErrorCode},
+    types::{AgentError, ErrorCode, Message},
 };
 
 /// The state that the clones of an agent share.
@@ -23,12 +26,20 @@ pub(in crate::agent) struct Shared {
     pub(in crate::agent) written: Written,
     /// The permissions that people have given for the session.
     pub(in crate::agent) grants: Grants,
+    /// `true` once a run has had text from outside, which its memory may have dropped.
+    pub(in crate::agent) outside: AtomicBool,
 }
 
 impl Shared {
     /// Returns what tells this agent from others.
     pub(super) fn key(&self) -> usize {
         std::ptr::from_ref(self).addr()
+    }
+
+    /// Returns `true` when text from outside is in the conversation.
+    pub(super) fn has_outside_text(&self) -> bool {
+        let has_it = |message: &Arc<Message>| message.has_outside_text();
+        self.outside.load(Ordering::Acquire) || self.memory.lock().transcript().iter().any(has_it)
     }
 
     /// Waits until no run of this agent is going on.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The version of the form of records, and of what a state makes of its inputs.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// One thing that a journal keeps. What is written borrows, what is read owns.
 #[derive(Debug, Serialize, Deserialize)]

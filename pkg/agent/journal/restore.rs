@@ -10,15 +10,18 @@ use super::{
     record::{Record, ToolMark, VERSION, difference},
 };
 use crate::{
-    agent::state::{Effect, Rules, RunState, StepInput, missing_results},
+    agent::{
+        RunContext,
+        state::{Effect, Rules, RunState, StepInput, missing_results},
+    },
     types::Message,
 };
 
-/// A conversation out of a journal.
-#[derive(Debug, Default)]
+/// A conversation out of a journal, and its open run as it was written.
+#[derive(Default)]
 pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
-    pub(crate) open: Option<OpenRun>,
+    open: Option<Run>,
     pub(crate) chain: Chain,
 }
 
@@ -52,12 +55,8 @@ struct Run {
     is_done: bool,
 }
 
-/// Reads the lines of a journal, and takes the inputs of the open run once more.
-pub(crate) fn restore(
-    lines: &[String],
-    tools: &[ToolMark],
-    rules: &dyn Rules,
-) -> Result<Restored, RestoreError> {
+/// Reads the lines of a journal.
+pub(crate) fn restore(lines: &[String]) -> Result<Restored, RestoreError> {
     let mut restored = Restored::default();
     let mut run: Option<Run> = None;
     for text in lines {
@@ -89,13 +88,28 @@ pub(crate) fn restore(
             }
         }
     }
-    if let Some(run) = run.filter(|run| !run.is_done) {
+    restored.open = run.filter(|run| !run.is_done);
+    Ok(restored)
+}
+
+impl Restored {
+    /// Returns the context of the run that had not ended, if there is one.
+    pub(crate) fn open_context(&self) -> Option<&RunContext> {
+        self.open.as_ref().map(|run| run.state.context())
+    }
+
+    /// Takes the inputs of the open run once more, in an agent with these tools.
+    pub(crate) fn replay(
+        &mut self,
+        tools: &[ToolMark],
+        rules: &dyn Rules,
+    ) -> Result<Option<OpenRun>, RestoreError> {
+        let Some(run) = self.open.take() else { return Ok(None) };
         if let Some(difference) = difference(&run.tools, tools) {
             return Err(RestoreError::OtherAgent { difference });
         }
-        restored.open = Some(replay(run, rules)?);
+        replay(run, rules).map(Some)
     }
-    Ok(restored)
 }
 
 /// Takes the inputs of a run once more; the effects were done, or are outstanding.
@@ -126,7 +140,7 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
     effects.retain(|effect| {
         // A call that runs again was told when it ran first.
         let is_new = matches!(effect, Effect::Run(id) if !before.contains(id));
-        is_new || matches!(effect, Effect::Emit(_))
+        is_new || matches!(effect, Effect::Emit(_) | Effect::Audit(_))
     });
     Ok(OpenRun { state, events: told, untold: effects })
 }

@@ -25,7 +25,7 @@ fn add(each: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) {
 
 /// Writes one field of a result, its markers broken; returns `false` when there is none of this name.
 fn write_field(field: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) -> bool {
-    let ToolResult { call_id, name, content, is_error } = result;
+    let ToolResult { call_id, name, content, is_error, .. } = result;
     match field {
         "name" => out.push_str(&neutral.text(name)),
         "id" => out.push_str(&neutral.text(call_id)),

@@ -1,17 +1,16 @@
 //! The parts of a system prompt.
 
-use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, future::try_join_all};
-use tokio::time::timeout;
+use futures_util::future::try_join_all;
 
 use crate::{
     agent::{
-        panic::text,
+        bounded::bounded,
         run::{RunContext, SharedState},
     },
-    types::{AgentError, ErrorCode, Text},
+    types::{AgentError, Text},
 };
 
 /// The context in which a part of the system prompt is made.
@@ -104,35 +103,19 @@ pub(crate) async fn compose(
     context: &PromptContext,
     limit: Duration,
 ) -> Result<String, AgentError> {
-    let parts = parts.iter().map(|part| async move {
-        let build = AssertUnwindSafe(async { part.build(context.clone()).await }).catch_unwind();
-        let made = timeout(limit, build).await;
-        let made = made.unwrap_or_else(|_| Ok(Err(late(limit))));
-        let made = made.unwrap_or_else(|panic| {
-            let message = format!("a part of the system prompt panicked: {}", text(&*panic));
-            Err(AgentError::new(ErrorCode::Internal, message))
-        });
-        made.or_else(|error| {
-            if !part.is_optional() {
-                return Err(error);
-            }
-            tracing::warn!(%error, "an optional part of the system prompt is left out");
-            Ok(String::new())
-        })
+    let parts = parts.iter().map(|part| {
+        let build = async { part.build(context.clone()).await };
+        bounded("a part of the system prompt", limit, part.is_optional(), build)
     });
     let mut texts = try_join_all(parts).await?;
     texts.retain(|text| !text.trim().is_empty());
     Ok(texts.join("\n\n"))
 }
 
-fn late(limit: Duration) -> AgentError {
-    let message = format!("a part of the system prompt took longer than {limit:?}");
-    AgentError::new(ErrorCode::Timeout, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::ErrorCode;
 
     const LIMIT: Duration = Duration::from_secs(1);
 

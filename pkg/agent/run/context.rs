@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Caller, SharedState};
+use super::{Caller, SharedState, Surface};
 use crate::types::Text;
 
 /// The context of a run: what its [`RunInput`](super::RunInput) said about it. Clones are handles to the
@@ -49,6 +49,7 @@ pub(super) struct Data {
     pub(super) caller: Option<Caller>,
     pub(super) module: Option<Text>,
     pub(super) page: Option<Text>,
+    pub(super) surface: Option<Surface>,
     pub(super) conversation: Option<Text>,
     pub(super) metadata: serde_json::Map<String, Value>,
     /// In milliseconds since the Unix epoch.
@@ -86,6 +87,12 @@ impl RunContext {
         self.0.as_deref()?.page.as_deref()
     }
 
+    /// Returns the surface on which the run is shown.
+    #[must_use]
+    pub fn surface(&self) -> Option<Surface> {
+        self.0.as_deref()?.surface
+    }
+
     /// Returns the id of the conversation.
     #[must_use]
     pub fn conversation(&self) -> Option<&str> {
@@ -121,6 +128,7 @@ impl fmt::Debug for RunContext {
                 .field("caller", &data.caller)
                 .field("module", &data.module)
                 .field("page", &data.page)
+                .field("surface", &data.surface)
                 .field("conversation", &data.conversation)
                 .field("metadata", &data.metadata.len())
                 .field("deadline", &data.deadline)

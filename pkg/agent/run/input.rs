@@ -8,9 +8,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Budget, Caller, RunContext};
-use crate::types::{
-    AgentError, Capabilities, ErrorCode, Message, MessageRole, ModelInfo, Part, Text,
+use super::{Budget, Caller, RunContext, Surface};
+use crate::{
+    llm::AnswerSchema,
+    types::{AgentError, Capabilities, ErrorCode, Message, MessageRole, ModelInfo, Part, Text},
 };
 
 /// The input of a run: the user's message, and what the run needs to know about it. Nothing in it
@@ -58,6 +59,8 @@ pub struct RunInput {
     pub(in crate::agent) message: Message,
     pub(in crate::agent) context: RunContext,
     pub(in crate::agent) budget: Budget,
+    /// In a box: most runs have none.
+    pub(in crate::agent) goal: Option<Box<AnswerSchema>>,
 }
 
 impl RunInput {
@@ -66,7 +69,7 @@ impl RunInput {
     pub fn new(message: impl Into<Message>) -> Self {
         let mut message = message.into();
         message.role = MessageRole::User;
-        Self { message, context: RunContext::default(), budget: Budget::default() }
+        Self { message, context: RunContext::default(), budget: Budget::default(), goal: None }
     }
 
     /// Adds a part to the message, such as a picture.
@@ -94,6 +97,14 @@ impl RunInput {
     #[must_use]
     pub fn page(mut self, page: impl Into<Text>) -> Self {
         self.context.change(|data| data.page = Some(page.into()));
+        self
+    }
+
+    /// Sets the surface on which the run is shown; tools that are for another are not offered. Default: none, and
+    /// all are.
+    #[must_use]
+    pub fn surface(mut self, surface: Surface) -> Self {
+        self.context.change(|data| data.surface = Some(surface));
         self
     }
 
@@ -136,6 +147,15 @@ impl RunInput {
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// Binds the run's last answer to a schema: the model works with its tools first, and then gives one
+    /// answer that obeys it, behind the event [`ANSWER_TYPED`](crate::agent::ANSWER_TYPED). The text of the
+    /// outcome is its JSON. See [`run_typed`](crate::agent::DefaultAgent::run_typed).
+    #[must_use]
+    pub fn answer(mut self, schema: AnswerSchema) -> Self {
+        self.goal = Some(Box::new(schema));
         self
     }
 

@@ -5,6 +5,7 @@ mod caller;
 mod context;
 mod input;
 mod shared_state;
+mod surface;
 
 pub(crate) use self::shared_state::SharedState;
 pub use self::{
@@ -12,4 +13,5 @@ pub use self::{
     caller::Caller,
     context::RunContext,
     input::RunInput,
+    surface::Surface,
 };

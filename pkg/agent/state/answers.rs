@@ -19,7 +19,7 @@ impl RunState {
     pub(crate) fn aside(&self, kind: AskKind) -> Vec<Arc<Message>> {
         let says = |text| Arc::new(Message::user(text));
         match kind {
-            AskKind::Turn | AskKind::LastAnswer(_) => Vec::new(),
+            AskKind::Turn | AskKind::Typed | AskKind::LastAnswer(_) => Vec::new(),
             AskKind::Continue => self.cut.iter().cloned().chain([says(feedback::GO_ON)]).collect(),
             AskKind::Again => vec![says(feedback::ANSWER_AGAIN)],
         }
@@ -28,7 +28,9 @@ impl RunState {
     pub(super) fn answered(&mut self, rules: &dyn Rules, answer: Answer, out: &mut Vec<Effect>) {
         self.spend(&answer, out);
         let Answer { message, text, calls, body_bytes, fenced_calls, .. } = answer;
+        self.look_outside(message.as_ref());
         let is_rest = self.phase == Phase::Asking(AskKind::Continue);
+        let is_typed = self.phase == Phase::Asking(AskKind::Typed);
         let last = if let Phase::Asking(AskKind::LastAnswer(limit)) = self.phase {
             Some(limit)
         } else {
@@ -69,6 +71,9 @@ impl RunState {
         if let Some(error) = answer.error.or_else(|| self.cancelled.map(CancelReason::error)) {
             return self.end_calls(rules, calls, Then::Fail(error), out);
         }
+        if is_typed && !self.has_finished(&FinishReason::Interrupted) {
+            return self.finish(OutcomeKind::Answer, out);
+        }
         if let Some(limit) = last {
             self.refuse(&calls, feedback::NOT_RUN);
             let reached = OutcomeKind::LimitReached { limit };
@@ -102,7 +107,11 @@ impl RunState {
             return self.next_turn(out);
         }
         if !self.wants_a_call(rules, fenced_calls) {
-            return match (said || is_rest || self.is_refused(), is_cut) {
+            let is_given = said || is_rest;
+            if is_given && self.goal().is_some() && !self.is_refused() {
+                return self.ask_for_value(out);
+            }
+            return match (is_given || self.is_refused(), is_cut) {
                 (false, _) => self.answer_is_empty(out),
                 (true, true) => self.finish(OutcomeKind::Cut, out),
                 (true, false) => self.finish(OutcomeKind::Answer, out),
@@ -167,7 +176,7 @@ impl RunState {
         match self.spec.no_tool_call {
             NoToolCall::AcceptAsFinal => false,
             NoToolCall::Nudge(most) => {
-                self.nudges < most && (fenced_calls > 0 || rules.has_tools())
+                self.nudges < most && (fenced_calls > 0 || rules.has_tools(&self.prompt().withheld))
             }
         }
     }

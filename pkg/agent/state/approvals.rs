@@ -9,10 +9,10 @@ use crate::{
     types::{AgentEvent, Json, Text, ToolCall},
 };
 
-/// Returns the id of a request: it is bound to the run, the call and its arguments.
-fn approval_id(run_id: &str, id: CallId, call: &ToolCall) -> Text {
+/// Returns the id of a request: it is bound to its kind, the run, the call and its arguments.
+pub(super) fn request_id(kind: &str, run_id: &str, id: CallId, call: &ToolCall) -> Text {
     let CallId { answer: AnswerId { turn, attempt }, place } = id;
-    let head = format!("{run_id}\0{turn}\0{attempt}\0{place}\0{}\0", call.name);
+    let head = format!("{kind}{run_id}\0{turn}\0{attempt}\0{place}\0{}\0", call.name);
     let arguments = call.arguments.as_ref().map_or(&*call.arguments_raw, Json::as_str);
     format!("{:016x}", digest(head.as_bytes().iter().chain(arguments.as_bytes()))).into()
 }
@@ -20,7 +20,7 @@ fn approval_id(run_id: &str, id: CallId, call: &ToolCall) -> Text {
 impl Call {
     /// Asks a person about the call.
     pub(super) fn ask(&mut self, run_id: &str, id: CallId, out: &mut Vec<Effect>) {
-        self.state = CallState::Asked(approval_id(run_id, id, &self.made));
+        self.state = CallState::Asked(request_id("", run_id, id, &self.made));
         out.push(Effect::Propose(id));
     }
 
@@ -100,7 +100,7 @@ impl Calls {
             } else {
                 Failure::Denied
             };
-            return call.end(ToolEnd { result: Err((failure, why)), duration_ms: 0 }, out);
+            return call.end(ToolEnd::refused((failure, why)), out);
         }
         if let Verdict::Granted { arguments: Some(arguments), .. } = verdict {
             call.change(arguments);
@@ -142,15 +142,15 @@ impl RunState {
     }
 
     /// Appends the requests that are open.
-    pub(super) fn propose(&self, out: &mut Vec<Effect>) {
+    pub(super) fn request_again(&self, out: &mut Vec<Effect>) {
         let id = |place| CallId { answer: self.answer, place };
         out.extend(self.calls.asked().map(id).map(Effect::Propose));
+        out.extend(self.calls.at_client().map(id).map(Effect::Send));
     }
 
-    /// Returns `true` while all that the run waits for is a person.
-    pub(super) fn waits_for_person(&self) -> bool {
-        self.asking().is_none()
-            && self.calls.running().next().is_none()
-            && self.calls.asked().next().is_some()
+    /// Returns `true` while all that the run waits for is a person or the client.
+    pub(super) fn waits_for_others(&self) -> bool {
+        let mut others = self.calls.asked().chain(self.calls.at_client());
+        self.asking().is_none() && self.calls.running().next().is_none() && others.next().is_some()
     }
 }

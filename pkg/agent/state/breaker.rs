@@ -28,6 +28,10 @@ pub(crate) enum Failure {
     Panicked,
     /// No person has allowed the call.
     Denied,
+    /// The caller may not use the tool.
+    Forbidden,
+    /// The authorizer has denied the call.
+    Unauthorized,
     /// The call has just failed and was not repeated.
     Repeated,
     /// The call was not run, for a reason other than the call itself.
@@ -37,7 +41,15 @@ pub(crate) enum Failure {
 impl Failure {
     /// Returns `true` when the same call would fail again.
     pub(super) fn is_certain(self) -> bool {
-        matches!(self, Self::Arguments | Self::Failed | Self::Panicked | Self::Denied)
+        matches!(
+            self,
+            Self::Arguments
+                | Self::Failed
+                | Self::Panicked
+                | Self::Denied
+                | Self::Forbidden
+                | Self::Unauthorized
+        )
     }
 }
 

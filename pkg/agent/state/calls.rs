@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     agent::{OutcomeKind, feedback},
-    types::{AgentError, AgentEvent, CallOutcome, Json, Text, ToolCall, ToolResult},
+    types::{
+        AgentError, AgentEvent, CallOutcome, Json, Part, Text, TextOrigin, ToolCall, ToolResult,
+    },
 };
 
 /// The calls of one answer, in its order, and what they came to.
@@ -76,7 +78,7 @@ pub(super) struct Call {
 }
 
 /// The stage of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CallState {
     /// Waits: it runs alone or last, or is behind the bound.
@@ -84,6 +86,8 @@ pub(super) enum CallState {
     /// Waits for a person, who was asked with this id.
     Asked(Text),
     Running,
+    /// Is at the client, which was asked with this id.
+    AtClient(Text),
     /// Has ended, behind one that has not.
     Ended(ToolEnd),
     /// Is among the results.
@@ -127,11 +131,16 @@ impl Call {
         match checked {
             Ok(name) => {
                 self.pause = around.pause(&name, digest);
-                self.state = CallState::Running;
+                let is_at_client = around.rules.tool(&name).is_some_and(|it| it.is_at_client);
                 self.made.name = name;
-                out.push(Effect::Run(CallId { answer: around.answer, place }));
+                let id = CallId { answer: around.answer, place };
+                if is_at_client {
+                    return self.send(around.run_id, id, out);
+                }
+                self.state = CallState::Running;
+                out.push(Effect::Run(id));
             }
-            Err(refusal) => self.end(ToolEnd { result: Err(refusal), duration_ms: 0 }, out),
+            Err(refusal) => self.end(ToolEnd::refused(refusal), out),
         }
     }
 
@@ -143,6 +152,7 @@ impl Call {
         }
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         let duration_ms = end.duration_ms;
+        out.extend(end.result.as_ref().err().map(|(failure, _)| Effect::Failed(*failure)));
         out.push(Effect::Emit(Box::new(match &end.result {
             Ok(content) => {
                 AgentEvent::ToolResult { id, tool_name, content: content.clone(), duration_ms }
@@ -152,6 +162,9 @@ impl Call {
                 AgentEvent::ToolResultError { id, tool_name, content, duration_ms }
             }
         })));
+        if let Err((failure, text)) = &end.result {
+            self.audit(*failure, text, out);
+        }
         self.state = CallState::Ended(end);
     }
 }
@@ -255,6 +268,7 @@ impl Calls {
     /// Ends all calls that have not ended.
     pub(super) fn abandon(&mut self, out: &mut Vec<Effect>) {
         self.refuse_held(feedback::NOT_RUN, out);
+        self.recall(out);
         for call in &mut self.list {
             if call.state == CallState::Running {
                 call.end(not_run(feedback::INTERRUPTED), out);
@@ -285,6 +299,10 @@ pub(super) struct Around<'a> {
     pub(super) run_id: &'a str,
     pub(super) answer: AnswerId,
     pub(super) grants: &'a [Grant],
+    /// `true` when text from outside is in the conversation.
+    pub(super) has_outside_text: bool,
+    /// The names of the tools that the run may not use.
+    pub(super) withheld: &'a [Text],
     /// Most calls that run at the same time.
     pub(super) most: usize,
     pub(super) stage: Stage,
@@ -309,6 +327,7 @@ impl Around<'_> {
         &mut self,
         call: &Call,
         result: &Result<String, (Failure, String)>,
+        parts: &[Part],
     ) -> Option<String> {
         let facts = self.rules.tool(&call.made.name);
         let may_repeat = facts.is_some_and(|facts| facts.may_repeat);
@@ -316,7 +335,7 @@ impl Around<'_> {
         if result.is_ok() {
             self.guard.succeeded();
         }
-        self.guard.keep(&Ended { tool, call: call.digest, result, may_repeat, turn });
+        self.guard.keep(&Ended { tool, call: call.digest, result, parts, may_repeat, turn });
         let is_new = !matches!(result, Err((Failure::NotRun, _)));
         if is_new { self.guard.look(turn) } else { None }
     }
@@ -340,8 +359,11 @@ impl Around<'_> {
             }
         }
         let Some(facts) = self.rules.tool(&call.name) else {
-            return Err((Failure::UnknownTool, self.rules.unknown_tool(&call.name)));
+            return Err((Failure::UnknownTool, self.rules.unknown_tool(&call.name, self.withheld)));
         };
+        if self.withheld.contains(facts.name) {
+            return Err((Failure::Forbidden, feedback::forbidden(facts.name, facts.module)));
+        }
         if call.arguments.is_none() {
             return Err((Failure::Malformed, feedback::malformed("it has no arguments", 0)));
         }
@@ -378,6 +400,9 @@ impl Calls {
             let why = then.map_or(feedback::NOT_RUN, Then::why).to_owned();
             self.refuse_held(&why, out);
         }
+        if around.stage == Stage::Cancelled || matches!(self.then, Some(Then::Fail(_))) {
+            self.recall(out);
+        }
         while let Some((place, held)) = self.first_held() {
             if !self.may_begin(around, place, &held.made) {
                 break;
@@ -386,7 +411,7 @@ impl Calls {
             let checked = around.check(held, digest);
             let Some(held) = self.list.get_mut(place) else { break };
             match checked {
-                Ok(name) if around.rules.gate(&held.made, around.grants) == Gate::Ask => {
+                Ok(name) if around.gate(&held.made) == Gate::Ask => {
                     held.made.name = name;
                     held.ask(around.run_id, CallId { answer: around.answer, place }, out);
                 }
@@ -413,9 +438,9 @@ impl Calls {
             return false;
         }
         let ended = std::mem::replace(&mut first.state, CallState::Settled);
-        let CallState::Ended(ToolEnd { result, .. }) = ended else { return false };
+        let CallState::Ended(ToolEnd { result, parts, origin, .. }) = ended else { return false };
         let call = &first.made;
-        let circle = around.circle(first, &result);
+        let circle = around.circle(first, &result, &parts);
         match &result {
             Ok(content) => {
                 around.breaker.succeeded(&call.name);
@@ -432,20 +457,26 @@ impl Calls {
             }
         }
         self.broken = self.broken.take().or(circle);
-        self.add_result(result);
+        self.add_result(result, parts, origin);
         true
     }
 
-    fn add_result(&mut self, result: Result<String, (Failure, String)>) {
+    fn add_result(
+        &mut self,
+        result: Result<String, (Failure, String)>,
+        parts: Vec<Part>,
+        origin: TextOrigin,
+    ) {
         let Some(settled) = self.list.get(self.results.len()) else { return };
         let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
         let is_error = result.is_err();
         let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
-        self.results.push(ToolResult::new(id, tool_name, content).error(is_error));
+        let result = ToolResult::new(id, tool_name, content).error(is_error);
+        self.results.push(result.parts(parts).origin(origin));
     }
 }
 
 /// Returns the end of a call that did not run.
 fn not_run(why: &str) -> ToolEnd {
-    ToolEnd { result: Err((Failure::NotRun, why.to_owned())), duration_ms: 0 }
+    ToolEnd::refused((Failure::NotRun, why.to_owned()))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Failure;
 use crate::{
     agent::{digest::digest, feedback},
-    types::{Text, ToolCall},
+    types::{Part, Text, ToolCall},
 };
 
 /// Calls that are looked back at.
@@ -80,6 +80,8 @@ pub(super) struct Ended<'a> {
     /// The digest of the call.
     pub(super) call: u64,
     pub(super) result: &'a Result<String, (Failure, String)>,
+    /// Pictures and documents of the result.
+    pub(super) parts: &'a [Part],
     pub(super) may_repeat: bool,
     pub(super) turn: u32,
 }
@@ -93,6 +95,17 @@ pub(super) fn digest_of(tool: &str, call: &ToolCall, identity: Option<String>) -
         (None, None) => same.extend(call.arguments_raw.bytes()),
     }
     digest(tool.as_bytes().iter().chain(&[0]).chain(&same))
+}
+
+/// Returns the bytes by which parts of results differ.
+fn data(part: &Part) -> &[u8] {
+    match part {
+        Part::Text { text } => text.as_bytes(),
+        Part::Image { data, .. } | Part::Document { data, .. } => data.as_bytes(),
+        Part::Thinking { .. } | Part::ToolCall(_) | Part::ToolResult(_) | Part::ProviderItem(_) => {
+            &[]
+        }
+    }
 }
 
 /// Writes a value, the members of objects in the order of their names.
@@ -164,7 +177,8 @@ impl Guard {
             Err((_, content)) => (content, 1),
         };
         let call = ended.call.to_le_bytes();
-        let result = digest(call.iter().chain(&[failed]).chain(content.as_bytes()));
+        let parts = ended.parts.iter().flat_map(data);
+        let result = digest(call.iter().chain(&[failed]).chain(content.as_bytes()).chain(parts));
         // The result of a call that was not repeated says so.
         let is_repeated = matches!(ended.result, Err((Failure::Repeated, _)));
         let told = is_repeated.then_some(ended.turn);

@@ -16,12 +16,13 @@ use crate::{agent::ANSWER_KEPT, types::AgentEvent};
 impl RunState {
     /// Returns `true` when a call of the answer under way may begin before its end.
     pub(super) fn may_begin_early(&self) -> bool {
-        self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_)))
+        self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_) | AskKind::Typed))
     }
 
     /// Begins a call of the answer under way, unless it waits for the end of the answer.
     pub(super) fn called(&mut self, rules: &dyn Rules, sealed: Sealed, out: &mut Vec<Effect>) {
         let Sealed { call, body_bytes, message, ends } = sealed;
+        self.look_outside(message.as_ref());
         let early = self.early.get_or_insert_default();
         early.message = joined(early.message.take(), message);
         early.ends = ends;
@@ -74,7 +75,7 @@ impl RunState {
         let id = |place| CallId { answer: self.answer, place };
         out.extend(again.into_iter().map(|place| Effect::Run(id(place))));
         if !self.is_cancelled() {
-            self.propose(out);
+            self.request_again(out);
         }
         self.go_on_with_calls(rules, out);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AnswerId, CallId, verdict::Grant};
+use super::{AnswerId, CallId, Failure, denial::Denial, verdict::Grant};
 use crate::{
     agent::Limit,
     types::{AgentEvent, Text},
@@ -27,14 +27,20 @@ pub(crate) enum Effect {
     Run(CallId),
     /// Asks a person about a call, whose checks are passed.
     Propose(CallId),
+    /// Sends a call to the client, whose checks are passed.
+    Send(CallId),
     /// Withdraws the request of this id.
     Withdraw(Text),
     /// Keeps what a person has allowed for the runs to come.
     Grant(Grant),
+    /// Has a record kept of a call that was refused.
+    Audit(Box<Denial>),
     /// Tells the calls that run to stop.
     Stop,
     /// Sends an event. In a box: a list of effects is as large as its largest.
     Emit(Box<AgentEvent>),
+    /// Notes why the call failed whose end is told next.
+    Failed(Failure),
     /// Ends the run: the outcome is there, and the events that close a run follow.
     Finished,
     /// Drops an input that changed nothing.
@@ -51,6 +57,8 @@ pub(crate) enum AskKind {
     Continue,
     /// The next answer once more, after an empty one.
     Again,
+    /// The one that is bound to the schema of the run's input; it calls no tool.
+    Typed,
     /// The last one, at a limit; no tool runs after it.
     LastAnswer(Limit),
 }
@@ -68,6 +76,8 @@ pub(crate) enum Refusal {
     NotRunning,
     /// There is no such request: it was answered, withdrawn, or never was.
     NotAsked,
+    /// The client was not asked for the call with this id, or it has ended.
+    NotAtClient,
     /// The run is cancelled already.
     Twice,
 }

@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{Failure, inbox::Said, verdict::Decided};
 use crate::{
     llm::Cost,
-    types::{AgentError, AgentEvent, ErrorCode, FinishReason, Message, ToolCall, UsageInfo},
+    types::{
+        AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, Text, TextOrigin, ToolCall,
+        UsageInfo,
+    },
 };
 
 /// A time in milliseconds since the Unix epoch, as the driver read it.
@@ -40,8 +43,8 @@ pub(crate) struct CallId {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StepInput {
-    /// The system prompt is made, without the tools.
-    Prepared(String),
+    /// The system prompt is made, and it is known what the run may use.
+    Prepared(Prompt),
     /// The run cannot begin: a part of the prompt failed.
     Unprepared(AgentError),
     /// A call has ended while its answer goes on.
@@ -52,12 +55,30 @@ pub(crate) enum StepInput {
     Ran(CallId, ToolEnd),
     /// A request for approval was answered.
     Decided(CallId, Box<Decided>),
+    /// A call at the client has ended, or is not waited for any more.
+    Returned(CallId, Box<Returned>),
     /// The user has said something.
     Said(Said),
     /// The run goes on after it was put away: nothing of it runs any more.
     Resumed,
     /// The run is to end. What runs has been told, and ends soon.
     Cancelled(CancelReason),
+}
+
+/// The beginning of a run's requests.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Prompt {
+    /// The system prompt, without the tools.
+    pub(crate) text: String,
+    /// The names of the agent's tools that the run may not use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) withheld: Vec<Text>,
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), withheld: Vec::new() }
+    }
 }
 
 /// An answer of the model, or as much of it as arrived.
@@ -94,11 +115,35 @@ pub(crate) struct Sealed {
 }
 
 /// The end of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ToolEnd {
     /// The result, or the kind of failure and the text that the model reads.
     pub(crate) result: Result<String, (Failure, String)>,
+    /// Pictures and documents behind the text of the result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<Part>,
     pub(crate) duration_ms: u64,
+    /// The place that the text comes from.
+    #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
+    pub(crate) origin: TextOrigin,
+}
+
+impl ToolEnd {
+    /// Returns the end of a call that did not run.
+    pub(crate) fn refused(why: (Failure, String)) -> Self {
+        let (parts, origin) = (Vec::new(), TextOrigin::Own);
+        Self { result: Err(why), parts, duration_ms: 0, origin }
+    }
+}
+
+/// The end of the call that the client was asked for with this id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Returned {
+    pub(crate) client_call_id: Text,
+    pub(crate) end: ToolEnd,
+    /// `true` when the client may still run the call, and need not any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_withdrawn: bool,
 }
 
 /// The reason for which a run was cancelled.

@@ -2,16 +2,22 @@
 
 mod answers;
 mod approvals;
+mod at_client;
+mod audit;
 mod breaker;
 mod calls;
 mod circles;
 mod delivery;
+mod denial;
 mod early;
 mod effect;
+mod goal;
 mod inbox;
 mod input;
 mod kept;
 mod limits;
+mod outside;
+mod refusals;
 mod rules;
 mod run_state;
 #[cfg(test)]
@@ -20,9 +26,12 @@ mod verdict;
 
 pub(super) use self::{
     breaker::Failure,
+    denial::Denial,
     effect::{AskKind, Effect},
     inbox::Said,
-    input::{Answer, AnswerId, CallId, CancelReason, Sealed, StepInput, Time, ToolEnd},
+    input::{
+        Answer, AnswerId, CallId, CancelReason, Prompt, Returned, Sealed, StepInput, Time, ToolEnd,
+    },
     rules::{Order, Rules, ToolFacts},
     run_state::{RunSpec, RunState, missing_results},
     verdict::{Decided, Gate, Grant, Verdict},

@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    AnswerId, AskKind, CallId, CancelReason, Effect, Rules, StepInput, Time,
+    AnswerId, AskKind, CallId, CancelReason, Effect, Prompt, Rules, StepInput, Time,
     breaker::Breaker,
     calls::{Around, Call, Calls, Closed, Stage, Then},
     circles::Guard,
-    effect::Refusal,
     inbox::Inbox,
     kept::Early,
     verdict::Grant,
@@ -20,6 +19,7 @@ use crate::{
         ANSWER_RESTARTED, AtLimit, Budget, Limit, NoToolCall, OutcomeKind, RunContext, RunOutcome,
         feedback,
     },
+    llm::AnswerSchema,
     types::{
         AgentError, AgentEvent, ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult,
     },
@@ -67,6 +67,7 @@ pub(super) enum Repeats {
 /// A driver performs the effects of each [`step`](Self::step) and gives the next input. The texts of an
 /// answer do not pass through it: an answer is one input, and each of its calls another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct RunState {
     pub(super) spec: RunSpec,
     /// The input of the user, until the prompt is made.
@@ -74,8 +75,7 @@ pub(crate) struct RunState {
     context: RunContext,
     /// The words of the user that were not delivered yet. In a box: most runs have none.
     pub(super) inbox: Option<Box<Inbox>>,
-    /// The system prompt without the tools.
-    prompt: String,
+    prompt: Prompt,
     pub(super) phase: Phase,
     /// The one answer that counts.
     pub(super) answer: AnswerId,
@@ -91,9 +91,15 @@ pub(crate) struct RunState {
     pub(super) calls: Calls,
     /// The answer under way up to the last call that was given before its end. In a box: most have none.
     pub(super) early: Option<Box<Early>>,
+    /// The schema that the last answer is bound to. In a box: most runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) goal: Option<Box<AnswerSchema>>,
     /// The permissions that people have given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<Grant>,
+    /// `true` once text from outside is in the conversation; it stays so when a memory drops the message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_outside_text: bool,
     breaker: Breaker,
     guard: Guard,
     pub(super) cancelled: Option<CancelReason>,
@@ -123,7 +129,7 @@ impl RunState {
             input: Some(input),
             context,
             inbox: None,
-            prompt: String::new(),
+            prompt: Prompt::default(),
             phase: Phase::Preparing,
             answer: AnswerId::default(),
             nudges: 0,
@@ -133,7 +139,9 @@ impl RunState {
             empty: 0,
             calls: Calls::default(),
             early: None,
+            goal: None,
             grants: Vec::new(),
+            has_outside_text: false,
             breaker: Breaker::new(spec.breaker_failures),
             guard: Guard::new(spec.loop_guard),
             cancelled: None,
@@ -160,8 +168,8 @@ impl RunState {
         &self.context
     }
 
-    /// Returns the system prompt without the tools.
-    pub(crate) fn prompt(&self) -> &str {
+    /// Returns the system prompt without the tools, and what the run may not use.
+    pub(crate) fn prompt(&self) -> &Prompt {
         &self.prompt
     }
 
@@ -220,13 +228,13 @@ impl RunState {
             return;
         }
         self.taken += 1;
-        // The time of people is not the run's.
-        let was_away = matches!(input, StepInput::Resumed) || self.waits_for_person();
+        // The time of people and clients is not the run's.
+        let was_away = matches!(input, StepInput::Resumed) || self.waits_for_others();
         self.move_clock(at, was_away);
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
         match input {
-            StepInput::Prepared(prompt) => self.prepared(prompt, out),
+            StepInput::Prepared(prompt) => self.prepared(rules, prompt, out),
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
             StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
@@ -238,6 +246,12 @@ impl RunState {
             }
             StepInput::Decided(id, decided) => {
                 self.decided(rules, id, decided.verdict, out);
+                if self.phase == Phase::Calling {
+                    self.go_on_with_calls(rules, out);
+                }
+            }
+            StepInput::Returned(id, returned) => {
+                self.calls.returned(id.place, *returned, out);
                 if self.phase == Phase::Calling {
                     self.go_on_with_calls(rules, out);
                 }
@@ -259,7 +273,7 @@ impl RunState {
             Phase::Calling | Phase::Done => {}
         }
         out.extend(self.running().into_iter().map(Effect::Run));
-        self.propose(out);
+        self.request_again(out);
     }
 
     /// Returns the calls that run.
@@ -268,40 +282,12 @@ impl RunState {
         self.calls.running().map(id).collect()
     }
 
-    /// Returns the reason for which an input is not taken, if there is one.
-    fn refusal(&self, input: &StepInput) -> Option<Refusal> {
-        if self.is_done() {
-            return Some(Refusal::Over);
-        }
-        match input {
-            StepInput::Prepared(_) | StepInput::Unprepared(_) => {
-                (self.phase != Phase::Preparing).then_some(Refusal::OutOfPhase)
-            }
-            StepInput::Called(id, _) | StepInput::Answered(id, _) if *id != self.answer => {
-                Some(Refusal::OtherAnswer)
-            }
-            StepInput::Called(..) => (!self.may_begin_early()).then_some(Refusal::OutOfPhase),
-            StepInput::Answered(..) => {
-                (!matches!(self.phase, Phase::Asking(_))).then_some(Refusal::OutOfPhase)
-            }
-            StepInput::Ran(id, _) if id.answer != self.answer => Some(Refusal::OtherAnswer),
-            StepInput::Ran(id, _) => {
-                (!self.calls.is_running(id.place)).then_some(Refusal::NotRunning)
-            }
-            StepInput::Decided(id, decided) => {
-                (self.approval(*id) != Some(&decided.approval_id)).then_some(Refusal::NotAsked)
-            }
-            StepInput::Resumed | StepInput::Said(_) => None,
-            StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
-        }
-    }
-
-    fn prepared(&mut self, prompt: String, out: &mut Vec<Effect>) {
+    fn prepared(&mut self, rules: &dyn Rules, prompt: Prompt, out: &mut Vec<Effect>) {
         self.prompt = prompt;
         if let Some(input) = self.input.take() {
             self.remember(input);
         }
-        self.next_turn(out);
+        self.first_turn(rules, out);
     }
 
     /// Asks for the next answer, or does what the policy says at the limit of turns.
@@ -312,6 +298,9 @@ impl RunState {
             }
             self.deliver_steers(out);
             self.remember(Message::user(feedback::answer_now(limit)));
+            if self.goal.is_some() {
+                return self.ask_typed(out);
+            }
             AskKind::LastAnswer(limit)
         } else {
             self.deliver_steers(out);
@@ -405,6 +394,8 @@ impl RunState {
             run_id: &self.outcome.run_id,
             answer: self.answer,
             grants: &self.grants,
+            has_outside_text: self.has_outside_text,
+            withheld: &self.prompt.withheld,
             most: self.spec.max_parallel_calls,
             stage,
             breaker: &mut self.breaker,
@@ -426,6 +417,9 @@ impl RunState {
         if let Some(reason) = ended_by {
             if let Some(text) = reason.text() {
                 text.clone_into(&mut self.outcome.text);
+            }
+            if self.wants_value_after(&reason) {
+                return self.ask_for_value(out);
             }
             return self.finish(reason, out);
         }
@@ -471,6 +465,7 @@ impl RunState {
     }
 
     pub(super) fn remember(&mut self, message: Message) {
+        self.look_outside(Some(&message));
         self.outcome.messages.push(Arc::new(message));
     }
 }

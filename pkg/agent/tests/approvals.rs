@@ -69,7 +69,10 @@ impl Fixture {
 }
 
 /// Reads to the next request for approval.
-async fn next_request(stream: &mut RunStream, events: &mut Vec<Envelope>) -> ApprovalRequest {
+pub(super) async fn next_request(
+    stream: &mut RunStream,
+    events: &mut Vec<Envelope>,
+) -> ApprovalRequest {
     while let Some(envelope) = stream.next().await {
         events.push(envelope.clone());
         if let AgentEvent::ToolApprovalRequest(request) = envelope.event {
@@ -77,17 +80,6 @@ async fn next_request(stream: &mut RunStream, events: &mut Vec<Envelope>) -> App
         }
     }
     panic!("no request: {:?}", kinds(events));
-}
-
-async fn to_the_end(stream: &mut RunStream, events: &mut Vec<Envelope>) {
-    while let Some(envelope) = timeout(Duration::from_hours(1), stream.next()).await.unwrap() {
-        events.push(envelope);
-    }
-    assert_whole(events);
-}
-
-fn count(events: &[Envelope], kind: &str) -> usize {
-    events.iter().filter(|envelope| envelope.event.kind() == kind).count()
 }
 
 // Covers: G-35
@@ -313,7 +305,7 @@ async fn a_person_sees_the_preview() {
 }
 
 /// A cancel while a request is open is no rejection.
-// Covers: G-34
+// Covers: G-34, T-20
 #[tokio::test(start_paused = true)]
 async fn a_cancel_withdraws_what_is_open() {
     let fixture = fixture([call("a").call("remove", json!({ "path": "b" }))]);

@@ -8,7 +8,10 @@ use std::sync::{
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
-use super::{scenarios::SCENARIOS, *};
+use super::{
+    scenarios::{SCENARIOS, as_client},
+    *,
+};
 use crate::{
     agent::{OutcomeKind, RunError},
     testing::{ScriptedProvider, ScriptedTurn},
@@ -29,6 +32,7 @@ async fn cancelled_after(
         stream.cancel();
     }
     while let Some(envelope) = stream.next().await {
+        as_client(&stream, &envelope);
         events.push(envelope);
         if events.len() == cancel_after {
             stream.cancel();
@@ -127,7 +131,8 @@ async fn dropping_the_stream_at_every_event_leaves_nothing() {
         let agent = builder.build().unwrap();
         let mut stream = agent.run_stream("Do it.");
         for _ in 0..at {
-            stream.next().await.unwrap();
+            let envelope = stream.next().await.unwrap();
+            as_client(&stream, &envelope);
         }
         drop(stream);
         assert_eq!(provider.open_streams(), 0, "at {at}");

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     cancel::assert_history_is_whole,
     journal::Broken,
-    scenarios::{SCENARIOS, Scenario, Twist, World},
+    scenarios::{SCENARIOS, Scenario, Twist, World, as_client},
     *,
 };
 use crate::{
@@ -226,6 +226,7 @@ async fn ended(
 ) -> (Vec<Envelope>, RunOutcome) {
     let mut events = Vec::new();
     while let Some(event) = stream.next().await {
+        as_client(&stream, &event);
         events.push(event);
     }
     assert_whole(&events);
@@ -309,6 +310,7 @@ async fn a_reader_that_never_reads_delays_the_next_run_and_loses_nothing() {
             }
             let mut count = 1;
             while let Some(event) = unread.next().await {
+                as_client(&unread, &event);
                 assert_eq!(event.seq, count, "{}", scenario.name);
                 count += 1;
             }

@@ -96,6 +96,7 @@ async fn a_run_that_is_put_away_at_any_line_ends_as_if_nothing_had_happened() {
     }
 }
 
+// Covers: T-47
 #[tokio::test(start_paused = true)]
 async fn a_call_that_may_have_run_does_not_run_again_unless_it_says_so() {
     for (is_idempotent, want) in [(true, "one true"), (false, "This call was interrupted")] {
@@ -202,9 +203,9 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
     let (_, record) = lines[0].split_once(r#""record":"#).unwrap();
     let record = record.strip_suffix('}').unwrap();
     assert_eq!(first_line(record), lines[0], "the line as it was written");
-    let other = record.replacen(r#""version":3"#, r#""version":99,"more":true"#, 1);
+    let other = record.replacen(r#""version":4"#, r#""version":99,"more":true"#, 1);
     let cases = [
-        (other, "line 1 of the journal has version 99, and this library reads 3"),
+        (other, "line 1 of the journal has version 99, and this library reads 4"),
         (r#"{"forgotten":{}}"#.to_owned(), "line 1 of the journal does not follow"),
     ];
     for (record, want) in cases {

@@ -179,7 +179,7 @@ async fn calls_that_cannot_run_are_explained_to_the_model() {
 }
 
 /// G-32.
-// Covers: G-32
+// Covers: G-32, T-45
 #[tokio::test(start_paused = true)]
 async fn g_32_a_panicking_tool_is_told_and_the_run_goes_on() {
     let turn = ScriptedTurn::new().call("panic", json!({})).call("echo", json!({ "text": "x" }));
@@ -393,7 +393,9 @@ async fn a_result_over_the_budget_is_withheld() {
     let agent = builder(&provider).max_result_chars(49).build().unwrap();
     agent.run("Go.").await.unwrap();
     let told = last_results(&provider);
-    assert!(told[0].starts_with("[The result is withheld: it has 50 characters, and at most 49"));
+    assert!(told[0].starts_with(
+        r#"{"toolResultElided":true,"tool":"echo","resultChars":50,"budgetChars":49,"#
+    ));
     assert_eq!(told[1].chars().count(), 49, "the bound is inclusive");
 }
 
@@ -449,7 +451,7 @@ async fn calls_run_beside_each_other_up_to_the_bound_and_alone_when_they_say_so(
     }
 }
 
-// Covers: E-34, G-36
+// Covers: E-34, G-36, T-51
 #[tokio::test(start_paused = true)]
 async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message() {
     let provider = ScriptedProvider::new([

@@ -4,6 +4,7 @@
 mod approvals;
 mod cancel;
 mod circles;
+mod client_tools;
 mod covered;
 #[cfg(feature = "files")]
 mod demo;
@@ -23,18 +24,27 @@ mod endings;
 mod fallback;
 mod faults;
 mod foreign_text;
+mod gates;
 mod journal;
 mod kept_thinking;
 mod latency;
 mod loops;
+mod nobody_can;
+mod outputs;
 mod provider_parts;
+mod records;
 mod resumed_events;
 mod run_inputs;
 mod scenarios;
 mod session;
+mod sources;
+mod spans;
 mod steering;
 mod streams;
 mod tasks;
+mod tool_schemas;
+mod typed;
+mod untrusted_text;
 mod waiting;
 
 use std::{collections::HashMap, time::Duration};
@@ -183,6 +193,21 @@ fn assert_whole(events: &[Envelope]) {
         events.last().map(|last| &last.event),
         Some(AgentEvent::UpdateBusy { busy: false })
     ));
+}
+
+/// Reads to the end, which comes within an hour.
+async fn to_the_end(stream: &mut super::RunStream, events: &mut Vec<Envelope>) {
+    while let Some(envelope) =
+        tokio::time::timeout(Duration::from_hours(1), stream.next()).await.unwrap()
+    {
+        events.push(envelope);
+    }
+    assert_whole(events);
+}
+
+/// Counts the events of a kind.
+fn count(events: &[Envelope], kind: &str) -> usize {
+    events.iter().filter(|envelope| envelope.event.kind() == kind).count()
 }
 
 /// Waits, on the paused clock, until no task is left but the test's own.

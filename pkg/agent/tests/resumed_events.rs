@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{
     journal::{Broken, answers},
-    scenarios::{ASKED, EARLY, SCENARIOS, Scenario, World, early_turns},
+    scenarios::{ASKED, AT_CLIENT, EARLY, SCENARIOS, Scenario, World, as_client, early_turns},
     *,
 };
 use crate::agent::{ANSWER_KEPT, ANSWER_RESTARTED, RunStream, journal::MemoryJournal};
@@ -15,13 +15,15 @@ use crate::agent::{ANSWER_KEPT, ANSWER_RESTARTED, RunStream, journal::MemoryJour
 fn story(events: &[Envelope]) -> Vec<String> {
     // A request that nobody has answered is made again, under its id.
     let mut seen = Vec::new();
-    let is_new = |envelope: &&Envelope| match &envelope.event {
-        AgentEvent::ToolApprovalRequest(request) if seen.contains(&request.approval_id) => false,
-        AgentEvent::ToolApprovalRequest(request) => {
-            seen.push(request.approval_id.clone());
-            true
-        }
-        _ => true,
+    let is_new = |envelope: &&Envelope| {
+        let id = match &envelope.event {
+            AgentEvent::ToolApprovalRequest(request) => &request.approval_id,
+            AgentEvent::ClientToolRequest(request) => &request.client_call_id,
+            _ => return true,
+        };
+        let is_new = !seen.contains(id);
+        seen.push(id.clone());
+        is_new
     };
     let events: Vec<_> = events.iter().filter(is_new).cloned().collect();
     let mut kinds = kinds(&events);
@@ -39,6 +41,7 @@ async fn read(stream: &mut RunStream, count: usize) -> Vec<Envelope> {
     while events.len() < count
         && let Ok(Some(envelope)) = timeout(SOON, stream.next()).await
     {
+        as_client(stream, &envelope);
         events.push(envelope);
     }
     events
@@ -146,7 +149,7 @@ async fn check(scenario: &Scenario, is_idempotent: bool, place: (usize, usize), 
             got.retain(|kind| !kind.starts_with(ANSWER_KEPT));
             got.sort();
             assert_eq!(got, as_if_cut(scenario, kept).await, "{at}, after {seen} events");
-        } else if [ASKED, EARLY].contains(&scenario.name) {
+        } else if [ASKED, AT_CLIENT, EARLY].contains(&scenario.name) {
             // The order of calls and answers depends on which was quicker.
             let mut want = want.to_vec();
             want.sort();

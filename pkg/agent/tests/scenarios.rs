@@ -12,7 +12,10 @@ use futures_core::future::BoxFuture;
 
 use super::*;
 use crate::{
-    agent::{ApprovalPolicy, Asked, CallMode, CallStart, Decision, Steering},
+    agent::{
+        ApprovalPolicy, Asked, CallMode, CallStart, Decision, RunStream, Steering,
+        tools::ClientTool,
+    },
     llm::Provider,
     types::{FinishReason, Json},
 };
@@ -136,6 +139,19 @@ pub(super) const EARLY: &str = "calls that begin while their answer goes on";
 /// The name of the scenario in which a person is asked about each call.
 pub(super) const ASKED: &str = "calls that a person allows, changes and refuses";
 
+/// The name of the scenario in which the client runs calls.
+pub(super) const AT_CLIENT: &str =
+    "calls that the client runs, beside others and behind a question";
+
+/// Runs a call as the client does, at once; one that comes again is run again.
+pub(super) fn as_client(stream: &RunStream, envelope: &Envelope) {
+    if let AgentEvent::ClientToolRequest(request) = &envelope.event {
+        let result = format!("client {}", request.arguments);
+        // A run that was cancelled meanwhile does not take it.
+        drop(stream.complete_client_call(&request.client_call_id, result));
+    }
+}
+
 /// The answers of the first, where of one only so many calls came.
 pub(super) fn early_turns(kept: Option<(usize, usize)>) -> Vec<ScriptedTurn> {
     let turn = |number: usize, before: &str, calls: [(&str, &str); 3], behind: &str| {
@@ -158,7 +174,7 @@ pub(super) fn early_turns(kept: Option<(usize, usize)>) -> Vec<ScriptedTurn> {
 }
 
 /// The scenarios: each way that a loop goes on, and each way that it ends.
-pub(super) const SCENARIOS: [Scenario; 8] = [
+pub(super) const SCENARIOS: [Scenario; 9] = [
     Scenario {
         name: "calls beside each other, refused ones, an end by a tool",
         turns: || {
@@ -255,6 +271,24 @@ pub(super) const SCENARIOS: [Scenario; 8] = [
                     },
                     _ => Decision::Grant,
                 }
+            })
+        },
+        say: &[],
+    },
+    Scenario {
+        name: AT_CLIENT,
+        turns: || {
+            let client = |turn: ScriptedTurn, text| turn.call("client", json!({ "text": text }));
+            let first = work(ScriptedTurn::new().text("Let me see."), "one");
+            let second = client(ScriptedTurn::new(), "four").call("alone", json!({ "text": "b" }));
+            let last = ScriptedTurn::new().text("It is ").text("done.");
+            vec![client(client(first, "two"), "three"), second, last]
+        },
+        setup: |builder| {
+            let tool = ClientTool::typed::<Work>("client", "Works at the client.");
+            builder.tool(tool).approval(ApprovalPolicy::of(["client"])).approver(|_: Asked| async {
+                tokio::task::yield_now().await;
+                Decision::Grant
             })
         },
         say: &[],

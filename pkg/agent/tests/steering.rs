@@ -1,6 +1,10 @@
 //! A run that is steered while it goes on.
 
-use super::{cancel::assert_history_is_whole, scenarios::SCENARIOS, *};
+use super::{
+    cancel::assert_history_is_whole,
+    scenarios::{SCENARIOS, as_client},
+    *,
+};
 use crate::{
     agent::{
         AgentChannels, AtLimit, Budget, Input, OutcomeKind, RunInput, RunOutcome, STEERED,
@@ -61,6 +65,7 @@ async fn steered(
     let mut events = Vec::new();
     let mut acted = false;
     while let Some(event) = stream.next().await {
+        as_client(&stream, &event);
         events.push(event);
         if events.len() == at + 1 && steering.steer("probe").is_ok() {
             // The probe shows that the run still listens; it is taken back.
@@ -143,6 +148,7 @@ async fn every_scenario_is_steered_and_cancelled_at_every_event() {
                 let mut events = Vec::new();
                 let mut is_said = false;
                 while let Some(event) = stream.next().await {
+                    as_client(&stream, &event);
                     events.push(event);
                     if events.len() == at + 1 && steering.steer(SAID).is_ok() {
                         is_said = true;

@@ -11,6 +11,9 @@ use crate::{
     types::{AgentEvent, Text},
 };
 
+/// Most bytes of output in one event.
+const OUTPUT_BYTES: usize = 16 << 10;
+
 /// The context of a running tool: ids, cancellation, events, shared state.
 ///
 /// The default context belongs to no agent: nothing cancels it and its events are dropped. It is for
@@ -74,6 +77,7 @@ pub(crate) struct CallPlace {
     pub(crate) run_id: Text,
     pub(crate) turn: u32,
     pub(crate) call_id: Text,
+    pub(crate) tool_name: Text,
 }
 
 impl ToolContext {
@@ -109,7 +113,7 @@ impl ToolContext {
     /// resumed: by it a service knows a request that it has seen.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        let CallPlace { run_id, turn, call_id } = &self.place;
+        let CallPlace { run_id, turn, call_id, .. } = &self.place;
         format!("{run_id}/{turn}/{call_id}")
     }
 
@@ -127,14 +131,55 @@ impl ToolContext {
     ///
     /// A dropped wait has sent nothing.
     pub async fn emit(&self, name: impl Into<Text>, data: Value) {
-        if let Some(events) = &self.events {
-            let event = AgentEvent::Custom { name: name.into(), data };
-            tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => {}
-                // The receiver is gone once the call has ended.
-                _closed = events.send(Box::new(event)) => {}
-            }
+        self.send(|| AgentEvent::Custom { name: name.into(), data }).await;
+    }
+
+    /// Sends output of the call before its result is there, as `tool_output` events of at most 16 KiB. Waits
+    /// while the reader is behind; after the call ended, the output is dropped. The model reads the result
+    /// only.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has sent the beginning of the text, or nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::tools::{ToolContext, tool_fn};
+    ///
+    /// let tool = tool_fn("count", "Counts to three.", async |context: ToolContext, (): ()| {
+    ///     for number in 1..=3 {
+    ///         context.output(&format!("{number}\n")).await;
+    ///     }
+    ///     "counted"
+    /// });
+    /// ```
+    pub async fn output(&self, text: &str) {
+        let mut rest = text;
+        while let Some((piece, more)) =
+            rest.split_at_checked(rest.floor_char_boundary(OUTPUT_BYTES))
+            && !piece.is_empty()
+        {
+            let content = piece.to_owned();
+            self.send(|| AgentEvent::ToolOutput {
+                id: self.place.call_id.clone(),
+                tool_name: self.place.tool_name.clone(),
+                content,
+            })
+            .await;
+            rest = more;
+        }
+    }
+
+    /// Sends an event while the call runs.
+    async fn send(&self, event: impl FnOnce() -> AgentEvent) {
+        let Some(events) = &self.events else { return };
+        let event = Box::new(event());
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {}
+            // The receiver is gone once the call has ended.
+            _closed = events.send(event) => {}
         }
     }
 

@@ -132,6 +132,16 @@ pub enum RegistryError {
         /// The fault of it.
         problem: String,
     },
+    /// A limit of the tool is zero: no call could ever end well.
+    #[error(
+        "`{member}` of tool `{name}` is 0; make it larger, or leave it out for the agent's own"
+    )]
+    ZeroLimit {
+        /// The tool's name.
+        name: Text,
+        /// The member: `timeout` or `max_result_chars`.
+        member: &'static str,
+    },
     /// The schema does not describe an object.
     #[error("the schema of tool `{name}` must have `\"type\": \"object\"`")]
     InvalidSchema {

@@ -2,6 +2,7 @@
 
 mod calculator;
 mod check;
+mod client_tool;
 #[cfg(feature = "command")]
 mod command;
 mod context;
@@ -12,24 +13,27 @@ mod files;
 mod loop_breaking;
 mod output;
 mod registry;
+mod returned;
 mod tool;
 mod typed;
 mod unit_tool;
 mod validate;
 
 pub use calculator::Calculator;
+pub use client_tool::ClientTool;
 #[cfg(feature = "command")]
-pub use command::{COMMAND_OUTPUT, CommandTool, CommandToolError};
+pub use command::{CommandTool, CommandToolError};
 pub(crate) use context::CallPlace;
 pub use context::ToolContext;
 pub use error::{RegistryError, ToolError};
-pub use facts::{PreviewFuture, ToolEffects};
+pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
 #[cfg(feature = "files")]
 pub use files::FileTools;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
-pub use output::{IntoToolResult, ToolOutput};
+pub use output::ToolOutput;
 pub use registry::ToolRegistry;
+pub use returned::{IntoToolResult, kind};
 pub use tool::{Tool, ToolFuture};
 pub use typed::{TypedTool, tool_fn};
 pub use validate::validate;

@@ -1,6 +1,6 @@
 //! The result of a tool.
 
-use super::ToolError;
+use crate::types::{Part, TextOrigin};
 
 /// The result of a tool, for the model to read.
 ///
@@ -12,18 +12,52 @@ use super::ToolError;
 ///
 /// assert_eq!(ToolOutput::from(json!({ "celsius": 21 })).content, r#"{"celsius":21}"#);
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+///
+/// A result with a picture, which goes to the model in the form that its provider takes:
+///
+/// ```
+/// use forgeline::agent::tools::ToolOutput;
+///
+/// let output = ToolOutput::new("The page at 800 × 600.").picture("image/png", "iVBORw0KGgo=");
+/// assert_eq!(output.parts.len(), 1);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutput {
     /// The text of the result.
     pub content: String,
+    /// The place that the text comes from; `None` for that of the tool.
+    pub origin: Option<TextOrigin>,
+    /// Pictures, documents and words behind the text, at most 20 MiB. What the model does not take is left
+    /// out, and the text says so.
+    pub parts: Vec<Part>,
 }
 
 impl ToolOutput {
     /// Returns a result of this text.
     #[must_use]
     pub fn new(content: impl Into<String>) -> Self {
-        Self { content: content.into() }
+        Self { content: content.into(), origin: None, parts: Vec::new() }
+    }
+
+    /// Sets the place that the text comes from, where it is not that of all results of the tool.
+    #[must_use]
+    pub fn origin(mut self, origin: TextOrigin) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+
+    /// Adds a picture of this media type: its bytes in base64, or a URL that starts with `http`.
+    #[must_use]
+    pub fn picture(self, media_type: impl Into<String>, data: impl Into<String>) -> Self {
+        self.part(Part::Image { media_type: media_type.into(), data: data.into() })
+    }
+
+    /// Adds a part: a picture, a document or words.
+    #[must_use]
+    pub fn part(mut self, part: Part) -> Self {
+        self.parts.push(part);
+        self
     }
 }
 
@@ -43,28 +77,5 @@ impl From<serde_json::Value> for ToolOutput {
     /// Writes the value as compact JSON.
     fn from(value: serde_json::Value) -> Self {
         Self::new(value.to_string())
-    }
-}
-
-/// The return type of a function that is to be a tool: a [`ToolOutput`], a string, a JSON value, or
-/// a `Result` of those.
-pub trait IntoToolResult {
-    /// Converts the value into the result of a tool.
-    ///
-    /// # Errors
-    ///
-    /// The error that the function returned.
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
-}
-
-impl<T: Into<ToolOutput>> IntoToolResult for T {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        Ok(self.into())
-    }
-}
-
-impl<T: Into<ToolOutput>, E: Into<ToolError>> IntoToolResult for Result<T, E> {
-    fn into_tool_result(self) -> Result<ToolOutput, ToolError> {
-        self.map(Into::into).map_err(Into::into)
     }
 }

@@ -84,7 +84,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// When the name is taken, reserved or not valid, or the schema describes no object; with feature
+    /// When the name is taken, reserved or not valid, a limit is zero, or the schema describes no object; with feature
     /// `schema`, when the schema is malformed.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let name = Text::from(tool.name());
@@ -99,6 +99,13 @@ impl ToolRegistry {
         let name = Text::from(tool.name());
         if !is_valid(&name) {
             return Err(RegistryError::InvalidName { name });
+        }
+        let is_zero = [
+            ("timeout", tool.timeout().is_some_and(|limit| limit.is_zero())),
+            ("max_result_chars", tool.max_result_chars() == Some(0)),
+        ];
+        if let Some((member, _)) = is_zero.into_iter().find(|(_, is_zero)| *is_zero) {
+            return Err(RegistryError::ZeroLimit { name, member });
         }
         let schema = tool.schema();
         if schema.get("type").and_then(Value::as_str) != Some("object") {
@@ -128,6 +135,12 @@ impl ToolRegistry {
         };
         let (tool, spec) = (self.tools.get(at)?, self.specs.as_slice().get(at)?);
         Some(Registered { tool, spec, check: self.checks.get(at)? })
+    }
+
+    /// Returns the tools, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Registered<'_>> {
+        let entries = self.tools.iter().zip(self.specs()).zip(&self.checks);
+        entries.map(|((tool, spec), check)| Registered { tool, spec, check })
     }
 
     /// Returns the descriptions, as requests hold them. The registry keeps the same list, for schemas
@@ -176,6 +189,8 @@ impl fmt::Debug for ToolRegistry {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::agent::tools::{TaskCompletionTool, ToolContext, tool_fn};
 
@@ -184,6 +199,27 @@ mod tests {
 
     fn tool(name: &'static str) -> Arc<dyn Tool> {
         Arc::new(tool_fn(name, "Does nothing.", |_: ToolContext, _: Nothing| async { "" }))
+    }
+
+    // Covers: CT-132, T-49
+    #[test]
+    fn a_limit_of_zero_is_refused_by_name_with_what_to_do() {
+        let nothing = || tool_fn("slow", "Waits.", |_: ToolContext, _: Nothing| async { "" });
+        let zero = [
+            (Arc::new(nothing().timeout(Duration::ZERO)) as Arc<dyn Tool>, "timeout"),
+            (Arc::new(nothing().max_result_chars(0)), "max_result_chars"),
+        ];
+        for (tool, member) in zero {
+            let error = ToolRegistry::default().register(tool).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "`{member}` of tool `slow` is 0; make it larger, or leave it out for the agent's own"
+                )
+            );
+        }
+        let least = nothing().timeout(Duration::from_nanos(1)).max_result_chars(1);
+        ToolRegistry::default().register(Arc::new(least)).unwrap();
     }
 
     #[test]

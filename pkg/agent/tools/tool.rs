@@ -1,12 +1,15 @@
 //! The trait of tools.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use serde_json::Value;
 
-use super::{PreviewFuture, ToolContext, ToolEffects, ToolError, ToolOutput};
-use crate::types::Json;
+use super::{PreviewFuture, ToolContext, ToolEffects, ToolError, ToolOutput, ToolPlace};
+use crate::{
+    agent::run::Surface,
+    types::{Json, TextOrigin},
+};
 
 /// The work of one call.
 pub type ToolFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
@@ -93,10 +96,58 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Returns the place at which calls run. Of a tool at the client, [`execute`](Self::execute) is not called.
+    /// Default: [`ToolPlace::Here`].
+    fn place(&self) -> ToolPlace {
+        ToolPlace::Here
+    }
+
+    /// Returns the module of the application that the tool belongs to. Default: `None`.
+    fn module(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the name of the permission that a caller needs to use the tool; see
+    /// [`Permissions`](crate::agent::Permissions). Default: `None`, it is for all.
+    fn permission(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the only surface on which the tool is offered. Default: `None`, all; of a tool at the client,
+    /// [`Surface::FullPage`].
+    fn surface(&self) -> Option<Surface> {
+        match self.place() {
+            ToolPlace::Here => None,
+            ToolPlace::Client => Some(Surface::FullPage),
+        }
+    }
+
     /// Returns what calls change. [`ApprovalPolicy`](crate::agent::ApprovalPolicy) asks a person by it.
     /// Default: [`ToolEffects::Writes`].
     fn effects(&self) -> ToolEffects {
         ToolEffects::Writes
+    }
+
+    /// Returns the place that the text of results and failures comes from; a [`ToolOutput`] may say another. After text
+    /// from [outside](TextOrigin::Outside), calls that cannot be changed back are asked about again, see
+    /// [`OutsideText`](crate::agent::OutsideText). Default: [`TextOrigin::Own`].
+    fn origin(&self) -> TextOrigin {
+        TextOrigin::Own
+    }
+
+    /// Returns the longest time that one call may take; `None` for
+    /// [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout). Default: `None`. Zero is refused
+    /// when the tool is registered.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Returns the longest result of one call, in characters; `None` for
+    /// [`AgentConfig::max_result_chars`](crate::agent::AgentConfig::max_result_chars), `usize::MAX` for no
+    /// limit. A longer one is replaced by a note, never cut. Default: `None`. 0 is refused when the tool is
+    /// registered.
+    fn max_result_chars(&self) -> Option<usize> {
+        None
     }
 
     /// Makes what a person sees before the call is approved, beside its arguments: a diff, a command. It
@@ -156,8 +207,36 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         (**self).identity(arguments)
     }
 
+    fn place(&self) -> ToolPlace {
+        (**self).place()
+    }
+
+    fn module(&self) -> Option<&str> {
+        (**self).module()
+    }
+
+    fn permission(&self) -> Option<&str> {
+        (**self).permission()
+    }
+
+    fn surface(&self) -> Option<Surface> {
+        (**self).surface()
+    }
+
     fn effects(&self) -> ToolEffects {
         (**self).effects()
+    }
+
+    fn origin(&self) -> TextOrigin {
+        (**self).origin()
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        (**self).timeout()
+    }
+
+    fn max_result_chars(&self) -> Option<usize> {
+        (**self).max_result_chars()
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {

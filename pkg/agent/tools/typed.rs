@@ -1,20 +1,24 @@
 //! Tools from async functions.
 
-use std::{fmt, future::Future, marker::PhantomData};
+use std::{fmt, future::Future, marker::PhantomData, time::Duration};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{IntoToolResult, PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture};
+use super::{
+    IntoToolResult, PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, kind,
+};
 use crate::{
     llm::schema_of,
-    types::{Json, Preview, Text},
+    types::{Json, Preview, Text, TextOrigin},
 };
 
 /// Makes a tool of an async function with typed arguments.
 ///
-/// The schema comes from the type of the arguments; its doc comments describe them to the model.
+/// The schema comes from the type of the arguments; its doc comments describe them to the model. `()` is
+/// for a tool without arguments, and `serde_json::Value` for any object. For what the function may return,
+/// see [`IntoToolResult`].
 ///
 /// # Examples
 ///
@@ -36,15 +40,15 @@ use crate::{
 /// let tool = tool_fn("greet", "Greets a person.", greet);
 /// assert_eq!(tool.schema()["required"][0], "name");
 /// ```
-pub fn tool_fn<A, F, R>(
+pub fn tool_fn<A, F, R, Kind>(
     name: impl Into<Text>,
     description: impl Into<String>,
     function: F,
-) -> TypedTool<A, F>
+) -> TypedTool<A, F, Kind>
 where
     A: DeserializeOwned + JsonSchema,
     F: Fn(ToolContext, A) -> R + Send + Sync,
-    R: Future<Output: IntoToolResult> + Send + 'static,
+    R: Future<Output: IntoToolResult<Kind>> + Send + 'static,
 {
     TypedTool {
         name: name.into(),
@@ -53,10 +57,15 @@ where
         is_idempotent: false,
         may_repeat: false,
         effects: ToolEffects::default(),
+        origin: TextOrigin::default(),
+        module: None,
+        permission: None,
+        timeout: None,
+        max_result_chars: None,
         identity: None,
         preview: None,
         function,
-        arguments: PhantomData,
+        types: PhantomData,
     }
 }
 
@@ -76,17 +85,22 @@ where
 /// assert!(tool.is_loop_breaking());
 /// ```
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
-pub struct TypedTool<A, F> {
+pub struct TypedTool<A, F, Kind = kind::Value> {
     name: Text,
     description: String,
     order: Order,
     is_idempotent: bool,
     may_repeat: bool,
     effects: ToolEffects,
+    origin: TextOrigin,
+    module: Option<Text>,
+    permission: Option<Text>,
+    timeout: Option<Duration>,
+    max_result_chars: Option<usize>,
     identity: Option<Identity<A>>,
     preview: Option<Previewer<A>>,
     function: F,
-    arguments: PhantomData<fn(A)>,
+    types: PhantomData<fn(A) -> Kind>,
 }
 
 /// A function of what makes two calls the same.
@@ -104,7 +118,7 @@ enum Order {
     LoopBreaking,
 }
 
-impl<A, F> TypedTool<A, F> {
+impl<A, F, Kind> TypedTool<A, F, Kind> {
     /// Makes a successful call end the run.
     #[must_use]
     pub fn loop_breaking(mut self) -> Self {
@@ -145,6 +159,41 @@ impl<A, F> TypedTool<A, F> {
         self
     }
 
+    /// Says where the text of results comes from; see [`Tool::origin`].
+    #[must_use]
+    pub fn origin(mut self, origin: TextOrigin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Says which module of the application the tool belongs to; see [`Tool::module`].
+    #[must_use]
+    pub fn module(mut self, module: impl Into<Text>) -> Self {
+        self.module = Some(module.into());
+        self
+    }
+
+    /// Says which permission a caller needs; see [`Tool::permission`].
+    #[must_use]
+    pub fn permission(mut self, permission: impl Into<Text>) -> Self {
+        self.permission = Some(permission.into());
+        self
+    }
+
+    /// Sets the longest time that one call may take; see [`Tool::timeout`].
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the longest result of one call, in characters; see [`Tool::max_result_chars`].
+    #[must_use]
+    pub fn max_result_chars(mut self, chars: usize) -> Self {
+        self.max_result_chars = Some(chars);
+        self
+    }
+
     /// Shows a person what a call would do before it is approved; see [`Tool::preview`].
     #[must_use]
     pub fn previewed_by<P, R>(mut self, preview: P) -> Self
@@ -167,11 +216,11 @@ impl<A, F> TypedTool<A, F> {
     }
 }
 
-impl<A, F, R> Tool for TypedTool<A, F>
+impl<A, F, R, Kind> Tool for TypedTool<A, F, Kind>
 where
     A: DeserializeOwned + JsonSchema,
     F: Fn(ToolContext, A) -> R + Send + Sync,
-    R: Future<Output: IntoToolResult> + Send + 'static,
+    R: Future<Output: IntoToolResult<Kind>> + Send + 'static,
 {
     fn name(&self) -> &str {
         &self.name
@@ -182,7 +231,7 @@ where
     }
 
     fn schema(&self) -> Value {
-        schema_of::<A>()
+        of_object(schema_of::<A>())
     }
 
     fn is_loop_breaking(&self) -> bool {
@@ -210,6 +259,26 @@ where
         self.effects
     }
 
+    fn origin(&self) -> TextOrigin {
+        self.origin
+    }
+
+    fn module(&self) -> Option<&str> {
+        self.module.as_deref()
+    }
+
+    fn permission(&self) -> Option<&str> {
+        self.permission.as_deref()
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    fn max_result_chars(&self) -> Option<usize> {
+        self.max_result_chars
+    }
+
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {
         match (&self.preview, read(&arguments)) {
             (Some(preview), Ok(arguments)) => preview(context, arguments),
@@ -229,12 +298,30 @@ where
     }
 }
 
-/// Reads the arguments of a call as a type.
+/// Reads the arguments of a call as a type; none may be `()`.
 pub(crate) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
-    arguments.read().map_err(|error| ToolError::invalid("", error.to_string()))
+    arguments.read().or_else(|error: serde_json::Error| {
+        let none =
+            arguments.as_str().chars().all(|sign| sign.is_whitespace() || "{}".contains(sign));
+        let nothing = none.then(|| serde_json::from_value(Value::Null).ok()).flatten();
+        nothing.ok_or_else(|| ToolError::invalid("", error.to_string()))
+    })
 }
 
-impl<A, F> fmt::Debug for TypedTool<A, F> {
+/// Returns the schema of arguments, which are an object: of the type `()`, one without members, and of a
+/// type that takes anything, any.
+fn of_object(schema: Value) -> Value {
+    let Value::Object(fields) = &schema else { return json!({ "type": "object" }) };
+    match fields.get("type").and_then(Value::as_str) {
+        Some("null") => {
+            json!({ "type": "object", "properties": {}, "additionalProperties": false })
+        }
+        None if fields.keys().all(|key| key == "description") => json!({ "type": "object" }),
+        _ => schema,
+    }
+}
+
+impl<A, F, Kind> fmt::Debug for TypedTool<A, F, Kind> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("TypedTool").field("name", &self.name).finish_non_exhaustive()
     }

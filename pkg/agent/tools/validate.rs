@@ -172,6 +172,9 @@ fn list<'a>(schema: &'a Map<String, Value>, key: &str) -> &'a [Value] {
 
 fn unknown_field(properties: Option<&Map<String, Value>>) -> String {
     let names: Vec<_> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() {
+        return "is not known; there are no fields".to_owned();
+    }
     format!("is not known; the fields are: {}", names.join(", "))
 }
 

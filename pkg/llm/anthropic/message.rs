@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
-
 use super::{
     base64,
     items::PROTOCOL,
@@ -50,7 +48,7 @@ pub(super) fn encode(
     };
     let mut content = Content::new(role);
     for result in run.iter().flat_map(|message| message.tool_results()) {
-        content.block(tool_result(result));
+        content.block(tool_result(result)?);
     }
     for part in run.iter().flat_map(|message| &message.parts) {
         match part {
@@ -67,18 +65,9 @@ pub(super) fn encode(
             Part::ProviderItem(item) if goes_back(item) => {
                 content.write(item.raw.as_str().as_bytes(), item.kind != ItemKind::Reasoning);
             }
-            Part::Image { media_type, data } => {
-                content.block(typed("image").nested("source", |it| source(it, media_type, data)));
-            }
+            Part::Image { media_type, data } => content.block(image(media_type, data)),
             Part::Document { media_type, data, name } => {
-                let text = plain_text(media_type, data)?;
-                let block = typed("document").nested("source", |it| match &text {
-                    None => source(it, media_type, data),
-                    Some(text) => {
-                        it.with("type", "text").with("media_type", "text/plain").with("data", text)
-                    }
-                });
-                content.block(block.with_some("title", name.as_deref()));
+                content.block(document(media_type, data, name.as_deref())?);
             }
             Part::ProviderItem(_) | Part::ToolResult(_) => {}
         }
@@ -174,13 +163,51 @@ fn tool_use(call: &ToolCall) -> Fields<'static> {
     more.iter().fold(block, |block, (name, value)| block.with(name, value))
 }
 
-fn tool_result(result: &ToolResult) -> Fields<'static> {
+fn tool_result(result: &ToolResult) -> Result<Fields<'static>, ProviderError> {
+    let mut blocks = Vec::new();
+    let mut list = JsonItems::new(&mut blocks, false);
     // A text block must not be blank; a result may be.
-    let text = Some(&result.content).filter(|text| !text.trim().is_empty());
-    typed("tool_result")
-        .with("tool_use_id", &tool_names::escape(&result.call_id))
-        .with_some("content", text.map(|text| json!([{ "type": "text", "text": text }])))
-        .with_some("is_error", result.is_error.then_some(true))
+    let text = |text: &str, list: &mut JsonItems<'_>| {
+        if !text.trim().is_empty() {
+            list.object(typed("text").with("text", text));
+        }
+    };
+    text(&result.content, &mut list);
+    for part in &result.parts {
+        match part {
+            Part::Text { text: words } => text(words, &mut list),
+            Part::Image { media_type, data } => list.object(image(media_type, data)),
+            Part::Document { media_type, data, name } => {
+                list.object(document(media_type, data, name.as_deref())?);
+            }
+            Part::Thinking { .. }
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::ProviderItem(_) => {}
+        }
+    }
+    let mut block = typed("tool_result").with("tool_use_id", &tool_names::escape(&result.call_id));
+    if !blocks.is_empty() {
+        block.raw("content", &[b"[", &*blocks, b"]"].concat());
+    }
+    Ok(block.with_some("is_error", result.is_error.then_some(true)))
+}
+
+fn image(media_type: &str, data: &str) -> Fields<'static> {
+    typed("image").nested("source", |it| source(it, media_type, data))
+}
+
+fn document(
+    media_type: &str,
+    data: &str,
+    name: Option<&str>,
+) -> Result<Fields<'static>, ProviderError> {
+    let text = plain_text(media_type, data)?;
+    let block = typed("document").nested("source", |it| match &text {
+        None => source(it, media_type, data),
+        Some(text) => it.with("type", "text").with("media_type", "text/plain").with("data", text),
+    });
+    Ok(block.with_some("title", name))
 }
 
 /// Adds where an image or a document is.

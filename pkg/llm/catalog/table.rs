@@ -1,6 +1,6 @@
 //! The table of models.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use super::{
     KnownCapabilities, LongPrices, ModelCard, Prices,
@@ -15,16 +15,37 @@ const MAX_NAME_BYTES: usize = 512;
 /// Parts of an id that are looked at, from its end.
 const MAX_NAMES: usize = 8;
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
-    let mut rows = Vec::with_capacity(lines().count());
-    rows.extend(lines().filter_map(row));
-    rows
+/// Most processes look for one model or two: of the other lines, the pattern is enough.
+static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
+    let mut all = Vec::with_capacity(lines().count());
+    all.extend(lines().map(Line::new));
+    all
 });
 
-/// One line of the table.
+static ROWS: LazyLock<Vec<&Row>> = LazyLock::new(|| LINES.iter().filter_map(Line::row).collect());
+
+/// One line of the table, read when its model is looked for.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) pattern: &'static str,
+    text: &'static str,
+    row: OnceLock<Option<Row>>,
+}
+
+impl Line {
+    fn new(text: &'static str) -> Self {
+        let pattern = text.split_ascii_whitespace().next().unwrap_or_default();
+        Self { pattern, text, row: OnceLock::new() }
+    }
+
+    fn row(&self) -> Option<&Row> {
+        self.row.get_or_init(|| row(self.text)).as_ref()
+    }
+}
+
+/// What one line of the table says.
 #[derive(Debug)]
 pub(super) struct Row {
-    pub(super) pattern: &'static str,
     card: ModelCard,
     /// The card where another vendor serves the model: what that costs is not known.
     elsewhere: ModelCard,
@@ -38,8 +59,8 @@ impl Row {
 }
 
 /// Returns every line, the most specific first.
-pub(super) fn rows() -> &'static [Row] {
-    &ROWS
+pub(super) fn rows() -> &'static [Line] {
+    &LINES
 }
 
 impl ModelCard {
@@ -56,7 +77,7 @@ impl ModelCard {
     /// Returns every card, the most specific names first.
     #[must_use]
     pub fn all() -> impl ExactSizeIterator<Item = &'static Self> {
-        rows().iter().map(|row| &row.card)
+        ROWS.iter().map(|row| &row.card)
     }
 }
 
@@ -100,7 +121,7 @@ pub(super) fn row(line: &'static str) -> Option<Row> {
         seen,
     };
     let elsewhere = ModelCard { prices: None, long_prices: None, ..card.clone() };
-    fields.next().is_none().then_some(Row { pattern, card, elsewhere })
+    fields.next().is_none().then_some(Row { card, elsewhere })
 }
 
 /// Reads a number of tokens, or `-` for one that is not known.
@@ -116,26 +137,27 @@ fn tokens(text: &str) -> Option<Option<u64>> {
 ///
 /// Ids are paths: the last part names the model, or else a folder above it does.
 pub(super) fn find(id: &str) -> Option<&'static ModelCard> {
-    let (row, spelling) = find_row(id)?;
+    let (line, spelling) = find_row(id)?;
+    let row = line.row()?;
     Some(match spelling {
         Spelling::Vendors => &row.card,
         Spelling::Other => &row.elsewhere,
     })
 }
 
-pub(super) fn find_row(id: &str) -> Option<(&'static Row, Spelling)> {
+pub(super) fn find_row(id: &str) -> Option<(&'static Line, Spelling)> {
     let id = id.trim().to_ascii_lowercase();
     let mut rest = id.as_str();
     for _ in 0..MAX_NAMES {
         let name = rest.rsplit(['/', '\\']).next().unwrap_or_default();
         let folders = rest.strip_suffix(name).unwrap_or_default();
         if name.len() <= MAX_NAME_BYTES {
-            let mut found = rows().iter().map(|row| (row, spelling(row.pattern, folders, name)));
-            let found = found.find_map(|(row, spelling)| Some((row, spelling?)));
+            let mut found = rows().iter().map(|line| (line, spelling(line.pattern, folders, name)));
+            let found = found.find_map(|(line, spelling)| Some((line, spelling?)));
             // Below a folder that names it stands a model that was made of it.
-            if let Some((row, spelling)) = found {
+            if let Some((line, spelling)) = found {
                 let is_last = rest.len() == id.len();
-                return Some((row, if is_last { spelling } else { Spelling::Other }));
+                return Some((line, if is_last { spelling } else { Spelling::Other }));
             }
         }
         rest = folders.trim_end_matches(['/', '\\']);

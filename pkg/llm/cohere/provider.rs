@@ -82,7 +82,8 @@ impl WireFormat for ChatV2 {
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
-        (!request.metadata.is_empty()).then(|| Text::from("metadata")).into_iter().collect()
+        let metadata = (!request.metadata.is_empty()).then(|| Text::from("metadata"));
+        metadata.into_iter().chain(chat::moved_parts(request)).collect()
     }
 
     fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {

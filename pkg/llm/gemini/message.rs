@@ -1,6 +1,6 @@
 //! One message in the words of Gemini.
 
-use std::{iter::Peekable, sync::Arc};
+use std::{borrow::Cow, iter::Peekable, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     llm::{
         ProviderError,
         decode::Entries,
-        http::{Fields, JsonItems},
+        http::{Fields, JsonItems, chat},
         tool_names,
     },
     types::{
@@ -23,8 +23,9 @@ const FACTS: [&str; 3] = ["groundingMetadata", "urlContextMetadata", "finishMess
 /// The vendor's word in place of the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-/// Returns `true` for a model that refuses a call without a signature: Gemini 3 and later.
-pub(super) fn wants_proofs(model: &str) -> bool {
+/// Returns `true` for Gemini 3 and later: it refuses a call without a signature, and takes pictures in the
+/// results of calls.
+pub(super) fn is_third(model: &str) -> bool {
     let version = model.rsplit_once("gemini-").map_or("", |(_, version)| version);
     let major = version.split(|digit: char| !digit.is_ascii_digit()).next().unwrap_or_default();
     major.parse::<u32>().is_ok_and(|major| major >= 3)
@@ -36,10 +37,10 @@ pub(super) fn wants_proofs(model: &str) -> bool {
 ///
 /// Reasoning goes back only with a signature of Gemini's; a call goes without a
 /// signature when another vendor's model made it, or with the vendor's word for none where the model
-/// `wants_proofs`.
+/// `is_third`. Pictures in results stand behind them where it is not.
 pub(super) fn encode(
     run: &[Arc<Message>],
-    wants_proofs: bool,
+    is_third: bool,
     items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
     let Some(first) = run.first() else { return Ok(()) };
@@ -50,14 +51,22 @@ pub(super) fn encode(
     };
     let mut written = Vec::new();
     let mut list = JsonItems::new(&mut written, false);
+    let run: Vec<_> = run
+        .iter()
+        .map(
+            |message| {
+                if is_third { Cow::Borrowed(&**message) } else { chat::beside_results(message) }
+            },
+        )
+        .collect();
     let mut parts = run.iter().flat_map(|message| &message.parts).peekable();
     // Of calls side by side the vendor signs the first.
-    let mut wants_proof = wants_proofs;
+    let mut wants_proof = is_third;
     while let Some(part) = parts.next() {
         if let Part::ToolCall(call) = part {
             list.object(function_call(call, std::mem::take(&mut wants_proof)));
         } else {
-            encode_part(part, &mut parts, &mut list)?;
+            encode_part(part, is_third, &mut parts, &mut list)?;
         }
     }
     if !written.is_empty() {
@@ -68,6 +77,7 @@ pub(super) fn encode(
 
 fn encode_part<'m>(
     part: &'m Part,
+    is_third: bool,
     rest: &mut Peekable<impl Iterator<Item = &'m Part>>,
     list: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
@@ -88,7 +98,7 @@ fn encode_part<'m>(
             }
         }
         Part::ToolCall(_) => {}
-        Part::ToolResult(result) => list.object(function_response(result)?),
+        Part::ToolResult(result) => list.object(function_response(result, is_third)?),
         Part::Image { media_type, data } | Part::Document { media_type, data, .. } => {
             list.push(&media(media_type, data));
         }
@@ -133,16 +143,33 @@ fn function_call(call: &ToolCall, wants_proof: bool) -> Fields<'static> {
 
 /// Returns the result of a call. Gemini wants an object and knows two keys in it. The text stays a
 /// text: as JSON its numbers would be rounded.
-fn function_response(result: &ToolResult) -> Result<Fields<'static>, ProviderError> {
+fn function_response(
+    result: &ToolResult,
+    is_third: bool,
+) -> Result<Fields<'static>, ProviderError> {
     if result.name.is_empty() {
         let feature = "a tool result that does not name its tool";
         return Err(ProviderError::unsupported(PROTOCOL, feature));
     }
     let key = if result.is_error { "error" } else { "output" };
+    let (mut content, mut media) = (result.content.clone(), Vec::new());
+    for part in result.parts.iter().filter(|_| is_third) {
+        match part {
+            Part::Image { media_type, data } | Part::Document { media_type, data, .. } => {
+                media.push(self::media(media_type, data));
+            }
+            Part::Text { text } => content.extend(["\n", text]),
+            Part::Thinking { .. }
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::ProviderItem(_) => {}
+        }
+    }
     Ok(Fields::object().nested("functionResponse", |response| {
         let response = response.with_some("id", real_id(&result.call_id));
         let response = response.with("name", &tool_names::encode(&result.name));
-        response.nested("response", |said| said.with(key, &result.content))
+        let response = response.nested("response", |said| said.with(key, &content));
+        response.with_some("parts", Some(&media).filter(|media| !media.is_empty()))
     }))
 }
 

@@ -12,7 +12,7 @@ use crate::{
         ToolSpec,
         http::{
             BodyWriter, EnvNames, Fields, HttpConfig, HttpProvider, JsonItems, SamplingNames,
-            WireFormat, instructions, joins_results,
+            WireFormat, chat, instructions, joins_results,
             url::{endpoint, split, with_query},
         },
         parser::ThinkingDialect,
@@ -147,10 +147,10 @@ impl WireFormat for GenerateContent {
             None if body.is_set("contents") => {}
             _ => instructions::write(&mut body, "systemInstruction", 0, write)?,
         }
-        let wants_proofs = message::wants_proofs(&body.config().model);
+        let is_third = message::is_third(&body.config().model);
         body.array("contents", None, |encoded, history| {
             let encode = |run: &[Arc<Message>], items: &mut JsonItems<'_>| {
-                message::encode(run, wants_proofs, items)
+                message::encode(run, is_third, items)
             };
             encoded.append(history, usize::MAX, joins_results, encode)?;
             Ok(None)
@@ -163,7 +163,9 @@ impl WireFormat for GenerateContent {
             ("metadata", !request.metadata.is_empty() && !is_vertex),
             ("strict tools", request.tools.iter().any(|tool| tool.strict)),
         ];
-        fields.iter().filter(|field| field.1).map(|field| Text::from(field.0)).collect()
+        let left_out = fields.iter().filter(|field| field.1).map(|field| Text::from(field.0));
+        let moved = chat::moved_parts(request).filter(|_| !message::is_third(&config.model));
+        left_out.chain(moved).collect()
     }
 
     fn schema_rules(&self, _config: &HttpConfig) -> SchemaRules {

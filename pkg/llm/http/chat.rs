@@ -10,11 +10,13 @@
 //! assert_eq!(chat::url("image/png", "https://x/y.png"), "https://x/y.png");
 //! ```
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::{
-    llm::{ProviderError, ResponseFormat, ToolChoice, ToolSpec, tool_names},
-    types::{Message, MessageRole, Part, ToolCall, ToolResult},
+    llm::{ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec, tool_names},
+    types::{Message, MessageRole, Part, Text, ToolCall, ToolResult},
 };
 
 /// Returns the name of a role; text beside tool results is the user's.
@@ -42,6 +44,33 @@ pub fn tool_call(call: &ToolCall) -> Value {
 #[must_use]
 pub fn tool_result(result: &ToolResult) -> Value {
     json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.content })
+}
+
+/// Returns the message with what belongs to results of tools beside them, for protocols whose results are
+/// text: the parts of each behind a line that names its call.
+#[must_use]
+pub fn beside_results(message: &Message) -> Cow<'_, Message> {
+    if message.tool_results().all(|result| result.parts.is_empty()) {
+        return Cow::Borrowed(message);
+    }
+    let mut parts = message.parts.clone();
+    for result in message.tool_results().filter(|result| !result.parts.is_empty()) {
+        let ToolResult { call_id, name, .. } = result;
+        let text = format!("From the result of `{name}`, call {call_id}:");
+        parts.push(Part::Text { text });
+        parts.extend(result.parts.iter().cloned());
+    }
+    Cow::Owned(Message::new(message.role, parts))
+}
+
+/// Returns what [`dropped_fields`](crate::llm::http::WireFormat::dropped_fields) says of a request whose last
+/// results of tools have parts, which such a protocol has beside them.
+#[must_use]
+pub fn moved_parts(request: &Request) -> Option<Text> {
+    let last = request.messages.messages().iter().rev();
+    let mut last = last.take_while(|message| message.role != MessageRole::Assistant);
+    let has_parts = last.any(|message| message.tool_results().any(|it| !it.parts.is_empty()));
+    has_parts.then(|| "pictures and documents in results of tools; they stand behind them".into())
 }
 
 /// Returns the content of a message: its text, or, when it has images or documents, a list of what

@@ -37,7 +37,13 @@ pub(super) fn check(
     if model.vision && model.documents {
         return Ok(());
     }
-    let parts = || request.messages.iter().flat_map(|message| &message.parts);
+    let parts = || {
+        let parts = request.messages.iter().flat_map(|message| &message.parts);
+        parts.flat_map(|part| {
+            let within = part.as_tool_result().map(|result| &result.parts);
+            std::iter::once(part).chain(within.into_iter().flatten())
+        })
+    };
     if !model.vision && parts().any(|part| matches!(part, Part::Image { .. })) {
         return lacks("images");
     }

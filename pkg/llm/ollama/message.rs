@@ -15,6 +15,7 @@ use crate::{
 /// A message there has one text, so the order of text, thinking and images within it is lost.
 /// Other vendors' signatures of reasoning are left out, and so are images that the model made.
 pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
+    let message = &*chat::beside_results(message);
     message.tool_results().for_each(|result| items.object(tool_result(result)));
     let has_result = message.tool_results().next().is_some();
     let unsupported = |feature| Err(ProviderError::unsupported(PROTOCOL, feature));

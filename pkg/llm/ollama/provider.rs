@@ -88,7 +88,8 @@ impl WireFormat for OllamaChat {
             ("metadata", !request.metadata.is_empty()),
             ("strict tools", request.tools.iter().any(|tool| tool.strict)),
         ];
-        fields.iter().filter(|field| field.1).map(|field| Text::from(field.0)).collect()
+        let left_out = fields.iter().filter(|field| field.1).map(|field| Text::from(field.0));
+        left_out.chain(chat::moved_parts(request)).collect()
     }
 
     fn tool_schema_rules(&self, _config: &HttpConfig) -> ToolSchemaRules {

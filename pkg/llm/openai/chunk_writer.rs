@@ -155,6 +155,7 @@ impl ChunkWriter {
             | AgentEvent::ApiCallStart { .. }
             | AgentEvent::ApiCallEnd { .. }
             | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolOutput { .. }
             | AgentEvent::ToolResult { .. }
             | AgentEvent::ToolResultError { .. }
             | AgentEvent::ToolApprovalRequest(_)
@@ -162,6 +163,8 @@ impl ChunkWriter {
             | AgentEvent::ToolApprovalRejected { .. }
             | AgentEvent::ToolApprovalTimeout { .. }
             | AgentEvent::ToolApprovalCancelled { .. }
+            | AgentEvent::ClientToolRequest(_)
+            | AgentEvent::ClientToolCancelled { .. }
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
             | AgentEvent::TurnEnd

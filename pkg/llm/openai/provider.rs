@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::{OpenAiDecoder, host::Host, message};
 use crate::{
     llm::{
-        ProviderError, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
+        ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
     },
-    types::Capabilities,
+    types::{Capabilities, Text},
 };
 
 /// OpenAI Chat Completions, as OpenAI and compatible servers serve it.
@@ -84,6 +84,10 @@ impl WireFormat for ChatCompletions {
         options(&mut body, host)?;
         body.tools("tools", 0, |tools| tools.iter().map(tool).collect());
         body.chat_messages(|message, items| message::encode(message, host.takes_reasoning(), items))
+    }
+
+    fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
+        chat::moved_parts(request).into_iter().collect()
     }
 
     fn signs_reasoning(&self, config: &HttpConfig) -> bool {

@@ -42,7 +42,7 @@ pub(super) fn encode(
             Part::ToolResult(result) => {
                 let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
                 let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
-                items.item(&tool_result(result, is_custom));
+                items.item(&tool_result(result, is_custom)?);
             }
             Part::ProviderItem(item) if item.protocol != PROTOCOL || item.is_unknown_event() => {}
             Part::ProviderItem(item) => {
@@ -174,10 +174,25 @@ fn tool_call(call: &ToolCall) -> Value {
     item
 }
 
-fn tool_result(result: &ToolResult, is_custom: bool) -> Value {
-    json!({
+fn tool_result(result: &ToolResult, is_custom: bool) -> Result<Value, ProviderError> {
+    Ok(json!({
         "type": if is_custom { "custom_tool_call_output" } else { "function_call_output" },
         "call_id": result.call_id,
-        "output": result.content,
-    })
+        "output": output(result)?,
+    }))
+}
+
+/// Returns the text of a result, or a list where it has more.
+fn output(result: &ToolResult) -> Result<Value, ProviderError> {
+    if result.parts.is_empty() {
+        return Ok(json!(result.content));
+    }
+    let mut list = Vec::new();
+    if !result.content.is_empty() {
+        list.push(json!({ "type": "input_text", "text": result.content }));
+    }
+    for part in &result.parts {
+        list.extend(content(part, MessageRole::User)?);
+    }
+    Ok(Value::Array(list))
 }

@@ -1,9 +1,9 @@
 //! The answer as a value.
 
-use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, value::RawValue};
 
-use super::StructuredMethod;
+use super::{AnswerSchema, StructuredMethod};
 use crate::{
     llm::ProviderError,
     types::{Completion, FinishReason, Json, Repair, Text, slice},
@@ -59,6 +59,24 @@ impl<T: DeserializeOwned> Structured<T> {
                 Ok(Self { value, json, method, repairs: vec![repair], completion })
             }
         }
+    }
+}
+
+impl AnswerSchema {
+    /// Reads a whole answer that was bound to this schema, by whichever method.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Structured::read`].
+    pub(crate) fn read(&self, completion: Completion) -> Result<Json, ProviderError> {
+        // An answer without a call is looked for in the text.
+        let method = StructuredMethod::ForcedTool;
+        Structured::<IgnoredAny>::read(completion, method, self.may_have_input()).map(|it| it.json)
+    }
+
+    /// Returns the schema as JSON.
+    pub(crate) fn as_value(&self) -> &Value {
+        &self.schema
     }
 }
 

@@ -1,6 +1,7 @@
 //! The schema of an answer, and the request that asks for it.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
 ///     "additionalProperties": false,
 /// }));
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "what is asked for, and where it comes from")]
 pub struct AnswerSchema {
     pub(super) name: Text,
@@ -35,7 +36,8 @@ pub struct AnswerSchema {
 }
 
 /// The method that binds an answer to a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StructuredMethod {
     /// The provider binds the answer to the schema.

@@ -166,6 +166,7 @@ fn a_definition_that_allows_more_is_not_looked_at_by_what_allows_less_then() {
     assert_eq!(left_out, ["type", "not"]);
 }
 
+// Covers: CT-146
 #[test]
 fn plain_schemas_go_unchanged_to_all() {
     let plain = json!({

@@ -10,6 +10,8 @@
 //!
 //! [`Transport`]: crate::llm::transport::Transport
 //!
+//! What an application gives to an agent is checked by the packs of [`agent`].
+//!
 //! # Examples
 //!
 //! A wire format of one's own, and its test. `cargo run --example own_provider --features conformance`
@@ -19,25 +21,23 @@
 #![doc = include_str!("../../../docs/examples/own_provider.rs")]
 //! ```
 
+pub mod agent;
 mod answer;
 mod checks;
+mod play;
 mod report;
 mod seen;
 mod server;
 mod subject;
 mod suite;
 
-use std::{thread, time::Duration};
-
 pub use answer::{Answer, AnswerCall, AnswerEnd, AnswerPart, AnswerUsage, ndjson_frame, sse_frame};
 pub use report::{CheckReport, Outcome, Report};
 pub use subject::{Candidate, Setup, Subject};
 
 use checks::{CHECKS, Check};
+use play::on_a_thread;
 use suite::{Miss, Suite, Verdict};
-
-/// Longest time of a check, on its paused clock.
-const MOST: Duration = Duration::from_hours(48);
 
 /// Runs all checks.
 ///
@@ -97,39 +97,21 @@ pub fn assert_conforms(subject: &dyn Subject) {
     assert!(failed.is_empty(), "the provider does not conform:\n{}", failed.join("\n"));
 }
 
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Ok(()) => Self::Passed,
+            Err(Miss::Absent(why)) => Self::NotApplicable(why),
+            Err(Miss::Fails(details)) => Self::Failed(details),
+        }
+    }
+}
+
 fn report(subject: &dyn Subject, check: &Check) -> CheckReport {
     let exempt = subject.exempt().iter().find(|(name, _)| *name == check.name);
     let outcome = match exempt {
         Some((_, why)) => Outcome::NotApplicable((*why).to_owned()),
-        None => match on_a_thread(subject, check) {
-            Ok(()) => Outcome::Passed,
-            Err(Miss::Absent(why)) => Outcome::NotApplicable(why),
-            Err(Miss::Fails(details)) => Outcome::Failed(details),
-        },
+        None => on_a_thread(|| Box::pin(async { (check.run)(&Suite { subject }).await })).into(),
     };
     CheckReport { name: check.name, reason: check.reason, outcome }
-}
-
-fn on_a_thread(subject: &dyn Subject, check: &Check) -> Verdict {
-    let fails = |what: String| Err(Miss::Fails(vec![what]));
-    let played = thread::scope(|scope| scope.spawn(|| play(subject, check)).join());
-    played.unwrap_or_else(|panic| {
-        let words = panic.downcast_ref::<String>().map(String::as_str);
-        let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
-        fails(format!("the provider panicked: {}", words.unwrap_or("without a message")))
-    })
-}
-
-fn play(subject: &dyn Subject, check: &Check) -> Verdict {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let fails = |what: String| Err(Miss::Fails(vec![what]));
-    match runtime {
-        Err(error) => fails(format!("no runtime: {error}")),
-        Ok(runtime) => runtime.block_on(async {
-            let suite = Suite { subject };
-            let verdict = tokio::time::timeout(MOST, (check.run)(&suite)).await;
-            verdict.unwrap_or_else(|_| fails("it never ends".to_owned()))
-        }),
-    }
 }

@@ -57,7 +57,8 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut lines = Lines::new(args.history.as_deref())?;
     let built = build(&args.agent)?;
-    let (show, usage) = (Show::start(Form::Whole, args.agent.amount)?, UsageInfo::default());
+    let show = Show::start(Form::Whole, args.agent.amount)?.traced(built.trace.clone());
+    let usage = UsageInfo::default();
     // Read now, so that a wrong path is told at once.
     let beside = args.agent.question.beside()?;
     let typed = if lines.is_editor() { Typed::at_terminal() } else { Typed::nowhere() };

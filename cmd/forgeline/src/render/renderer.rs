@@ -3,7 +3,7 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, UNDELIVERED, tools::COMMAND_OUTPUT},
+    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, UNDELIVERED},
     types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
 };
 use owo_colors::Style;
@@ -43,8 +43,8 @@ enum Open {
     Message,
     /// The call of this index.
     Call(u32),
-    /// The output of a command.
-    Command,
+    /// The output of a tool that runs.
+    Output,
 }
 
 /// A call that is being shown.
@@ -116,12 +116,11 @@ impl Renderer {
             AgentEvent::Custom { name, data } if name == STEERED => {
                 self.said(data.get("text").into_iter());
             }
-            AgentEvent::Custom { name, data } if name == COMMAND_OUTPUT => {
-                if self.open != Open::Command {
-                    self.switch(Open::Command);
+            AgentEvent::ToolOutput { content, .. } => {
+                if self.open != Open::Output {
+                    self.switch(Open::Output);
                 }
-                let text = data.get("text").and_then(Value::as_str).unwrap_or_default();
-                self.screen.text(text, "    ", Style::new().dimmed());
+                self.screen.text(content, "    ", Style::new().dimmed());
             }
             AgentEvent::Custom { name, data } if name == UNDELIVERED => {
                 self.note("the answer ended before this was said:");
@@ -163,6 +162,12 @@ impl Renderer {
     pub fn remark(&mut self, text: &str) -> String {
         self.note(text);
         self.screen.take()
+    }
+
+    /// Returns a line of its own, as it is.
+    pub fn line(&mut self, line: &str) -> String {
+        self.end();
+        self.screen.take() + line + "\n"
     }
 
     /// Returns `true` when the next text starts a line, so that a spinner may use it.

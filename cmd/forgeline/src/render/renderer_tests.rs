@@ -32,6 +32,11 @@ fn end(index: u32, outcome: CallOutcome, repairs: &[Repair]) -> AgentEvent {
     AgentEvent::ToolCallEnd { index, tool_name: None, outcome, repairs: repairs.to_vec() }
 }
 
+fn output(text: &str) -> AgentEvent {
+    let (id, tool_name) = ("call_0".into(), "f".into());
+    AgentEvent::ToolOutput { id, tool_name, content: text.into() }
+}
+
 fn result(index: u32, name: &str, content: &str) -> AgentEvent {
     let id = format!("call_{index}").into();
     AgentEvent::ToolResult { id, tool_name: name.into(), content: content.into(), duration_ms: 1 }
@@ -65,6 +70,8 @@ fn sections_stand_apart_and_read_well_without_colour() {
             "● f \n  ✗ cut off, so it does not run\n\n● g \n  ✗ cannot be read at byte 3 of the call: no name\n  repaired: comment\n"),
         ("error ends the line", vec![message("half"), AgentEvent::Error { error, partial: true }],
             "half\n"),
+        ("output as it comes", vec![start(0, "f"), end(0, CallOutcome::Complete, &[]), output("a"), output("b\nc\n"), result(0, "f", "x")],
+            "● f \n\n    ab\n    c\n● f\n  └ x\n"),
         ("what was said", vec![message("half"), custom(STEERED, json!({ "kind": "steer", "text": "a\nb" })), message("c")],
             "half\n  › a\n  b\n\nc"),
         ("what was not heard", vec![message("half"), custom(UNDELIVERED, json!({ "texts": ["a", "b"] }))],

@@ -19,8 +19,26 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
 }
 
 #[test]
+fn the_page_about_observers_shows_its_example_as_it_compiles() {
+    let (page, example) = (read("docs/observability.md"), read("docs/examples/observed.rs"));
+    let shown = example.split_at(example.find("\nuse ").unwrap()).1;
+    let shown = shown.split("\n#[cfg(test)]").next().unwrap_or_default().trim();
+    assert!(page.contains(shown), "docs/observability.md does not show docs/examples/observed.rs");
+}
+
+#[test]
 fn an_agent_takes_eighty_lines() {
-    let own = &["own_agent", "forge_loop", "text_agent", "steered", "put_away"];
+    let own = &[
+        "own_agent",
+        "forge_loop",
+        "text_agent",
+        "steered",
+        "put_away",
+        "answered_elsewhere",
+        "approved_edit",
+        "edited_command",
+        "client_tool",
+    ];
     for path in own.map(|name| format!("docs/examples/{name}.rs")) {
         let text = read(&path);
         let program = text.split("\n#[cfg(test)]").next().unwrap_or_default();

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 11] = [
+const RANKS: [(&str, u8); 12] = [
     ("json", 0),
     ("types", 0),
     ("llm::sse", 1),
@@ -18,6 +18,7 @@ const RANKS: [(&str, u8); 11] = [
     ("agent::run", 3),
     ("agent::tools", 3),
     ("agent", 4),
+    ("testing::conformance::agent", 5),
 ];
 
 fn rank(path: &str) -> Option<u8> {

@@ -1,9 +1,16 @@
 //! The pipeline against llama.cpp's own server; see [`LlamaServer`] for what it needs.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use forgeline::{
-    agent::core::{StreamOptions, process_stream},
+    agent::{
+        ApprovalPolicy, Asked, AtLimit, CallMode, Decision, DefaultAgent,
+        core::{StreamOptions, process_stream},
+        tools::{Tool, ToolContext, ToolFuture},
+    },
     llm::{
         Provider, ProviderError, Request, ResponseFormat, ToolChoice, ToolSpec,
         openai::OpenAi,
@@ -11,8 +18,8 @@ use forgeline::{
         responses::OpenAiResponses,
     },
     types::{
-        CallOutcome, Completion, CompletionBuilder, ErrorCode, FinishReason, Message, MessageRole,
-        Part, ToolResult,
+        CallOutcome, Completion, CompletionBuilder, ErrorCode, FinishReason, Json, Message,
+        MessageRole, Part, ToolResult,
     },
 };
 use forgeline_testkit::llama::LlamaServer;
@@ -94,6 +101,77 @@ async fn native_calls_stream_and_obey_their_schema() {
         assert!((1..=9).contains(&arguments["days"].as_i64().unwrap()), "{arguments}");
     }
     forgeline_testkit::say(format!("{} calls obey their schema", completion.tool_calls.len()));
+}
+
+/// A tool that keeps the arguments with which it ran.
+#[derive(Clone, Default)]
+struct Forecast(Arc<Mutex<Vec<Value>>>);
+
+impl Tool for Forecast {
+    fn name(&self) -> &'static str {
+        "get_weather"
+    }
+
+    fn description(&self) -> &'static str {
+        "Tells the weather."
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "city": {"enum": ["Paris", "Tokyo"]},
+                "days": {"type": "integer", "minimum": 1, "maximum": 9},
+            },
+            "required": ["city", "days"],
+        })
+    }
+
+    fn execute(&self, _: ToolContext, arguments: Json) -> ToolFuture {
+        self.0.lock().unwrap().push(arguments.to_value());
+        Box::pin(std::future::ready(Ok("sunny".into())))
+    }
+}
+
+/// The model is made to call, the call obeys its schema, a person sees it, and what was seen is what runs.
+#[tokio::test]
+async fn native_calls_run_as_they_were_approved() {
+    let weights = ["<tool_call>\n=30", "<|im_end|>=31"];
+    let Some(server) = start("approved", &weights) else { return };
+    for grants in [true, false] {
+        let (asked, tool) = (Arc::new(Mutex::new(Vec::new())), Forecast::default());
+        let seen = Arc::clone(&asked);
+        let options = Request::default().tool_choice(ToolChoice::Required).max_tokens(300).seed(3);
+        let agent = DefaultAgent::builder(provider(&server))
+            .tool(tool.clone())
+            .call_mode(CallMode::Native)
+            .request(options)
+            .approval(ApprovalPolicy::Always)
+            .approver(move |it: Asked| {
+                seen.lock().unwrap().push(it.request.arguments.to_value());
+                std::future::ready(if grants { Decision::Grant } else { Decision::reject("no") })
+            })
+            .max_turns(1)
+            .at_limit(AtLimit::Fail)
+            .build()
+            .unwrap();
+        let error = agent.run("How is the weather in Paris?").await.unwrap_err();
+        assert_eq!(error.error.code, ErrorCode::MaxTurns, "{error}");
+        let (asked, ran) = (asked.lock().unwrap(), tool.0.lock().unwrap());
+        assert!(!asked.is_empty());
+        for arguments in &*asked {
+            assert!(["Paris", "Tokyo"].contains(&arguments["city"].as_str().unwrap()));
+            assert!((1..=9).contains(&arguments["days"].as_i64().unwrap()), "{arguments}");
+        }
+        assert_eq!(*ran, if grants { asked.as_slice() } else { &[] });
+        let results = error.outcome.messages.iter().flat_map(|message| message.tool_results());
+        assert_eq!(results.filter(|result| !result.is_error).count(), ran.len());
+        forgeline_testkit::say(format!(
+            "{} calls were asked about, {} ran",
+            asked.len(),
+            ran.len()
+        ));
+    }
 }
 
 #[tokio::test]

@@ -54,6 +54,7 @@ mod recordings;
 mod repetition;
 mod request_bodies;
 mod responses_requests;
+mod result_parts;
 mod secrets;
 mod sizes;
 mod source;

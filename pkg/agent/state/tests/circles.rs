@@ -27,7 +27,14 @@ impl Watch {
     ) -> Option<String> {
         let (tool, result) = (Text::from("tool"), ended(result).result);
         let call = digest(&json!({ "it": call }).to_string());
-        self.0.keep(&Ended { tool: &tool, call, result: &result, may_repeat, turn: self.1 });
+        self.0.keep(&Ended {
+            tool: &tool,
+            call,
+            result: &result,
+            parts: &[],
+            may_repeat,
+            turn: self.1,
+        });
         self.0.look(self.1)
     }
 }

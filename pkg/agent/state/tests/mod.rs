@@ -9,25 +9,33 @@ use serde_json::json;
 use super::*;
 use crate::{
     agent::{AtLimit, Budget, NoToolCall, RunContext},
-    types::{Message, MessageRole, Part, Text, ToolCall},
+    types::{Message, MessageRole, Part, Text, TextOrigin, ToolCall},
 };
 
-/// An agent with the tools `free`, `alone` and `last`; arguments that have `bad` do not fit, and a person is
+/// An agent with the tools `free`, `alone` and `last`, and `client`, which runs at the client; arguments that have `bad` do not fit, and a person is
 /// asked about those that have `ask`.
-struct Setup([Text; 3]);
+struct Setup([Text; 4]);
 
 impl Setup {
     fn new() -> Self {
-        Self(["free", "alone", "last"].map(Text::from))
+        Self(["free", "alone", "last", "client"].map(Text::from))
     }
 }
 
 impl Rules for Setup {
     fn tool(&self, name: &str) -> Option<ToolFacts<'_>> {
-        let orders = [Order::Free, Order::Alone, Order::Last];
+        let orders = [Order::Free, Order::Alone, Order::Last, Order::Free];
         let mut tools = self.0.iter().zip(orders);
         let (name, order) = tools.find(|(tool, _)| *tool == name)?;
-        Some(ToolFacts { name, order, is_idempotent: name == "alone", may_repeat: false })
+        let (is_idempotent, is_at_client) = (name == "alone", name == "client");
+        Some(ToolFacts {
+            name,
+            module: None,
+            order,
+            is_idempotent,
+            may_repeat: false,
+            is_at_client,
+        })
     }
 
     fn check(&self, call: &ToolCall) -> Result<(), String> {
@@ -46,15 +54,19 @@ impl Rules for Setup {
         if asks && !is_granted { Gate::Ask } else { Gate::Run }
     }
 
+    fn asks_after_outside_text(&self, call: &ToolCall) -> bool {
+        call.arguments.as_ref().is_some_and(|it| it.as_str().contains("ask"))
+    }
+
     fn grant_pattern(&self, call: &ToolCall) -> Option<String> {
         call.arguments.as_ref().map(|it| it.as_str().to_owned())
     }
 
-    fn unknown_tool(&self, name: &str) -> String {
+    fn unknown_tool(&self, name: &str, _withheld: &[Text]) -> String {
         format!("no {name}")
     }
 
-    fn has_tools(&self) -> bool {
+    fn has_tools(&self, _withheld: &[Text]) -> bool {
         true
     }
 }
@@ -93,7 +105,7 @@ fn saying(text: &str) -> Answer {
 
 fn ended(result: Result<&str, Failure>) -> ToolEnd {
     let result = result.map(str::to_owned).map_err(|kind| (kind, format!("{kind:?}")));
-    ToolEnd { result, duration_ms: 1 }
+    ToolEnd { result, parts: Vec::new(), duration_ms: 1, origin: TextOrigin::Own }
 }
 
 /// Takes an input at time 1 and returns the effects.

@@ -18,7 +18,7 @@ fn ran_early(
     given: usize,
 ) -> (RunState, Vec<Effect>) {
     let mut state = begun(spec);
-    let mut effects = step(&mut state, StepInput::Prepared(PROMPT.to_owned()));
+    let mut effects = step(&mut state, StepInput::Prepared(PROMPT.into()));
     let (answer, whole) = (state.answer, calling(calls));
     for call in whole.calls.iter().take(given).cloned() {
         let sealed = Sealed { call, body_bytes: 2, message: None, ends: Vec::new() };

@@ -3,8 +3,8 @@
 //! Mutants of the state that each turn this test red, tried by hand once: the answer of another attempt
 //! is taken; a call that does not run ends; an input is taken after the end; the results of a failed
 //! answer's calls are left out; a run goes on after a cancel; calls that are held begin after a cancel,
-//! or after a loop-breaking call succeeded; a call runs that a person is asked about, or was not allowed; calls that are cut, or whose arguments do not fit, run; the
-//! barrier is left out; something of the process is in the state; results are kept as calls end.
+//! or after a loop-breaking call succeeded; a call runs that a person is asked about, or was not allowed; calls that are cut, or whose arguments do not fit, run; a call
+//! at the client ends by another's id, or stays there behind a cancel; the barrier is left out; something of the process is in the state; results are kept as calls end.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,6 @@ use crate::{
 
 /// A state, and what was asked of its driver and is not answered.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct World {
     state: RunState,
     prompt: bool,
@@ -24,6 +23,8 @@ struct World {
     running: Vec<CallId>,
     /// The calls that a person is asked about, with the ids of the requests.
     proposed: Vec<(CallId, Text)>,
+    /// The calls that are at the client, with the ids under which it was asked.
+    at_client: Vec<(CallId, Text)>,
     /// The calls that a person has allowed.
     allowed: Vec<CallId>,
     finished: u32,
@@ -34,24 +35,31 @@ struct World {
     /// The calls that may be given before their answer has ended, and those that were: the answer they are
     /// of, and their number.
     early: (bool, Option<(usize, usize)>),
-    /// `true` when the answers have calls that a person is asked about.
-    asks: bool,
+    /// The answers of the model.
+    answers: fn() -> Vec<Answer>,
 }
 
 impl World {
-    fn new(spec: RunSpec, crashes: u32, says: usize, early: bool, asks: bool) -> Self {
+    fn new(
+        spec: RunSpec,
+        crashes: u32,
+        says: usize,
+        early: bool,
+        answers: fn() -> Vec<Answer>,
+    ) -> Self {
         let mut world = Self {
             state: begun(spec),
             prompt: false,
             asked: None,
             running: vec![],
             proposed: vec![],
+            at_client: vec![],
             allowed: vec![],
             finished: 0,
             crashes,
             says: [says, 0],
             early: (early, None),
-            asks,
+            answers,
         };
         let mut effects = Vec::new();
         world.state.pending(&mut effects);
@@ -67,6 +75,7 @@ impl World {
                     assert_whole(&self.state);
                     assert!(self.asked.replace((*id, *kind)).is_none(), "one answer at a time");
                     assert!(self.running.is_empty(), "no call of an earlier answer runs");
+                    assert!(self.at_client.is_empty(), "nor is at the client");
                     self.early.1 = None;
                     self.allowed.clear();
                 }
@@ -74,17 +83,18 @@ impl World {
                     let approval_id = self.state.approval(*id).expect("it is asked about");
                     self.proposed.push((*id, approval_id.clone()));
                 }
-                Effect::Withdraw(gone) => self.proposed.retain(|(_, it)| it != gone),
+                Effect::Withdraw(gone) => {
+                    self.proposed.retain(|(_, it)| it != gone);
+                    self.at_client.retain(|(_, it)| it != gone);
+                }
+                Effect::Send(id) => {
+                    self.assert_may_run(*id, "client");
+                    let client_call_id = self.state.client_call(*id).expect("it is at the client");
+                    self.at_client.push((*id, client_call_id.clone()));
+                }
                 Effect::Run(id) => {
-                    let call = self.state.call(*id).expect("a call of this answer");
-                    assert!(call.is_complete(), "only complete calls run");
-                    assert!(Setup::new().check(call).is_ok(), "only checked calls run");
+                    self.assert_may_run(*id, "here");
                     assert!(!self.running.contains(id));
-                    let gate = Setup::new().gate(call, &self.state.grants);
-                    assert!(
-                        gate == Gate::Run || self.allowed.contains(id),
-                        "no person has allowed it"
-                    );
                     self.running.push(*id);
                 }
                 Effect::Finished => {
@@ -98,9 +108,24 @@ impl World {
                     assert!(!is_last, "no last answer is cut");
                     assert!(!self.state.is_cancelled());
                 }
-                Effect::Commit(_) | Effect::Emit(_) | Effect::Grant(_) | Effect::Refused(_) => {}
+                Effect::Commit(_)
+                | Effect::Emit(_)
+                | Effect::Failed(_)
+                | Effect::Audit(_)
+                | Effect::Grant(_)
+                | Effect::Refused(_) => {}
             }
         }
+    }
+
+    /// Checks that a call which begins may, at this place.
+    fn assert_may_run(&self, id: CallId, place: &str) {
+        let call = self.state.call(id).expect("a call of this answer");
+        assert_eq!(call.name == "client", place == "client", "where its tool says");
+        assert!(call.is_complete(), "only complete calls run");
+        assert!(Setup::new().check(call).is_ok(), "only checked calls run");
+        let gate = Setup::new().gate(call, &self.state.grants);
+        assert!(gate == Gate::Run || self.allowed.contains(&id), "no person has allowed it");
     }
 
     /// Takes an input and checks what holds for every step; `saved` is the state before it.
@@ -122,8 +147,12 @@ impl World {
         assert_eq!(barriers.count(), 1);
         assert!(!effects.iter().any(|it| matches!(it, Effect::Refused(_))));
         if next.state.is_cancelled() {
-            let goes_on =
-                |it: &&Effect| matches!(it, Effect::Ask(..) | Effect::Run(_) | Effect::Propose(_));
+            let goes_on = |it: &&Effect| {
+                matches!(
+                    it,
+                    Effect::Ask(..) | Effect::Run(_) | Effect::Propose(_) | Effect::Send(_)
+                )
+            };
             assert_eq!(effects.iter().find(goes_on), None, "a cancel wins");
         }
         if let StepInput::Ran(id, ToolEnd { result: Ok(_), .. }) = input
@@ -140,6 +169,7 @@ impl World {
             }
             StepInput::Answered(..) => next.asked = None,
             StepInput::Ran(id, _) => next.running.retain(|it| it != id),
+            StepInput::Returned(id, _) => next.at_client.retain(|(it, _)| it != id),
             StepInput::Decided(id, decided) => {
                 next.proposed.retain(|(it, _)| it != id);
                 if matches!(decided.verdict, Verdict::Granted { .. }) {
@@ -149,6 +179,7 @@ impl World {
             StepInput::Resumed => {
                 (next.prompt, next.asked) = (false, None);
                 next.proposed.clear();
+                next.at_client.clear();
                 next.running.clear();
                 next.crashes -= 1;
             }
@@ -176,13 +207,17 @@ impl World {
             StepInput::Decided(id, decided) => {
                 self.proposed.iter().any(|(it, its)| it == id && *its == decided.approval_id)
             }
+            StepInput::Returned(id, returned) => {
+                self.at_client.iter().any(|(it, its)| it == id && *its == returned.client_call_id)
+            }
             StepInput::Resumed | StepInput::Said(_) => !self.state.is_done(),
             StepInput::Cancelled(_) => !self.state.is_cancelled() && !self.state.is_done(),
         }
     }
 
     fn assert_sound(&self) {
-        let is_calling = !self.running.is_empty() || !self.proposed.is_empty();
+        let is_outside = !self.proposed.is_empty() || !self.at_client.is_empty();
+        let is_calling = !self.running.is_empty() || is_outside;
         let is_open = self.prompt || self.asked.is_some() || is_calling;
         assert_eq!(is_open, !self.state.is_done(), "never stuck, and nothing runs at the end");
         assert_eq!(self.finished, u32::from(self.state.is_done()), "finished once");
@@ -193,7 +228,15 @@ impl World {
         let mut running = self.running.clone();
         running.sort_unstable_by_key(|id| id.place);
         wanted.extend(running.into_iter().map(Effect::Run));
-        wanted.extend(self.proposed.iter().map(|(id, _)| Effect::Propose(*id)));
+        let waits = self.asked.is_none() && self.running.is_empty() && is_outside;
+        assert_eq!(self.state.waits_for_others(), waits, "its time is not the run's");
+        let in_order = |list: &[(CallId, Text)]| {
+            let mut ids: Vec<_> = list.iter().map(|(id, _)| *id).collect();
+            ids.sort_unstable_by_key(|id| id.place);
+            ids.into_iter()
+        };
+        wanted.extend(in_order(&self.proposed).map(Effect::Propose));
+        wanted.extend(in_order(&self.at_client).map(Effect::Send));
         assert_eq!(pending, wanted, "what is pending was issued and is not answered");
         let (outcome, inbox) = (self.state.outcome(), self.state.inbox.clone().unwrap_or_default());
         let mut words: Vec<_> = inbox.into_messages().map(|message| message.text()).collect();
@@ -211,7 +254,7 @@ impl World {
     /// The inputs that the world may give, and those that are late, foreign or given twice.
     fn inputs(&self) -> Vec<StepInput> {
         let mut inputs = vec![
-            StepInput::Prepared("You help.".to_owned()),
+            StepInput::Prepared("You help.".into()),
             StepInput::Unprepared(AgentError::new(ErrorCode::Internal, "no clock")),
             StepInput::Cancelled(CancelReason::User),
             StepInput::Ran(CallId { answer: AnswerId::default(), place: 0 }, ended(Ok("late"))),
@@ -232,8 +275,8 @@ impl World {
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
         let kinds = match self.early.1.filter(|_| self.asked.is_some()) {
             Some((list, given)) => answers_behind(list, given),
-            None if self.asks && !is_last => asking_answers(),
-            None => answers().into_iter().take(if is_last { 4 } else { usize::MAX }).collect(),
+            None if is_last => answers().into_iter().take(4).collect(),
+            None => (self.answers)(),
         };
         let answered = |answer| StepInput::Answered(turn, Box::new(answer));
         inputs.extend(kinds.into_iter().map(answered));
@@ -261,6 +304,22 @@ impl World {
                 answered("forged".into(), granted(true, None)),
             ]);
         }
+        for (id, client_call_id) in &self.at_client {
+            let returned = |client_call_id: Text, end, is_withdrawn| {
+                let returned = Returned { client_call_id, end: ended(end), is_withdrawn };
+                StepInput::Returned(*id, Box::new(returned))
+            };
+            inputs.extend([
+                returned(client_call_id.clone(), Ok("ok"), false),
+                returned(client_call_id.clone(), Err(Failure::TimedOut), true),
+                returned("forged".into(), Ok("forged"), false),
+            ]);
+            // The place of another call does not make its id another.
+            let other = CallId { place: id.place + 1, ..*id };
+            let (client_call_id, end) = (client_call_id.clone(), ended(Ok("foreign")));
+            let foreign = Returned { client_call_id, end, is_withdrawn: false };
+            inputs.push(StepInput::Returned(other, Box::new(foreign)));
+        }
         for place in 0..3 {
             let id = CallId { answer: turn, place };
             for end in [Ok("ok"), Err(Failure::Failed)] {
@@ -276,7 +335,7 @@ const SAID: &str = "Otherwise.";
 
 /// The calls of answers of which some are given before the end.
 const LISTS: [&[(&str, &str)]; 3] = [
-    &[("free", "a"), ("free", "b"), ("free", "c")],
+    &[("client", "a"), ("free", "b"), ("free", "c")],
     &[("free", "d"), ("last", "b"), ("free", "c")],
     &[("nope", "e"), ("alone", "b"), ("free", "bad")],
 ];
@@ -320,6 +379,15 @@ fn asking_answers() -> Vec<Answer> {
     ]
 }
 
+/// Returns answers with calls that run at the client.
+fn client_answers() -> Vec<Answer> {
+    vec![
+        saying("done"),
+        calling(&[("client", "a"), ("free", "b"), ("client", "ask c")]),
+        calling(&[("client", "d"), ("last", "b"), ("client", "bad")]),
+    ]
+}
+
 fn answers() -> Vec<Answer> {
     let failed = Answer {
         error: Some(AgentError::new(ErrorCode::EndedEarly, "cut")),
@@ -349,8 +417,14 @@ fn answers() -> Vec<Answer> {
 }
 
 /// Visits every state that inputs lead to; returns how many there are and how many of them are ends.
-fn explore(spec: RunSpec, crashes: u32, says: usize, early: bool, asks: bool) -> (usize, usize) {
-    let mut open = vec![World::new(spec, crashes, says, early, asks)];
+fn explore(
+    spec: RunSpec,
+    crashes: u32,
+    says: usize,
+    early: bool,
+    answers: fn() -> Vec<Answer>,
+) -> (usize, usize) {
+    let mut open = vec![World::new(spec, crashes, says, early, answers)];
     let (mut seen, mut ends) = (BTreeSet::new(), 0);
     while let Some(world) = open.pop() {
         let is_over = world.state.is_done();
@@ -394,7 +468,7 @@ fn every_interleaving_keeps_the_invariants_and_is_never_stuck() {
         (0, 0, true, small),
         (0, 0, true, RunSpec { breaker_failures: 1, ..small }),
     ] {
-        let (states, ends) = explore(spec, crashes, says, early, false);
+        let (states, ends) = explore(spec, crashes, says, early, answers);
         assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
     }
 }
@@ -405,7 +479,9 @@ fn no_interleaving_runs_a_call_that_nobody_has_allowed() {
     for (crashes, says, spec) in
         [(1, 0, small), (0, 1, small), (0, 0, RunSpec { breaker_failures: 1, ..spec() })]
     {
-        let (states, ends) = explore(spec, crashes, says, false, true);
-        assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
+        for answers in [asking_answers, client_answers] {
+            let (states, ends) = explore(spec, crashes, says, false, answers);
+            assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
+        }
     }
 }

@@ -55,6 +55,7 @@ fn what_only_the_light_check_refuses_is_allowed() {
     );
 }
 
+// Covers: CT-158, CT-159
 #[test]
 fn a_malformed_schema_is_refused_by_name_and_member_with_what_to_do() {
     #[rustfmt::skip]

@@ -18,8 +18,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+pub use self::error::CommandToolError;
 use self::{arguments::Allowed, environment::Environment, running::Running};
-pub use self::{error::CommandToolError, output::COMMAND_OUTPUT};
 use super::{
     PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput,
     files::root::{Opened, Root},
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     llm::schema_of,
-    types::{Json, Preview, debug_fields},
+    types::{Json, Preview, TextOrigin, debug_fields},
 };
 
 /// The tool `command.run`: it runs a program with arguments, without a shell, below one folder.
@@ -98,6 +98,14 @@ impl CommandTool {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// Sets the place that the output of commands comes from: [`TextOrigin::Outside`] where the list allows commands that
+    /// fetch. Default: [`TextOrigin::Project`].
+    #[must_use]
+    pub fn origin(mut self, origin: TextOrigin) -> Self {
+        self.root.origin = origin;
         self
     }
 
@@ -197,6 +205,10 @@ impl Tool for CommandTool {
 
     fn effects(&self) -> ToolEffects {
         ToolEffects::Irreversible
+    }
+
+    fn origin(&self) -> TextOrigin {
+        self.root.origin
     }
 
     fn preview(&self, _context: ToolContext, arguments: Json) -> PreviewFuture {

@@ -2,10 +2,6 @@
 
 use std::collections::VecDeque;
 
-/// Name of the [`Custom`](crate::types::AgentEvent::Custom) events in which the output of a command comes
-/// while it runs: `{"stream": "stdout" or "stderr", "text": …}`.
-pub const COMMAND_OUTPUT: &str = "command_output";
-
 /// Bytes of which the first and the last are kept.
 #[derive(Debug, Default)]
 pub(super) struct Kept {

@@ -10,13 +10,12 @@ use std::{
 
 use cap_std::fs::Dir;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
-use serde_json::json;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     time::{Instant, timeout_at},
 };
 
-use super::output::{COMMAND_OUTPUT, Kept, Pieces};
+use super::output::{Kept, Pieces};
 use crate::agent::tools::{ToolContext, ToolError};
 
 /// Longest wait for the rest of the output once the command has ended and what it started is killed.
@@ -55,7 +54,6 @@ impl Drop for Group {
 
 /// One of the two streams of a command.
 struct Stream<R> {
-    name: &'static str,
     /// `None` once it has ended.
     from: Option<R>,
     pieces: Pieces,
@@ -76,8 +74,8 @@ impl Running {
             ToolError::failed(format!("`{program}` cannot be {what}: {}", error.kind()))
         };
         let mut group = self.spawn().map_err(|error| failed("started", &error))?;
-        let mut out = Stream::new("stdout", group.0.stdout().take());
-        let mut err = Stream::new("stderr", group.0.stderr().take());
+        let mut out = Stream::new(group.0.stdout().take());
+        let mut err = Stream::new(group.0.stderr().take());
         let mut kept = Kept::new(self.max_output_bytes);
         let deadline = Instant::now().checked_add(self.timeout);
         let end = loop {
@@ -141,8 +139,8 @@ impl Running {
 }
 
 impl<R: AsyncRead + Unpin> Stream<R> {
-    fn new(name: &'static str, from: Option<R>) -> Self {
-        Self { name, from, pieces: Pieces::default() }
+    fn new(from: Option<R>) -> Self {
+        Self { from, pieces: Pieces::default() }
     }
 
     fn is_open(&self) -> bool {
@@ -169,10 +167,7 @@ impl<R: AsyncRead + Unpin> Stream<R> {
             return;
         }
         kept.push(bytes);
-        let text = self.pieces.push(bytes);
-        if !text.is_empty() {
-            context.emit(COMMAND_OUTPUT, json!({ "stream": self.name, "text": text })).await;
-        }
+        context.output(&self.pieces.push(bytes)).await;
     }
 }
 

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 
 use self::root::Root;
 use super::{Tool, ToolContext, ToolEffects, ToolError, tool_fn};
+use crate::types::TextOrigin;
 
 /// The file tools of one folder: `files.list`, `files.read` and `files.search`, and those that
 /// [change files](Self::into_changing_tools).
@@ -59,6 +60,14 @@ impl FileTools {
         self
     }
 
+    /// Sets the place that the text of the files comes from: [`TextOrigin::Outside`] for a folder that others fill, such as
+    /// one of downloads. Default: [`TextOrigin::Project`].
+    #[must_use]
+    pub fn origin(mut self, origin: TextOrigin) -> Self {
+        self.root.origin = origin;
+        self
+    }
+
     /// Returns the tools, for [`AgentBuilder::tools`](crate::agent::AgentBuilder::tools).
     #[must_use]
     pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
@@ -85,7 +94,7 @@ impl FileTools {
             blocking(context, move |stop| work(&root, &arguments, stop))
         });
         // They read alone.
-        Arc::new(tool.idempotent().effects(ToolEffects::Reads))
+        Arc::new(tool.idempotent().effects(ToolEffects::Reads).origin(self.root.origin))
     }
 }
 

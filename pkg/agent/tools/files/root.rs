@@ -15,7 +15,7 @@ use cap_std::{
     fs::{Dir, File, OpenOptions},
 };
 
-use crate::agent::tools::ToolError;
+use crate::{agent::tools::ToolError, types::TextOrigin};
 
 /// The depth to which folders are walked.
 pub(super) const MAX_DEPTH: usize = 32;
@@ -39,6 +39,8 @@ pub(in crate::agent::tools) struct Root {
     folder: Arc<Dir>,
     /// `true` to show hidden files and keys.
     pub(in crate::agent::tools) shows_hidden: bool,
+    /// The place that the text of its files comes from.
+    pub(in crate::agent::tools) origin: TextOrigin,
 }
 
 /// A path that was opened.
@@ -73,7 +75,7 @@ impl Root {
         if !folder.dir_metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the root is not a folder"));
         }
-        Ok(Self { folder: Arc::new(folder), shows_hidden: false })
+        Ok(Self { folder: Arc::new(folder), shows_hidden: false, origin: TextOrigin::Project })
     }
 
     /// Opens the folder or regular file of this name.

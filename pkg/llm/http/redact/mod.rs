@@ -1,9 +1,6 @@
 //! Removal of secrets: from errors, where a mark takes their place, and from recordings, byte for
 //! byte, so that sizes stay true.
 
-mod assignments;
-#[cfg(feature = "record")]
-mod keys;
 #[cfg(feature = "record")]
 mod pieces;
 #[cfg(feature = "record")]

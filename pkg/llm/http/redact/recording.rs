@@ -5,7 +5,8 @@ use std::ops::Range;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{Redactor, keys::look_alikes, pieces::by_key, redactor::fill};
+use super::{Redactor, pieces::by_key, redactor::fill};
+use crate::llm::secrets::look_alikes;
 use crate::{
     llm::transport::{Address, HttpRequest},
     types::Text,

@@ -5,13 +5,14 @@ use std::{borrow::Cow, fmt, ops::Range};
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, Engine as _};
 use percent_encoding::percent_decode_str;
 
-use super::{
-    assignments::assigned_secrets,
-    spelling::{at_start, in_base64},
-};
+use super::spelling::{at_start, in_base64};
 use crate::{
-    llm::{ProviderError, transport::Address},
-    types::{Json, Text, slice},
+    llm::{
+        ProviderError,
+        secrets::{assigned_secrets, replaced},
+        transport::Address,
+    },
+    types::{Json, Text},
 };
 
 /// Shortest value of a header or URL that counts as a secret, in bytes: removing shorter ones would
@@ -128,18 +129,7 @@ impl Redactor {
     /// shortened.
     pub(crate) fn text(&self, text: &str) -> String {
         let kept = text.trim_end_matches(['…', '"']);
-        let mut ranges = self.find(kept.as_bytes());
-        ranges.sort_by_key(|range| range.start);
-        let (mut out, mut end) = (String::new(), 0);
-        for range in ranges {
-            if range.start >= end {
-                out.push_str(slice(text, end..range.start));
-                out.push_str("[key]");
-            }
-            end = end.max(range.end);
-        }
-        out.push_str(slice(text, end..));
-        out
+        replaced(text, self.find(kept.as_bytes()))
     }
 
     /// Returns `error` with the secrets removed from what the server said.

@@ -390,7 +390,11 @@ impl MarkerSet {
     /// Returns `true` when the front of `text` reads as one of the markers, in any case.
     #[cfg(feature = "runtime")]
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
-        self.markers.iter().any(|marker| marker.get().resembles(text))
+        let Some(first) = text.first() else { return false };
+        let mut markers = self.markers.iter().filter(|marker| {
+            marker.text.as_bytes().first().is_none_or(|own| own.eq_ignore_ascii_case(first))
+        });
+        markers.any(|marker| marker.get().resembles(text))
     }
 
     /// Returns the bytes that markers begin with.

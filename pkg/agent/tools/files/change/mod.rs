@@ -20,7 +20,7 @@ use super::{FileTools, blocking, root::Root};
 use crate::{
     agent::tools::{PreviewFuture, Tool, ToolContext, ToolEffects, ToolFuture, ToolOutput, typed},
     llm::schema_of,
-    types::Json,
+    types::{Json, TextOrigin},
 };
 
 /// The tool of a change.
@@ -48,6 +48,10 @@ impl<C: Change> Tool for ChangeTool<C> {
 
     fn effects(&self) -> ToolEffects {
         C::EFFECTS
+    }
+
+    fn origin(&self) -> TextOrigin {
+        self.root.origin
     }
 
     fn preview(&self, context: ToolContext, arguments: Json) -> PreviewFuture {

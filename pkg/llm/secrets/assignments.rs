@@ -30,9 +30,14 @@ const MIN_PROSE_BYTES: usize = 8;
 const MAX_NAME_BYTES: usize = 64;
 
 /// Returns where the values of secret names stand in `text`.
-pub(super) fn assigned_secrets(text: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn assigned_secrets(text: &[u8]) -> Vec<Range<usize>> {
     let signs = memchr::memchr2_iter(b'=', b':', text);
     signs.filter_map(|at| value(text, at)).collect()
+}
+
+/// Returns `true` for the name of a value that is secret, such as `db_password`.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    is_secret(name.as_bytes(), false)
 }
 
 /// Returns the value behind the sign at `at`, when the name before it is that of a secret.

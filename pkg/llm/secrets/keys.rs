@@ -17,7 +17,7 @@ const PREFIXES: [(&str, usize); 23] = [
 const MIN_BEARER: usize = 8;
 
 /// Calls `found` with the range of each word of `text` that looks like a key.
-pub(super) fn look_alikes(text: &[u8], mut found: impl FnMut(Range<usize>)) {
+pub(crate) fn look_alikes(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
     while at < text.len() {
         let rest = subslice(text, at..);

@@ -1,0 +1,110 @@
+//! Records of calls that were refused.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::{Deserialize, Serialize};
+
+use super::{AuditKind, RunContext, state::Denial};
+use crate::types::Text;
+
+/// Takes the records of calls that were refused: a log, a table. It is told once the refusal is in the
+/// journal, if the agent has one; a run that is resumed may tell its last one again.
+///
+/// It must not wait. A panic in it is caught, and the record is in the log alone.
+///
+/// # Examples
+///
+/// A function takes records:
+///
+/// ```
+/// use forgeline::{agent::{AuditRecord, DefaultAgent}, llm::demo::DemoProvider};
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new())
+///     .audit(|record: AuditRecord| eprintln!("{}: {}", record.tool_name, record.reason))
+///     .build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+pub trait AuditSink: Send + Sync {
+    /// Takes one record.
+    fn record(&self, record: AuditRecord);
+}
+
+impl<F: Fn(AuditRecord) + Send + Sync> AuditSink for F {
+    fn record(&self, record: AuditRecord) {
+        self(record);
+    }
+}
+
+/// A call that was refused. Its arguments are left out: they may hold what a log must not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AuditRecord {
+    /// The kind of the refusal.
+    pub kind: AuditKind,
+    /// The time in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// The id of the run.
+    pub run_id: Text,
+    /// The turn within the run, from 1.
+    pub turn: u32,
+    /// The id of the call.
+    pub id: Text,
+    /// The tool's name.
+    pub tool_name: Text,
+    /// The module that the tool belongs to.
+    pub tool_module: Option<Text>,
+    /// The reason, as the model reads it.
+    pub reason: String,
+    /// The id of the caller.
+    pub caller: Option<Text>,
+    /// The scope of the caller.
+    pub scope: Option<Text>,
+    /// The conversation of the run.
+    pub conversation: Option<Text>,
+    /// The module of the application from which the input came.
+    pub module: Option<Text>,
+    /// The page of the application from which the input came.
+    pub page: Option<Text>,
+}
+
+/// The run and the time of a refusal.
+pub(super) struct Refused<'a> {
+    pub(super) at: u64,
+    pub(super) run_id: &'a Text,
+    pub(super) turn: u32,
+    pub(super) tool_module: Option<&'a str>,
+    pub(super) run: &'a RunContext,
+}
+
+impl AuditRecord {
+    pub(super) fn new(denial: Denial, refused: &Refused<'_>) -> Self {
+        let Refused { at, run_id, turn, tool_module, run } = refused;
+        let caller = run.caller();
+        Self {
+            kind: denial.kind,
+            at: *at,
+            run_id: (*run_id).clone(),
+            turn: *turn,
+            id: denial.id,
+            tool_name: denial.tool_name,
+            tool_module: tool_module.map(Text::from),
+            reason: denial.reason,
+            caller: caller.map(|caller| caller.id.clone()),
+            scope: caller.and_then(|caller| caller.scope.clone()),
+            conversation: run.conversation().map(Text::from),
+            module: run.module().map(Text::from),
+            page: run.page().map(Text::from),
+        }
+    }
+}
+
+/// Writes a record to the log, and to the sink if there is one.
+pub(super) fn write(sink: Option<&dyn AuditSink>, record: AuditRecord) {
+    let AuditRecord { kind, run_id, id, tool_name, caller, .. } = &record;
+    let caller = caller.as_deref();
+    tracing::warn!(?kind, %run_id, call = %id, tool = %tool_name, caller, "a call was refused");
+    if let Some(sink) = sink {
+        // A sink that breaks down takes nothing with it.
+        let _told = catch_unwind(AssertUnwindSafe(|| sink.record(record)));
+    }
+}

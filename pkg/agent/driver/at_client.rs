@@ -1,0 +1,180 @@
+//! The way of a call to the client and back.
+
+use std::time::Duration;
+
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::result::read;
+use crate::{
+    agent::{
+        ClientCall, RunContext,
+        authorizer::authorize,
+        clock::elapsed_ms,
+        emitter::Emitter,
+        feedback,
+        parts::Parts,
+        state::{CallId, Failure, Returned, ToolEnd},
+        tools::{ToolError, ToolOutput},
+    },
+    types::{
+        AgentEvent, Capabilities, ClientFailure, ClientReturn, ClientToolRequest, Text, TextOrigin,
+        ToolCall,
+    },
+};
+
+/// A call that is to be sent, or the reason for which it is not.
+pub(super) struct Outgoing {
+    pub(super) id: CallId,
+    request: Result<ClientToolRequest, Returned>,
+}
+
+/// The failure of a call that is not sent.
+type NotSent = (Failure, String);
+
+impl Outgoing {
+    /// Returns the call if it may be sent, to a run that has a reader or not.
+    pub(super) fn new(
+        parts: &Parts,
+        id: CallId,
+        client_call_id: &Text,
+        call: &ToolCall,
+        run: &RunContext,
+        has_reader: bool,
+    ) -> Self {
+        let request = request(parts, client_call_id, call, run, has_reader);
+        let request =
+            request.map_err(|refusal| ended(client_call_id.clone(), Err(refusal), 0, false));
+        Self { id, request }
+    }
+
+    /// Tells the client of the call; returns what becomes of it.
+    pub(super) async fn send<'a>(
+        self: Box<Self>,
+        parts: &'a Parts,
+        emitter: &mut Emitter,
+        halt: CancellationToken,
+    ) -> Result<impl Future<Output = Returned> + Send + use<'a>, Returned> {
+        let request = self.request?;
+        if halt.is_cancelled() {
+            let recalled = Err((Failure::NotRun, feedback::RECALLED.to_owned()));
+            return Err(ended(request.client_call_id, recalled, 0, false));
+        }
+        let (client_call_id, name) = (request.client_call_id.clone(), request.tool_name.clone());
+        let answer = emitter.steering().map(|steering| steering.send_to_client(request.clone()));
+        let event = AgentEvent::ClientToolRequest(Box::new(request));
+        emitter.emit_while_running(event).await;
+        let wait = Wait::new(parts, client_call_id, name);
+        Ok(async move { wait.returned(answer, &halt).await })
+    }
+}
+
+/// Makes the request of a call, if it may be sent.
+fn request(
+    parts: &Parts,
+    client_call_id: &Text,
+    call: &ToolCall,
+    run: &RunContext,
+    has_reader: bool,
+) -> Result<ClientToolRequest, NotSent> {
+    let name = &call.name;
+    if let Some(ToolEnd { result: Err(refusal), .. }) = parts.forbidden(name, run) {
+        return Err(refusal);
+    }
+    let no_client = || (Failure::Denied, feedback::no_client(name));
+    let entry = parts.tools.find(name).zip(call.arguments.clone());
+    let (entry, arguments) = entry.ok_or_else(no_client)?;
+    let asked = ClientCall::of(&entry.spec.name, arguments.as_str(), run);
+    authorize(parts.authorizer.as_deref(), &asked)
+        .map_err(|reason| (Failure::Unauthorized, feedback::unauthorized(name, &reason)))?;
+    if !has_reader {
+        return Err(no_client());
+    }
+    let (id, client_call_id) = (call.id.clone(), client_call_id.clone());
+    let mut request = ClientToolRequest::new(client_call_id, id, name.clone(), arguments);
+    request.tool_module = entry.tool.module().map(Text::from);
+    Ok(request)
+}
+
+/// The wait for the result of a call, and the bounds of that.
+struct Wait {
+    client_call_id: Text,
+    name: Text,
+    limit: Duration,
+    most: usize,
+    origin: TextOrigin,
+}
+
+impl Wait {
+    fn new(parts: &Parts, client_call_id: Text, name: Text) -> Self {
+        let entry = parts.tools.find(&name);
+        let tool = entry.as_ref().map(|entry| entry.tool);
+        let own = tool.and_then(|tool| tool.timeout());
+        let limit = own.unwrap_or(parts.config.client_timeout);
+        let own = tool.and_then(|tool| tool.max_result_chars());
+        let most = own.unwrap_or(parts.config.max_result_chars);
+        let origin = tool.map(|tool| tool.origin()).unwrap_or_default();
+        Self { client_call_id, name, limit, most, origin }
+    }
+
+    async fn returned(
+        self,
+        answer: Option<oneshot::Receiver<ClientReturn>>,
+        halt: &CancellationToken,
+    ) -> Returned {
+        let Self { client_call_id, name, limit, most, origin } = self;
+        let sent = Instant::now();
+        let heard = async {
+            match answer {
+                Some(answer) => answer.await.ok(),
+                None => None,
+            }
+        };
+        // A client gives back texts only.
+        let text = |heard| read(&name, output(heard), most, Capabilities::default()).0;
+        let result = tokio::select! {
+            biased;
+            () = halt.cancelled() => None,
+            heard = heard => heard.map(text),
+            () = sleep(limit) => Some(Err((Failure::TimedOut, feedback::client_silent(&name, limit)))),
+        };
+        let is_late = matches!(&result, Some(Err((Failure::TimedOut, _))));
+        let result =
+            result.unwrap_or_else(|| Err((Failure::NotRun, feedback::RECALLED.to_owned())));
+        let mut returned = ended(client_call_id, result, elapsed_ms(sent), is_late);
+        returned.end.origin = origin;
+        returned
+    }
+}
+
+fn ended(
+    client_call_id: Text,
+    result: Result<String, NotSent>,
+    duration_ms: u64,
+    is_withdrawn: bool,
+) -> Returned {
+    Returned {
+        client_call_id,
+        end: ToolEnd { result, parts: Vec::new(), duration_ms, origin: TextOrigin::Own },
+        is_withdrawn,
+    }
+}
+
+/// Returns what the client gave back as the result of a tool.
+fn output(returned: ClientReturn) -> Result<ToolOutput, ToolError> {
+    match returned {
+        ClientReturn::Result { content } => Ok(content.into()),
+        ClientReturn::Failure { kind, message } => Err(match kind {
+            ClientFailure::ToolThrew => ToolError::failed(message),
+            ClientFailure::WatchdogTimeout => {
+                ToolError::transient(format!("it took too long at the client: {message}"))
+            }
+            ClientFailure::UnknownTool => {
+                ToolError::failed(format!("the client has no such tool: {message}"))
+            }
+        }),
+    }
+}

@@ -1,0 +1,47 @@
+//! The tools of the agent that a run may use.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::{
+    agent::{
+        NamedPermissions, RunContext, ToolAccess, feedback,
+        parts::Parts,
+        state::{Failure, ToolEnd},
+        tools::Tool,
+    },
+    types::Text,
+};
+
+impl Parts {
+    /// Returns the names of the tools that a run may not use, in their order.
+    pub(in crate::agent) fn withheld(&self, run: &RunContext) -> Vec<Text> {
+        if !self.is_gated {
+            return Vec::new();
+        }
+        let gated = self.tools.iter().filter(|entry| !self.may_use(&**entry.tool, run));
+        gated.map(|entry| entry.spec.name.clone()).collect()
+    }
+
+    /// Returns the refusal of a call that is about to run, if its run may not use the tool.
+    pub(in crate::agent) fn forbidden(&self, name: &str, run: &RunContext) -> Option<ToolEnd> {
+        let entry = self.is_gated.then(|| self.tools.find(name))??;
+        if self.may_use(&**entry.tool, run) {
+            return None;
+        }
+        let text = feedback::forbidden(&entry.spec.name, entry.tool.module());
+        Some(ToolEnd::refused((Failure::Forbidden, text)))
+    }
+
+    fn may_use(&self, tool: &dyn Tool, run: &RunContext) -> bool {
+        let is_elsewhere = |at| tool.surface().is_some_and(|surface| surface != at);
+        if run.surface().is_some_and(is_elsewhere) {
+            return false;
+        }
+        let mut access = ToolAccess::new(tool.name());
+        (access.module, access.permission) = (tool.module(), tool.permission());
+        let permissions = self.permissions.as_deref().unwrap_or(&NamedPermissions);
+        let asked = AssertUnwindSafe(|| permissions.may_use(run.caller(), &access));
+        // One that breaks down refuses.
+        catch_unwind(asked).unwrap_or(false)
+    }
+}

@@ -1,0 +1,173 @@
+//! The result of a call as the model reads it, within its bounds.
+
+use crate::{
+    agent::{
+        feedback,
+        state::Failure,
+        tools::{ToolError, ToolOutput},
+    },
+    types::{Capabilities, Part},
+};
+
+/// Most bytes of the pictures and documents of one result.
+pub(super) const MAX_PART_BYTES: usize = 20 << 20;
+
+/// Returns the text that the model reads as the result, and the parts behind it that it is `able` to take.
+pub(super) fn read(
+    name: &str,
+    result: Result<ToolOutput, ToolError>,
+    limit: usize,
+    able: Capabilities,
+) -> (Result<String, (Failure, String)>, Vec<Part>) {
+    let result =
+        result.and_then(
+            |output| {
+                if output.parts.is_empty() { Ok(output) } else { takeable(output, able) }
+            },
+        );
+    match result {
+        Ok(ToolOutput { content, parts, .. }) => {
+            let words = || parts.iter().filter_map(Part::as_text);
+            match over(words().chain([&*content]), limit) {
+                Some(chars) => (Ok(feedback::elided(name, chars, limit)), Vec::new()),
+                None => (Ok(content), parts),
+            }
+        }
+        Err(error) => (Err(failure(name, &error, limit)), Vec::new()),
+    }
+}
+
+/// Leaves out of a result what the model does not take, and says so in its text.
+fn takeable(output: ToolOutput, able: Capabilities) -> Result<ToolOutput, ToolError> {
+    let ToolOutput { mut content, parts, origin } = output;
+    let (mut kept, mut bytes) = (Vec::with_capacity(parts.len()), 0_usize);
+    for part in parts {
+        let (is_taken, what, media_type) = match &part {
+            Part::Text { .. } => (true, "text", ""),
+            Part::Image { media_type, data } => {
+                bytes = bytes.saturating_add(data.len());
+                (able.vision, "picture", media_type.as_str())
+            }
+            Part::Document { media_type, data, .. } => {
+                bytes = bytes.saturating_add(data.len());
+                (able.documents, "document", media_type.as_str())
+            }
+            Part::Thinking { .. }
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::ProviderItem(_) => {
+                let problem = "a part of its result is neither text nor a picture nor a document";
+                return Err(ToolError::failed(problem));
+            }
+        };
+        if is_taken {
+            kept.push(part);
+        } else {
+            content.push_str(&feedback::left_out(what, media_type));
+        }
+    }
+    if bytes > MAX_PART_BYTES {
+        return Err(ToolError::failed(feedback::parts_too_large(bytes, MAX_PART_BYTES)));
+    }
+    Ok(ToolOutput { content, parts: kept, origin })
+}
+
+/// Returns the failure and the text that the model reads of an error.
+fn failure(name: &str, error: &ToolError, limit: usize) -> (Failure, String) {
+    let problem = feedback::brief(error.to_string());
+    let chars = over([&*problem], limit);
+    let problem = chars.map_or(problem, |chars| feedback::withheld(chars, limit));
+    let failure = match error {
+        ToolError::InvalidArguments { .. } => {
+            return (Failure::Arguments, feedback::bad_arguments(&problem));
+        }
+        ToolError::Failed { .. } => Failure::Failed,
+        ToolError::Transient { .. } => Failure::Transient,
+        ToolError::TimedOut { .. } => Failure::TimedOut,
+        ToolError::Panicked { .. } => Failure::Panicked,
+        ToolError::Cancelled { .. } => Failure::NotRun,
+    };
+    (failure, feedback::tool_failed(name, &problem))
+}
+
+/// Returns the number of characters, if there are more than `limit`.
+fn over<'t>(texts: impl IntoIterator<Item = &'t str> + Clone, limit: usize) -> Option<usize> {
+    // Characters are counted only where the bytes do not settle it.
+    if texts.clone().into_iter().map(str::len).sum::<usize>() <= limit {
+        return None;
+    }
+    let chars = texts.into_iter().map(|text| text.chars().count()).sum();
+    (chars > limit).then_some(chars)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn picture(bytes: usize) -> Part {
+        Part::Image { media_type: "image/png".into(), data: "A".repeat(bytes) }
+    }
+
+    fn document() -> Part {
+        Part::Document { media_type: "application/pdf".into(), data: "JVBE".into(), name: None }
+    }
+
+    /// What a model reads that takes pictures and no documents.
+    fn seen(output: ToolOutput, limit: usize) -> (Result<String, (Failure, String)>, Vec<Part>) {
+        read("see", Ok(output), limit, Capabilities::ALL.documents(false))
+    }
+
+    // Covers: CT-131, CT-134, CT-135, CT-136, CT-138, CT-139, CT-140, CT-141, CT-142, CT-143, T-49
+    #[test]
+    fn a_result_over_its_budget_is_replaced_by_json_that_says_what_to_do() {
+        let exact = "é".repeat(50);
+        assert_eq!(seen(ToolOutput::new(&exact), 50).0.unwrap(), exact, "the bound is inclusive");
+        let large = "a".repeat(5_000_000);
+        assert_eq!(seen(ToolOutput::new(&large), usize::MAX).0.unwrap(), large, "without a limit");
+
+        let output = Ok(ToolOutput::new("é".repeat(51)));
+        let (text, parts) = read(r#"a"\b"#, output, 50, Capabilities::ALL);
+        let text = text.unwrap();
+        let marker: Value = serde_json::from_str(&text).unwrap();
+        let keys: Vec<_> = marker.as_object().unwrap().keys().map(String::as_str).collect();
+        let want = ["toolResultElided", "tool", "resultChars", "budgetChars", "reason", "steer"];
+        assert_eq!((keys, parts), (want.to_vec(), vec![]));
+        assert_eq!(marker["toolResultElided"], true);
+        assert_eq!((&marker["tool"], &marker["resultChars"]), (&r#"a"\b"#.into(), &51.into()));
+        assert_eq!(marker["budgetChars"], 50);
+        assert!(marker["steer"].as_str().unwrap().starts_with("Ask for less"), "{text}");
+        for word in ["é", "error", "failed", "policy", "denied", "forbidden"] {
+            assert!(!text.contains(word), "{word} in {text}");
+        }
+    }
+
+    #[test]
+    fn words_among_the_parts_count_and_pictures_have_a_bound_of_their_own() {
+        let words = || ToolOutput::new("abc").part(Part::Text { text: "de".into() });
+        assert_eq!(seen(words(), 5), (Ok("abc".into()), words().parts));
+        assert!(seen(words(), 4).0.unwrap().contains(r#""resultChars":5"#));
+        assert_eq!(seen(ToolOutput::new("a").part(picture(100)), 5).1.len(), 1);
+
+        let most = ToolOutput::new("").part(picture(MAX_PART_BYTES));
+        assert_eq!(seen(most.clone(), 5).1.len(), 1);
+        let (failed, parts) = seen(most.part(picture(1)), 5_000);
+        let (failure, text) = failed.unwrap_err();
+        assert_eq!((failure, parts), (Failure::Failed, vec![]));
+        assert!(text.contains("20971521 bytes") && text.contains("at most 20971520"), "{text}");
+    }
+
+    #[test]
+    fn what_the_model_does_not_take_is_left_out_and_told() {
+        let output = ToolOutput::new("Two files.").part(picture(4)).part(document());
+        let (text, parts) = seen(output, 1_000);
+        let want =
+            "Two files.\n[A document (application/pdf) is left out: the model does not take it.]";
+        assert_eq!((text, parts), (Ok(want.into()), vec![picture(4)]));
+
+        let item = Part::Thinking { text: "a".into(), signature: None };
+        let (failed, _) = seen(ToolOutput::new("a").part(item), 1_000);
+        assert!(failed.unwrap_err().1.contains("neither text nor a picture nor a document"));
+    }
+}

@@ -1,0 +1,13 @@
+//! Names of OpenTelemetry's conventions for generative AI.
+
+/// Returns the conventions' name of a provider; others keep their own.
+pub(in crate::agent) fn provider_name(provider: &str) -> &str {
+    match provider {
+        "gemini" => "gcp.gemini",
+        "mistral" => "mistral_ai",
+        "xai" => "x_ai",
+        "moonshot" => "moonshot_ai",
+        "openai-responses" => "openai",
+        own => own,
+    }
+}

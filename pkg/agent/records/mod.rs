@@ -1,0 +1,18 @@
+//! Records: what runs, their turns and calls came to, for observers.
+
+mod genai;
+mod latency;
+mod latency_window;
+mod metric;
+mod observer;
+mod record;
+mod recorder;
+
+pub(super) use self::{genai::provider_name, metric::error_type, recorder::Recorder};
+pub use self::{
+    latency::{Latencies, LatencyRecords},
+    latency_window::LatencyWindow,
+    metric::{Metric, MetricNames},
+    observer::{CallBegan, Observer, RequestSent, RunBegan},
+    record::{CallEnd, CallRecord, Emission, RunRecord, TurnRecord},
+};

@@ -1,0 +1,290 @@
+//! The records of one run, as they are made.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::{
+    CallBegan, CallEnd, CallRecord, Emission, Observer, RequestSent, RunBegan, RunRecord,
+    TurnRecord,
+};
+use crate::{
+    agent::{
+        OutcomeKind, RunOutcome,
+        panic::text,
+        parts::Parts,
+        state::{Failure, RunState},
+        tools::ToolPlace,
+    },
+    llm::{Cost, Request, secrets::remove_secrets},
+    types::{AgentEvent, ErrorCode, FinishReason, Text, UsageInfo},
+};
+
+/// Makes the records of a run out of its events, and tells them to the observers.
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
+pub(in crate::agent) struct Recorder {
+    observers: Arc<[Arc<dyn Observer>]>,
+    wants_requests: bool,
+    run: RunRecord,
+    began: Instant,
+    /// The turn whose calls may not have ended.
+    turn: Option<OpenTurn>,
+    /// The reason of the failure that is told next.
+    failure: Option<Failure>,
+    /// The ids of the calls that are at the client.
+    at_client: Vec<Text>,
+    is_ended: bool,
+}
+
+/// A turn that has not ended.
+struct OpenTurn {
+    record: TurnRecord,
+    /// The time of its first request.
+    began: Instant,
+    /// The time at which a chunk was received whose events are not sent.
+    received: Option<Instant>,
+    /// `true` while the answer is under way.
+    is_answering: bool,
+}
+
+impl Recorder {
+    /// Begins the records of a run, and tells that it begins.
+    pub(in crate::agent) fn begin(parts: &Parts, state: &RunState, resumed: bool) -> Self {
+        let info = parts.provider.info();
+        let mut recorder = Self {
+            observers: Arc::clone(&parts.observers),
+            wants_requests: false,
+            run: RunRecord {
+                run_id: state.outcome().run_id.clone(),
+                conversation: state.context().conversation().map(Text::from),
+                provider: info.provider.clone(),
+                model: info.model.clone(),
+                duration: Duration::ZERO,
+                error: None,
+            },
+            began: Instant::now(),
+            turn: None,
+            failure: None,
+            at_client: Vec::new(),
+            is_ended: false,
+        };
+        let RunRecord { run_id, conversation, provider, model, .. } = recorder.run.clone();
+        let (tools, max_turns) = (parts.specs.len(), parts.config.max_turns);
+        let began = RunBegan { run_id, conversation, provider, model, tools, max_turns, resumed };
+        let mut wants_requests = false;
+        recorder.tell(|observer| {
+            observer.run_began(&began);
+            wants_requests |= observer.wants_requests();
+        });
+        recorder.wants_requests = wants_requests;
+        recorder
+    }
+
+    /// Calls the observers. One that panics takes nothing with it.
+    fn tell(&self, mut call: impl FnMut(&dyn Observer)) {
+        for observer in self.observers.iter() {
+            let called = catch_unwind(AssertUnwindSafe(|| call(&**observer)));
+            if let Err(panic) = called {
+                tracing::warn!(panic = text(&*panic), "an observer broke down; the run goes on");
+            }
+        }
+    }
+
+    /// Takes note of an event of the run.
+    pub(in crate::agent) fn see(&mut self, turn: u32, event: &AgentEvent) {
+        if let AgentEvent::ApiCallStart { .. } = event {
+            self.begin_request(turn);
+        } else if let AgentEvent::ApiCallEnd { .. } = event {
+            self.end_answer();
+        } else if let AgentEvent::ToolCall { id, tool_name, .. } = event {
+            self.begin_call(turn, id, tool_name);
+        } else if let AgentEvent::ClientToolRequest(request) = event {
+            self.at_client.push(request.id.clone());
+            self.begin_call(turn, &request.id, &request.tool_name);
+        } else if let AgentEvent::ToolResult { id, tool_name, content, duration_ms } = event {
+            self.end_call(turn, id, tool_name, content, *duration_ms, CallEnd::Succeeded);
+        } else if let AgentEvent::ToolResultError { id, tool_name, content, duration_ms } = event {
+            let end = self.failure.take().map_or(CallEnd::Failed, CallEnd::from);
+            self.end_call(turn, id, tool_name, content, *duration_ms, end);
+        } else if let AgentEvent::Custom { name, data } = event {
+            self.tell(|observer| observer.progress(&self.run.run_id, name, data));
+        }
+    }
+
+    /// Returns the open turn; begins it where its answer came before the run was put away.
+    fn open(&mut self, turn: u32) -> &mut OpenTurn {
+        if self.turn.as_ref().is_some_and(|open| open.record.turn != turn) {
+            self.end_turn();
+        }
+        let run = &self.run;
+        self.turn.get_or_insert_with(|| OpenTurn {
+            record: TurnRecord {
+                run_id: run.run_id.clone(),
+                conversation: run.conversation.clone(),
+                turn,
+                provider: run.provider.clone(),
+                model: run.model.clone(),
+                messages: 0,
+                requests: 0,
+                time_to_first_token: None,
+                answer_time: Duration::ZERO,
+                duration: Duration::ZERO,
+                emission: Emission::default(),
+                calls: Vec::new(),
+                stop_reason: None,
+                usage: None,
+                cost: None,
+                error: None,
+            },
+            began: Instant::now(),
+            received: None,
+            is_answering: false,
+        })
+    }
+
+    fn begin_request(&mut self, turn: u32) {
+        let open = self.open(turn);
+        open.record.requests += 1;
+        open.is_answering = true;
+    }
+
+    /// Shows a request that is about to be sent to whoever wants to see it.
+    pub(in crate::agent) fn request(&mut self, turn: u32, request: &Request) {
+        self.open(turn).record.messages = request.messages.len();
+        if !self.wants_requests {
+            return;
+        }
+        let mut body = serde_json::to_value(request).unwrap_or_default();
+        remove_secrets(&mut body);
+        let (run_id, model) = (self.run.run_id.clone(), self.run.model.clone());
+        let sent = RequestSent { run_id, turn, model, messages: request.messages.len(), body };
+        self.tell(|observer| {
+            if observer.wants_requests() {
+                observer.request_sent(&sent);
+            }
+        });
+    }
+
+    /// Takes note of a chunk that has come.
+    pub(in crate::agent) fn chunk_received(&mut self) {
+        if let Some(open) = &mut self.turn {
+            open.received = Some(Instant::now());
+        }
+    }
+
+    /// Takes note that the events of the last chunk are sent.
+    pub(in crate::agent) fn chunk_emitted(&mut self) {
+        if let Some(open) = &mut self.turn
+            && let Some(received) = open.received.take()
+        {
+            open.record.emission.add(received.elapsed());
+        }
+    }
+
+    /// Takes note of the first text, reasoning or call of an answer, this long after its request.
+    pub(in crate::agent) fn first_token(&mut self, time: Duration) {
+        if let Some(open) = &mut self.turn {
+            open.record.time_to_first_token = Some(time);
+        }
+    }
+
+    fn end_answer(&mut self) {
+        self.chunk_emitted();
+        if let Some(OpenTurn { record, began, is_answering, .. }) = &mut self.turn
+            && std::mem::take(is_answering)
+        {
+            record.answer_time = began.elapsed();
+            record.duration = record.answer_time;
+        }
+    }
+
+    /// Takes note of what an answer came to.
+    pub(in crate::agent) fn answered(
+        &mut self,
+        stop_reason: Option<&FinishReason>,
+        usage: Option<UsageInfo>,
+        cost: Option<Cost>,
+        error: Option<ErrorCode>,
+    ) {
+        if let Some(OpenTurn { record, .. }) = &mut self.turn {
+            record.stop_reason = stop_reason.cloned();
+            (record.usage, record.cost, record.error) = (usage, cost, error);
+        }
+    }
+
+    /// Takes note of why the call failed that is told next.
+    pub(in crate::agent) fn failed(&mut self, failure: Failure) {
+        self.failure = Some(failure);
+    }
+
+    fn begin_call(&mut self, turn: u32, id: &Text, tool_name: &Text) {
+        let (run_id, id, tool_name) = (self.run.run_id.clone(), id.clone(), tool_name.clone());
+        let began = CallBegan { run_id, turn, id, tool_name };
+        self.tell(|observer| observer.call_began(&began));
+    }
+
+    fn end_call(
+        &mut self,
+        turn: u32,
+        id: &Text,
+        tool_name: &Text,
+        content: &str,
+        duration_ms: u64,
+        end: CallEnd,
+    ) {
+        let sent = self.at_client.iter().position(|it| it == id);
+        let place = sent.map_or(ToolPlace::Here, |at| {
+            self.at_client.swap_remove(at);
+            ToolPlace::Client
+        });
+        let call = CallRecord {
+            run_id: self.run.run_id.clone(),
+            turn,
+            id: id.clone(),
+            tool_name: tool_name.clone(),
+            place,
+            duration: Duration::from_millis(duration_ms),
+            result_bytes: content.len(),
+            end,
+        };
+        self.tell(|observer| observer.call_ended(&call));
+        let OpenTurn { record, began, .. } = self.open(turn);
+        record.duration = began.elapsed();
+        record.calls.push(call);
+    }
+
+    fn end_turn(&mut self) {
+        self.end_answer();
+        if let Some(OpenTurn { record, .. }) = self.turn.take() {
+            self.tell(|observer| observer.turn_ended(&record));
+        }
+    }
+
+    /// Tells the end of the run.
+    pub(in crate::agent) fn end(&mut self, outcome: &RunOutcome) {
+        if let OutcomeKind::Failed { error } = &outcome.reason {
+            self.run.error = Some(error.code);
+        }
+        self.close(Some(outcome));
+    }
+
+    fn close(&mut self, outcome: Option<&RunOutcome>) {
+        if !std::mem::replace(&mut self.is_ended, true) {
+            self.end_turn();
+            self.run.duration = self.began.elapsed();
+            self.tell(|observer| observer.run_ended(&self.run, outcome));
+        }
+    }
+}
+
+impl Drop for Recorder {
+    /// Tells the end of a run that was dropped.
+    fn drop(&mut self) {
+        self.run.error = self.run.error.or(Some(ErrorCode::Cancelled));
+        self.close(None);
+    }
+}

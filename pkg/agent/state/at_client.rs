@@ -1,0 +1,71 @@
+//! Calls that run at the client.
+
+use std::mem;
+
+use super::{
+    CallId, Effect, Failure, Returned, RunState, ToolEnd,
+    approvals::request_id,
+    calls::{Call, CallState, Calls},
+};
+use crate::{
+    agent::feedback,
+    types::{AgentEvent, Text},
+};
+
+impl Call {
+    /// Sends the call to the client.
+    pub(super) fn send(&mut self, run_id: &str, id: CallId, out: &mut Vec<Effect>) {
+        self.state = CallState::AtClient(request_id("client\0", run_id, id, &self.made));
+        out.push(Effect::Send(id));
+    }
+
+    /// Tells the client that it need not run the call any more.
+    fn tell_withdrawn(&self, client_call_id: Text, out: &mut Vec<Effect>) {
+        let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
+        out.push(Effect::Withdraw(client_call_id.clone()));
+        let event = AgentEvent::ClientToolCancelled { client_call_id, id, tool_name };
+        out.push(Effect::Emit(Box::new(event)));
+    }
+}
+
+impl Calls {
+    /// Returns the places of the calls that are at the client.
+    pub(super) fn at_client(&self) -> impl Iterator<Item = usize> {
+        let is_there = |call: &Call| matches!(call.state, CallState::AtClient(_));
+        self.iter().enumerate().filter(move |(_, call)| is_there(call)).map(|(place, _)| place)
+    }
+
+    /// Returns the id under which the client was asked for a call.
+    pub(super) fn client_call(&self, place: usize) -> Option<&Text> {
+        let CallState::AtClient(id) = &self.iter().nth(place)?.state else { return None };
+        Some(id)
+    }
+
+    /// Ends the calls that are at the client, whatever comes of them there.
+    pub(super) fn recall(&mut self, out: &mut Vec<Effect>) {
+        for place in self.at_client().collect::<Vec<_>>() {
+            let Some(call) = self.get_mut(place) else { continue };
+            if let CallState::AtClient(id) = mem::replace(&mut call.state, CallState::Held) {
+                call.tell_withdrawn(id, out);
+            }
+            let why = (Failure::NotRun, feedback::RECALLED.to_owned());
+            call.end(ToolEnd::refused(why), out);
+        }
+    }
+
+    /// Takes what became of a call at the client.
+    pub(super) fn returned(&mut self, place: usize, returned: Returned, out: &mut Vec<Effect>) {
+        let Some(call) = self.get_mut(place) else { return };
+        if returned.is_withdrawn {
+            call.tell_withdrawn(returned.client_call_id, out);
+        }
+        call.end(returned.end, out);
+    }
+}
+
+impl RunState {
+    /// Returns the id under which the client was asked for a call of the one answer that counts.
+    pub(crate) fn client_call(&self, id: CallId) -> Option<&Text> {
+        self.calls.client_call(id.place).filter(|_| id.answer == self.answer)
+    }
+}

@@ -1,0 +1,57 @@
+//! The answer that is bound to the schema of the run's input, behind the turns with tools.
+
+use serde_json::json;
+
+use super::{AskKind, Effect, Rules, run_state::RunState};
+use crate::{
+    agent::{ANSWER_TYPED, AtLimit, OutcomeKind, feedback},
+    llm::AnswerSchema,
+    types::{AgentEvent, Message},
+};
+
+impl RunState {
+    /// Binds the last answer to a schema.
+    pub(crate) fn bind(&mut self, goal: Option<Box<AnswerSchema>>) {
+        self.goal = goal;
+    }
+
+    /// Returns the schema that the last answer is bound to.
+    pub(crate) fn goal(&self) -> Option<&AnswerSchema> {
+        self.goal.as_deref()
+    }
+
+    /// Asks for the first answer, which is the bound one where no tool can be called before it.
+    pub(super) fn first_turn(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
+        if self.goal.is_some() && !rules.has_tools(&self.prompt().withheld) {
+            return self.ask_typed(out);
+        }
+        self.next_turn(out);
+    }
+
+    /// Returns `true` when a run that a tool has ended goes on to its bound answer. A question is for the
+    /// user first.
+    pub(super) fn wants_value_after(&self, reason: &OutcomeKind) -> bool {
+        self.goal.is_some() && !matches!(reason, OutcomeKind::QuestionAsked { .. })
+    }
+
+    /// Asks for the bound answer once the model has done its work.
+    pub(super) fn ask_for_value(&mut self, out: &mut Vec<Effect>) {
+        let limit = self.limit();
+        if limit.is_none() && self.deliver_at_end(out) {
+            return self.next_turn(out);
+        }
+        if let Some(limit) = limit.filter(|_| self.spec.at_limit == AtLimit::Fail) {
+            return self.fail(self.limit_error(limit), out);
+        }
+        self.remember(Message::user(feedback::ANSWER_TYPED));
+        self.ask_typed(out);
+    }
+
+    /// Asks for the bound answer, and tells it.
+    pub(super) fn ask_typed(&mut self, out: &mut Vec<Effect>) {
+        let data = json!({ "turn": self.outcome.turns + 1 });
+        let event = AgentEvent::Custom { name: ANSWER_TYPED.into(), data };
+        out.push(Effect::Emit(Box::new(event)));
+        self.ask(AskKind::Typed, out);
+    }
+}

@@ -1,0 +1,36 @@
+//! Inputs that do not fit.
+
+use super::{RunState, StepInput, effect::Refusal, run_state::Phase};
+
+impl RunState {
+    /// Returns the reason for which an input is not taken, if there is one.
+    pub(super) fn refusal(&self, input: &StepInput) -> Option<Refusal> {
+        if self.is_done() {
+            return Some(Refusal::Over);
+        }
+        match input {
+            StepInput::Prepared(_) | StepInput::Unprepared(_) => {
+                (self.phase != Phase::Preparing).then_some(Refusal::OutOfPhase)
+            }
+            StepInput::Called(id, _) | StepInput::Answered(id, _) if *id != self.answer => {
+                Some(Refusal::OtherAnswer)
+            }
+            StepInput::Called(..) => (!self.may_begin_early()).then_some(Refusal::OutOfPhase),
+            StepInput::Answered(..) => {
+                (!matches!(self.phase, Phase::Asking(_))).then_some(Refusal::OutOfPhase)
+            }
+            StepInput::Ran(id, _) if id.answer != self.answer => Some(Refusal::OtherAnswer),
+            StepInput::Ran(id, _) => {
+                (!self.calls.is_running(id.place)).then_some(Refusal::NotRunning)
+            }
+            StepInput::Decided(id, decided) => {
+                (self.approval(*id) != Some(&decided.approval_id)).then_some(Refusal::NotAsked)
+            }
+            StepInput::Returned(id, returned) => (self.client_call(*id)
+                != Some(&returned.client_call_id))
+            .then_some(Refusal::NotAtClient),
+            StepInput::Resumed | StepInput::Said(_) => None,
+            StepInput::Cancelled(_) => self.is_cancelled().then_some(Refusal::Twice),
+        }
+    }
+}

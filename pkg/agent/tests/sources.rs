@@ -1,0 +1,222 @@
+//! Tools that are contributed to runs.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_core::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::{cancel::assert_history_is_whole, *};
+use crate::{
+    agent::{
+        AuditKind, AuditRecord, CallMode, Caller, RunContext, RunInput, ToolSource,
+        journal::MemoryJournal, tools::Tool,
+    },
+    types::{AgentError, ErrorCode},
+};
+
+type Tools = Result<Vec<Arc<dyn Tool>>, AgentError>;
+
+/// A tool that says its name, and needs the permission `plugin` where it is gated.
+fn plugin(name: &'static str, is_gated: bool) -> Arc<dyn Tool> {
+    let tool = tool_fn(name, "Works.", move |_: ToolContext, echo: Echo| async move {
+        format!("{name} {}", echo.text)
+    });
+    if is_gated { Arc::new(tool.permission("plugin")) } else { Arc::new(tool) }
+}
+
+/// A source that may be left out.
+struct Optional(fn() -> BoxFuture<'static, Tools>);
+
+impl ToolSource for Optional {
+    fn tools(&self, _run: RunContext) -> BoxFuture<'static, Tools> {
+        (self.0)()
+    }
+
+    fn is_optional(&self) -> bool {
+        true
+    }
+}
+
+fn turns(name: &str) -> [ScriptedTurn; 2] {
+    let call = ScriptedTurn::new().call(name, json!({ "text": "hi" }));
+    [call, ScriptedTurn::new().text("Done.")]
+}
+
+fn plain(provider: &ScriptedProvider) -> AgentBuilder {
+    DefaultAgent::builder(provider.clone()).tool(crate::agent::tools::Calculator)
+}
+
+fn offered(provider: &ScriptedProvider) -> Vec<String> {
+    let request = provider.requests().remove(0);
+    request.tools.iter().map(|tool| tool.name.to_string()).collect()
+}
+
+// Covers: T-42
+#[tokio::test(start_paused = true)]
+async fn sources_are_asked_once_a_run_and_their_tools_come_in_order() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let provider = ScriptedProvider::new(turns("plugin_a"));
+    let slow = move |run: RunContext| {
+        count.fetch_add(1, Ordering::SeqCst);
+        async move {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            assert_eq!(run.module(), Some("shop"));
+            Ok(vec![plugin("plugin.a", false)])
+        }
+    };
+    let quick = |_: RunContext| async { Ok(vec![plugin("plugin.b", false), plugin("a", false)]) };
+    let agent = plain(&provider).tool_source(slow).tool_source(quick).build().unwrap();
+    let outcome = agent.run(RunInput::from("Go.").module("shop")).await.unwrap();
+    assert_eq!((outcome.text.as_str(), asked.load(Ordering::SeqCst)), ("Done.", 1));
+    assert_eq!(offered(&provider), ["calculator", "plugin.a", "plugin.b", "a"]);
+    let result = outcome.messages[2].tool_results().next().unwrap();
+    assert_eq!(result.content, "plugin.a hi");
+    assert_history_is_whole(&agent);
+}
+
+/// In text mode the contributed tools are described, and calls of them are read.
+// Covers: E-18
+#[tokio::test(start_paused = true)]
+async fn the_context_decides_which_tools_there_are() {
+    let call = r#"<tool>{"tool_name":"plugin.a","arguments":{"text":"hi"}}</tool>"#;
+    for (module, is_there) in [("shop", true), ("other", false)] {
+        let turns = [ScriptedTurn::new().text(call), ScriptedTurn::new().text("Done.")];
+        let provider = ScriptedProvider::new(turns);
+        let source = |run: RunContext| async move {
+            let is_there = run.module() == Some("shop");
+            Ok(is_there.then(|| plugin("plugin.a", false)).into_iter().collect())
+        };
+        let agent = plain(&provider).call_mode(CallMode::Text).tool_source(source);
+        let outcome = agent.build().unwrap().run(RunInput::from("Go.").module(module)).await;
+        let outcome = outcome.unwrap();
+        let system = provider.requests().remove(0).system.unwrap();
+        assert_eq!(system.contains("plugin.a"), is_there);
+        let result = outcome.messages[2].tool_results().next().unwrap();
+        assert_eq!(result.is_error, !is_there, "{}", result.content);
+    }
+}
+
+// Covers: T-50
+#[tokio::test(start_paused = true)]
+async fn a_contributed_tool_needs_its_permission() {
+    for may in [false, true] {
+        let provider = ScriptedProvider::new(turns("plugin_a"));
+        let records = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let kept = Arc::clone(&records);
+        let agent = plain(&provider)
+            .tool_source(|_: RunContext| async { Ok(vec![plugin("plugin.a", true)]) })
+            .audit(move |record: AuditRecord| kept.lock().unwrap().push(record.kind))
+            .build()
+            .unwrap();
+        let caller = Caller::new("ann");
+        let caller = if may { caller.permission("plugin") } else { caller };
+        let outcome = agent.run(RunInput::from("Go.").caller(caller)).await.unwrap();
+        let result = outcome.messages[2].tool_results().next().unwrap();
+        assert_eq!(result.is_error, !may, "{}", result.content);
+        assert_eq!(offered(&provider).contains(&"plugin.a".to_owned()), may);
+        let kinds = records.lock().unwrap().clone();
+        assert_eq!(kinds, if may { vec![] } else { vec![AuditKind::UnauthorizedTool] });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_fails_ends_the_run_or_is_left_out() {
+    type Source = fn() -> BoxFuture<'static, Tools>;
+    let no = || AgentError::new(ErrorCode::InvalidRequest, "no plugin");
+    let rows: [(Source, ErrorCode, &str); 5] = [
+        (
+            || Box::pin(async { Err(AgentError::new(ErrorCode::InvalidRequest, "no plugin")) }),
+            no().code,
+            "no plugin",
+        ),
+        (|| Box::pin(std::future::pending()), ErrorCode::Timeout, "longer than 10s"),
+        (|| Box::pin(async { std::panic::panic_any("boom") }), ErrorCode::Internal, "boom"),
+        (
+            || Box::pin(async { Ok(vec![plugin("calculator", false)]) }),
+            ErrorCode::InvalidInput,
+            "the tool name `calculator` is taken",
+        ),
+        (
+            || Box::pin(async { Ok(vec![plugin("plugin.a", false), plugin("_sdk.x", false)]) }),
+            ErrorCode::InvalidInput,
+            "`_sdk.x` is reserved",
+        ),
+    ];
+    for (source, code, text) in rows {
+        let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
+        let agent = plain(&provider).tool_source(move |_: RunContext| source()).build().unwrap();
+        let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+        to_the_end(&mut stream, &mut events).await;
+        let failed = stream.outcome().await.unwrap_err();
+        assert_eq!(failed.error.code, code, "{failed}");
+        assert!(failed.to_string().contains(text), "{failed}");
+        assert_eq!(provider.requests().len(), 0, "nothing was asked");
+
+        let agent = plain(&provider).tool_source(Optional(source)).build().unwrap();
+        assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
+        assert_eq!(offered(&provider), ["calculator"], "{text}");
+        assert_no_task_left().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_does_not_wait_for_a_source() {
+    let provider = ScriptedProvider::new([]);
+    let hangs = |_: RunContext| std::future::pending::<Tools>();
+    let agent = plain(&provider).tool_source(hangs).build().unwrap();
+    let mut stream = agent.run_stream("Go.");
+    assert!(tokio::time::timeout(SOON, stream.next()).await.is_err(), "it waits for the source");
+    let cancelled = Instant::now();
+    stream.cancel();
+    let mut events = Vec::new();
+    to_the_end(&mut stream, &mut events).await;
+    assert!(cancelled.elapsed() <= SOON);
+    assert_eq!(stream.outcome().await.unwrap_err().error.code, ErrorCode::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resumed_run_asks_its_sources_again() {
+    let journal = MemoryJournal::default();
+    let source = |name: &'static str, is_gated: bool| {
+        move |_: RunContext| async move { Ok(vec![plugin(name, is_gated)]) }
+    };
+    let provider = ScriptedProvider::new([ScriptedTurn::new().hang()]);
+    let agent = plain(&provider).tool_source(source("plugin.a", false)).journal(journal.clone());
+    let mut stream = agent.build().unwrap().run_stream("Go.");
+    while let Ok(Some(_)) = tokio::time::timeout(SOON, stream.next()).await {}
+    drop(stream);
+
+    let resumed = |name, is_gated| {
+        let provider = ScriptedProvider::new(turns("plugin_a"));
+        let lines = MemoryJournal::from(journal.lines());
+        let agent = plain(&provider).tool_source(source(name, is_gated)).journal(lines);
+        (agent.build().unwrap(), provider)
+    };
+    let (agent, _) = resumed("plugin.b", false);
+    let error = agent.resume().await.unwrap_err();
+    assert_eq!(error.error.code, ErrorCode::Journal);
+    assert!(error.to_string().contains("`plugin.a` is missing"), "{error}");
+
+    let (agent, _) = resumed("plugin.a", false);
+    let outcome = agent.resume().await.unwrap().expect("it had not ended");
+    let result = outcome.messages[2].tool_results().next().unwrap();
+    assert_eq!((result.content.as_str(), outcome.text.as_str()), ("plugin.a hi", "Done."));
+
+    // A permission that the tool names now counts, though it was on offer.
+    let (agent, provider) = resumed("plugin.a", true);
+    let outcome = agent.resume().await.unwrap().expect("it had not ended");
+    let result = outcome.messages[2].tool_results().next().unwrap();
+    assert!(result.is_error && result.content.contains("denied"), "{}", result.content);
+    assert_eq!(offered(&provider), ["calculator"]);
+}
+
+#[test]
+fn a_source_without_time_is_refused() {
+    let builder = plain(&ScriptedProvider::new([]));
+    let error = builder.source_timeout(Duration::ZERO).build().unwrap_err();
+    assert_eq!(error.to_string(), "`source_timeout` is 0; it must be greater than 0");
+}

@@ -1,0 +1,249 @@
+//! Runs whose answer is a value.
+
+use super::{cancel::assert_history_is_whole, *};
+use crate::{
+    agent::{
+        ANSWER_TYPED, AtLimit, CallMode, OutcomeKind, RunInput, RunStream, journal::MemoryJournal,
+    },
+    llm::{AnswerSchema, ToolChoice, demo::DemoProvider},
+    types::{Capabilities, ErrorCode, MessageRole, PartialJson},
+};
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Bill {
+    total: u32,
+    lines: Vec<String>,
+}
+
+fn bill() -> Bill {
+    Bill { total: 42, lines: vec!["tea".into(), "salt".into()] }
+}
+
+const BILL: &str = r#"{"total":42,"lines":["tea","salt"]}"#;
+
+/// The ways in which an answer is bound: natively, by a forced tool, by the prompt.
+fn ways() -> [(Capabilities, CallMode); 3] {
+    let without = Capabilities::ALL.structured_output(false);
+    [
+        (Capabilities::ALL, CallMode::Native),
+        (without, CallMode::Native),
+        (without.tools(false), CallMode::Text),
+    ]
+}
+
+/// A call of `echo` in the mode, free words, and the value.
+fn turns(mode: CallMode) -> Vec<ScriptedTurn> {
+    let call = ScriptedTurn::new();
+    let call = if mode == CallMode::Text {
+        call.text(r#"<tool>{"tool_name":"echo","arguments":{"text":"tea"}}</tool>"#)
+    } else {
+        call.call("echo", json!({ "text": "tea" }))
+    };
+    vec![call, ScriptedTurn::new().text("It is 42."), ScriptedTurn::new().json(BILL)]
+}
+
+fn of(
+    turns: Vec<ScriptedTurn>,
+    able: Capabilities,
+    mode: CallMode,
+) -> (ScriptedProvider, AgentBuilder) {
+    let provider = ScriptedProvider::new(turns).capabilities(able);
+    let builder = builder(&provider).call_mode(mode);
+    (provider, builder)
+}
+
+fn input() -> RunInput {
+    RunInput::from("The bill?").answer(AnswerSchema::of::<Bill>())
+}
+
+async fn rest(stream: &mut RunStream) -> Vec<Envelope> {
+    let mut events = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope);
+    }
+    events
+}
+
+// Covers: T-86
+#[tokio::test(start_paused = true)]
+async fn tools_run_first_and_the_last_answer_is_the_value_however_it_is_bound() {
+    for (able, mode) in ways() {
+        let (provider, builder) = of(turns(mode), able, mode);
+        let agent = builder.build().unwrap();
+        let typed = agent.run_typed::<Bill>("The bill?").await.unwrap();
+        assert_eq!((typed.value, typed.outcome.turns), (bill(), 3), "{mode:?}");
+        assert_eq!(
+            (typed.outcome.text.as_str(), &typed.outcome.reason),
+            (BILL, &OutcomeKind::Answer)
+        );
+        let requests = provider.requests();
+        let bound = |at: usize| {
+            let request = &requests[at];
+            let forced = matches!(request.tool_choice, Some(ToolChoice::Tool(_)));
+            let told = request.system.as_ref().is_some_and(|it| it.contains("JSON Schema below"));
+            request.response_format.is_some() || forced || told
+        };
+        assert_eq!([0, 1, 2].map(bound), [false, false, true], "{mode:?}");
+        let transcript = agent.transcript();
+        let last = transcript.messages().last().unwrap();
+        assert_eq!((last.role, last.text().as_str()), (MessageRole::Assistant, BILL));
+        assert_history_is_whole(&agent);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_value_can_be_read_from_the_events_while_it_comes() {
+    for (able, mode) in ways() {
+        let (_, builder) = of(turns(mode), able, mode);
+        let mut stream = builder.build().unwrap().run_stream(input());
+        let events = rest(&mut stream).await;
+        assert_whole(&events);
+        let is_start = |it: &Envelope| matches!(&it.event, AgentEvent::Custom { name, .. } if name == ANSWER_TYPED);
+        let starts: Vec<_> = (0..events.len()).filter(|at| is_start(&events[*at])).collect();
+        assert_eq!(starts.len(), 1, "{mode:?}");
+        let mut json = PartialJson::new();
+        for envelope in &events[starts[0]..] {
+            match &envelope.event {
+                AgentEvent::MessageContent { content, .. } => json.push(content).unwrap(),
+                AgentEvent::ToolCallContent { arguments, .. } => json.push(arguments).unwrap(),
+                _ => {}
+            }
+        }
+        assert!(json.is_whole(), "{mode:?}");
+        let last = json.value().unwrap();
+        assert_eq!(last.get("lines").unwrap().item(1).unwrap().as_str(), Some("salt"));
+        assert_eq!(stream.outcome().await.unwrap().value::<Bill>().unwrap(), bill());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_without_tools_is_asked_once() {
+    let provider = ScriptedProvider::new([ScriptedTurn::new().json(BILL)]);
+    let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+    assert_eq!(agent.run_typed::<Bill>("The bill?").await.unwrap().value, bill());
+    assert_eq!(provider.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_the_value_is_an_error_that_has_what_came() {
+    #[rustfmt::skip]
+    let cases = [
+        ("words",      ScriptedTurn::new().text("It is 42."),             "It is 42.",          "the answer is not JSON"),
+        ("a type",     ScriptedTurn::new().json(r#"{"total":"x","lines":[]}"#),      r#"{"total":"x","lines":[]}"#,   "`total` must be of type integer"),
+        ("a member",   ScriptedTurn::new().json(r#"{"total":1}"#),        r#"{"total":1}"#,     "lines"),
+        ("nothing",    ScriptedTurn::new(),                               "",                   "the answer is empty"),
+        ("out of range", ScriptedTurn::new().json(r#"{"total":-1,"lines":[]}"#), r#"{"total":-1,"lines":[]}"#, "-1"),
+    ];
+    for (name, turn, came, why) in cases {
+        let (_, builder) =
+            of(vec![ScriptedTurn::new().text("Well."), turn], Capabilities::ALL, CallMode::Native);
+        let error = builder.build().unwrap().run_typed::<Bill>("The bill?").await.unwrap_err();
+        assert_eq!(
+            (error.error.code, error.outcome.text.as_str()),
+            (ErrorCode::Decode, came),
+            "{name}"
+        );
+        assert!(error.error.message.contains(why), "{name}: {}", error.error.message);
+    }
+    // The demo model knows of no schema.
+    let agent = DefaultAgent::builder(DemoProvider::new()).build().unwrap();
+    let error = agent.run_typed::<Bill>("What is 6 * 7?").await.unwrap_err();
+    assert_eq!(error.error.code, ErrorCode::Decode);
+    assert!(!error.outcome.text.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_for_the_user_and_other_ends_lead_to_the_value() {
+    let ask = ScriptedTurn::new().call("ask_question", json!({ "question": "Whose?" }));
+    let (_, builder) = of(vec![ask], Capabilities::ALL, CallMode::Native);
+    let error = builder.build().unwrap().run_typed::<Bill>("The bill?").await.unwrap_err();
+    assert!(error.error.message.ends_with("the model asks the user: Whose?"), "{}", error.error);
+
+    let done = ScriptedTurn::new().call("task_completion", json!({ "result": "It is 42." }));
+    let (provider, builder) =
+        of(vec![done, ScriptedTurn::new().json(BILL)], Capabilities::ALL, CallMode::Native);
+    let agent = builder.build().unwrap();
+    assert_eq!(agent.run_typed::<Bill>("The bill?").await.unwrap().value, bill());
+    assert_history_is_whole(&agent);
+    assert_eq!(provider.requests().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_value_is_asked_for_at_a_limit_of_turns_or_the_run_fails() {
+    let calls = || ScriptedTurn::new().call("echo", json!({ "text": "tea" }));
+    for (at_limit, is_answered) in [(AtLimit::AskForAnswer, true), (AtLimit::Fail, false)] {
+        let turns = vec![calls(), ScriptedTurn::new().json(BILL)];
+        let (_, builder) = of(turns, Capabilities::ALL, CallMode::Native);
+        let agent = builder.max_turns(1).at_limit(at_limit).build().unwrap();
+        match agent.run_typed::<Bill>("The bill?").await {
+            Ok(typed) => {
+                assert_eq!((typed.value, typed.outcome.turns, is_answered), (bill(), 2, true));
+            }
+            Err(error) => assert_eq!((error.error.code, is_answered), (ErrorCode::MaxTurns, false)),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_put_away_at_any_event_still_ends_with_the_value() {
+    let mode = CallMode::Native;
+    let (_, whole) = of(turns(mode), Capabilities::ALL, mode);
+    let mut stream = whole.build().unwrap().run_stream(input());
+    let count = rest(&mut stream).await.len();
+    let want = stream.outcome().await.unwrap().messages;
+    for kept in 0..count {
+        let journal = MemoryJournal::default();
+        let (provider, builder) = of(turns(mode), Capabilities::ALL, mode);
+        let agent = builder.journal(journal.clone()).event_capacity(1).build().unwrap();
+        let mut stream = agent.run_stream(input());
+        for _ in 0..kept {
+            stream.next().await;
+        }
+        drop(stream);
+        // The answers that are written down are not given again.
+        let answered = super::journal::answers(&journal.lines());
+        drop((agent, provider));
+        let left = turns(mode).into_iter().skip(answered).collect();
+        let (_, builder) = of(left, Capabilities::ALL, mode);
+        let agent =
+            builder.journal(MemoryJournal::from(journal.to_string().as_str())).build().unwrap();
+        match agent.resume().await.unwrap() {
+            Some(outcome) => {
+                assert_eq!(outcome.value::<Bill>().unwrap(), bill(), "at {kept}");
+                assert_eq!(outcome.messages.last(), want.last(), "at {kept}");
+            }
+            None => assert!(kept == 0 || answered == 3, "at {kept}: {answered} answers"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_cancelled_at_any_event_has_no_value_and_a_whole_history() {
+    for (able, mode) in ways() {
+        let mut at = 0;
+        loop {
+            let (_, builder) = of(turns(mode), able, mode);
+            let agent = builder.build().unwrap();
+            let mut stream = agent.run_stream(input());
+            let mut seen = 0;
+            let is_over = loop {
+                if seen == at {
+                    stream.cancel();
+                }
+                match stream.next().await {
+                    Some(_) => seen += 1,
+                    None => break seen <= at,
+                }
+            };
+            let outcome = stream.outcome().await;
+            assert_history_is_whole(&agent);
+            if is_over {
+                assert!(outcome.is_ok());
+                break;
+            }
+            at += 1;
+            assert!(at < 200, "it ends");
+        }
+        assert_no_task_left().await;
+    }
+}

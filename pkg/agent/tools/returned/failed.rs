@@ -1,0 +1,105 @@
+//! The error of a tool out of any error.
+
+use std::{convert::Infallible, error::Error, fmt, io, num, str, string};
+
+use crate::{agent::tools::ToolError, types::AgentError};
+
+/// An error whose type is not known: the target of a box of one.
+pub trait AnyError {
+    /// Returns the error.
+    fn as_error(&self) -> &(dyn Error + 'static);
+}
+
+impl AnyError for dyn Error + 'static {
+    fn as_error(&self) -> &(dyn Error + 'static) {
+        self
+    }
+}
+
+impl AnyError for dyn Error + Send + 'static {
+    fn as_error(&self) -> &(dyn Error + 'static) {
+        self
+    }
+}
+
+impl AnyError for dyn Error + Send + Sync + 'static {
+    fn as_error(&self) -> &(dyn Error + 'static) {
+        self
+    }
+}
+
+impl ToolError {
+    /// Returns the error of a tool that met this error: the [`ToolError`] that it is or was caused by,
+    /// else one that [failed](Self::Failed), with the message and the causes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::tools::ToolError;
+    ///
+    /// let error = std::io::Error::other(ToolError::transient("the disk is busy"));
+    /// assert!(ToolError::from_error(error).is_retryable());
+    /// ```
+    #[must_use]
+    pub fn from_error(error: impl Error + 'static) -> Self {
+        of(&error)
+    }
+}
+
+/// Returns the error of a tool that met this error.
+pub(super) fn of(error: &(dyn Error + 'static)) -> ToolError {
+    let mut message = error.to_string();
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(own) = error.downcast_ref::<ToolError>() {
+            return own.clone();
+        }
+        let text = error.to_string();
+        // Some messages have their cause already.
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        // An I/O error hides the one that it was made of.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = inner.map_or_else(|| error.source(), |inner| Some(inner));
+    }
+    ToolError::Failed { message }
+}
+
+impl From<Box<dyn Error + Send + Sync>> for ToolError {
+    fn from(error: Box<dyn Error + Send + Sync>) -> Self {
+        of(&*error)
+    }
+}
+
+impl From<Box<dyn Error>> for ToolError {
+    fn from(error: Box<dyn Error>) -> Self {
+        of(&*error)
+    }
+}
+
+/// Lets `?` turn errors of the standard library and of JSON into the error of a tool.
+macro_rules! from_errors {
+    ($($error:ty),+ $(,)?) => {
+        $(impl From<$error> for ToolError {
+            fn from(error: $error) -> Self {
+                of(&error)
+            }
+        })+
+    };
+}
+
+from_errors!(
+    AgentError,
+    Infallible,
+    fmt::Error,
+    io::Error,
+    num::ParseFloatError,
+    num::ParseIntError,
+    num::TryFromIntError,
+    serde_json::Error,
+    str::ParseBoolError,
+    str::Utf8Error,
+    string::FromUtf8Error,
+);

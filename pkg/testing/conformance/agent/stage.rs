@@ -1,0 +1,98 @@
+//! The parts that all packs use.
+
+use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
+
+use crate::{
+    agent::{AgentBuilder, AuditRecord, DefaultAgent, RunInput},
+    testing::{
+        ScriptedProvider, ScriptedTurn,
+        conformance::{CheckReport, Outcome, play::on_a_thread, suite::Verdict},
+    },
+    types::{AgentEvent, ClientToolRequest},
+};
+
+/// The result of the client, which the model must read.
+const RESULT: &str = "the result of the client";
+
+/// Writes the report of one check, which runs on a thread and a clock of its own.
+pub(super) fn report<F: Future<Output = Verdict>>(
+    name: &'static str,
+    reason: &'static str,
+    check: impl FnOnce() -> F + Send,
+) -> CheckReport {
+    let outcome = Outcome::from(on_a_thread(|| Box::pin(check())));
+    CheckReport { name, reason, outcome }
+}
+
+/// An agent whose model makes calls once, and what became of it.
+pub(super) struct Stage {
+    provider: ScriptedProvider,
+    pub(super) builder: AgentBuilder,
+    records: Arc<Mutex<Vec<AuditRecord>>>,
+    /// The calls that were run here.
+    pub(super) ran: Arc<AtomicUsize>,
+}
+
+/// The events and records of a run.
+pub(super) struct Played {
+    /// The names of the tools on offer.
+    pub(super) offered: Vec<String>,
+    pub(super) sent: Vec<ClientToolRequest>,
+    /// The results of calls, as the model read them, with `true` for failures.
+    pub(super) results: Vec<(String, bool)>,
+    pub(super) records: Vec<AuditRecord>,
+}
+
+impl Played {
+    /// Returns the number of results that are the client's.
+    pub(super) fn results_of_client(&self) -> usize {
+        self.results.iter().filter(|(text, is_error)| text == RESULT && !is_error).count()
+    }
+
+    /// Returns the number of calls that were denied.
+    pub(super) fn denied(&self) -> usize {
+        let is_denial = |(text, is_error): &&(String, bool)| *is_error && text.contains("denied");
+        self.results.iter().filter(is_denial).count()
+    }
+}
+
+impl Stage {
+    pub(super) fn new(turn: ScriptedTurn) -> Self {
+        let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Done.")]);
+        let records = Arc::<Mutex<Vec<AuditRecord>>>::default();
+        let kept = Arc::clone(&records);
+        let builder = DefaultAgent::builder(provider.clone()).audit(move |record: AuditRecord| {
+            kept.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        });
+        Self { provider, builder, records, ran: Arc::default() }
+    }
+
+    /// Runs the agent to its end; the client gives a result for each call, the last first.
+    pub(super) async fn play(self, input: RunInput, calls: usize) -> Result<Played, String> {
+        let agent = self.builder.build().map_err(|error| error.to_string())?;
+        let mut stream = agent.run_stream(input);
+        let (mut sent, mut waiting) = (Vec::new(), Vec::new());
+        while let Some(envelope) = stream.next().await {
+            if let AgentEvent::ClientToolRequest(request) = envelope.event {
+                waiting.push(request.client_call_id.clone());
+                sent.push(*request);
+            }
+            if waiting.len() == calls {
+                for id in waiting.drain(..).rev() {
+                    let taken = stream.complete_client_call(&id, RESULT);
+                    taken.map_err(|error| error.to_string())?;
+                }
+            }
+        }
+        let ended = stream.outcome().await;
+        ended.map_err(|failed| failed.to_string())?;
+        let transcript = agent.transcript();
+        let results = transcript.iter().flat_map(|message| message.tool_results());
+        let results = results.map(|result| (result.content.clone(), result.is_error)).collect();
+        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let requests = self.provider.requests();
+        let tools = requests.first().map(|request| request.tools.iter());
+        let names = tools.into_iter().flatten().map(|tool| tool.name.to_string());
+        Ok(Played { offered: names.collect(), sent, results, records })
+    }
+}

@@ -1,0 +1,120 @@
+//! The call of a tool that runs at the client, and what the client gives back.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Json, Text, spelling::keep_spelling};
+
+/// A call that the client is to run.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{ClientToolRequest, Json};
+///
+/// let arguments = Json::parse(r##"{"selector":"#total"}"##)?;
+/// let request = ClientToolRequest::new("77aa", "call_0", "page.read", arguments);
+/// assert_eq!(request.tool_name, "page.read");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(remote = "Self")]
+pub struct ClientToolRequest {
+    /// The id under which the client gives the result. It stays the same when the run is resumed.
+    pub client_call_id: Text,
+    /// The id of the call.
+    pub id: Text,
+    /// The tool's name, as it was registered.
+    pub tool_name: Text,
+    /// The module of the application that the tool belongs to.
+    pub tool_module: Option<Text>,
+    /// All arguments; they fit the tool's schema.
+    pub arguments: Json,
+}
+
+keep_spelling!(ClientToolRequest);
+
+impl ClientToolRequest {
+    /// Returns the request to run a call.
+    #[must_use]
+    pub fn new(
+        client_call_id: impl Into<Text>,
+        id: impl Into<Text>,
+        tool_name: impl Into<Text>,
+        arguments: Json,
+    ) -> Self {
+        let (client_call_id, id) = (client_call_id.into(), id.into());
+        let (tool_name, tool_module) = (tool_name.into(), None);
+        Self { client_call_id, id, tool_name, tool_module, arguments }
+    }
+}
+
+/// The end of a call at the client, as the client tells it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{ClientFailure, ClientReturn};
+///
+/// let done: ClientReturn = serde_json::from_str(r#"{"result":{"content":"42"}}"#)?;
+/// assert_eq!(done, ClientReturn::from("42"));
+/// let failed = ClientReturn::failed(ClientFailure::ToolThrew, "no such element");
+/// assert_ne!(failed, done);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum ClientReturn {
+    /// The call was run.
+    Result {
+        /// The result, for the model.
+        content: String,
+    },
+    /// The call has failed.
+    Failure {
+        /// The kind of the failure.
+        kind: ClientFailure,
+        /// The message, for the model.
+        message: String,
+    },
+}
+
+/// The kind of a failure at the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ClientFailure {
+    /// The tool has thrown.
+    ToolThrew,
+    /// The tool took longer than the client waits.
+    WatchdogTimeout,
+    /// The client has no such tool.
+    UnknownTool,
+}
+
+impl ClientReturn {
+    /// Returns a failure.
+    #[must_use]
+    pub fn failed(kind: ClientFailure, message: impl Into<String>) -> Self {
+        Self::Failure { kind, message: message.into() }
+    }
+}
+
+impl From<String> for ClientReturn {
+    fn from(content: String) -> Self {
+        Self::Result { content }
+    }
+}
+
+impl From<&str> for ClientReturn {
+    fn from(content: &str) -> Self {
+        content.to_owned().into()
+    }
+}
+
+impl From<Json> for ClientReturn {
+    fn from(value: Json) -> Self {
+        value.as_str().into()
+    }
+}

@@ -1,0 +1,37 @@
+//! The place that a text of a conversation comes from.
+
+use serde::{Deserialize, Serialize};
+
+/// The place that the text of a [`ToolResult`](super::ToolResult) comes from: who may have written it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{TextOrigin, ToolResult};
+///
+/// let page = ToolResult::new("call_0", "web.fetch", "…").origin(TextOrigin::Outside);
+/// assert!(serde_json::to_string(&page)?.contains(r#""origin":"outside""#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TextOrigin {
+    /// The program itself: a calculation, a record of its own.
+    #[default]
+    Own,
+    /// The project that the agent works on: its files, the output of its commands.
+    Project,
+    /// Anyone: a page of the web, another server, a mail, a file from elsewhere.
+    Outside,
+}
+
+impl TextOrigin {
+    /// Returns `true` for the origin that is not written down.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+    pub(crate) fn is_own(&self) -> bool {
+        *self == Self::Own
+    }
+}
