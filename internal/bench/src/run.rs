@@ -1,13 +1,16 @@
 //! What a run takes besides its chunks: what is the same in every run is made once, with the agent.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use forgeline::{
     agent::{
-        DefaultAgent,
+        ApprovalPolicy, DefaultAgent,
         tools::{ToolContext, tool_fn},
     },
     llm::{
@@ -16,7 +19,7 @@ use forgeline::{
     },
     types::AgentEvent,
 };
-use futures_util::stream::poll_fn;
+use futures_util::{poll, stream::poll_fn};
 use stats_alloc::{Region, Stats};
 use tokio::{sync::mpsc, task::yield_now};
 
@@ -67,7 +70,60 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     polls(report);
     let allocations = per(run.allocations as u64, 1);
     report.add("run_allocations", allocations, (95.0, 80.0), "allocations in that run");
+    waiting_call(report)
+}
+
+/// Reports what a call that waits for a person holds beside one that runs.
+fn waiting_call(report: &mut Report) -> Result<()> {
+    let (asked, running) = (held(ApprovalPolicy::Always)?, held(ApprovalPolicy::Never)?);
+    let more = per(asked.saturating_sub(running) as u64, 1 << 10);
+    report.add(
+        "waiting_approval_kib",
+        more,
+        (16.0, 8.0),
+        "KiB that a call waiting for a person holds more",
+    );
     Ok(())
+}
+
+/// The call of the answer that waits.
+const CALL: &str = concat!(
+    r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","type":"function","#,
+    r#""function":{"name":"find","arguments":"{\"path\":\"a\",\"words\":[]}"}}]}}]}"#,
+    "\n\n",
+    r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+    "\n\n",
+);
+
+/// Bytes that a run holds whose call waits: for a person, or in its tool.
+fn held(policy: ApprovalPolicy) -> Result<usize> {
+    let provider = provider(FixedReads::new([CALL], corpus::END))?;
+    let tool = tool_fn("find", "Finds lines of a file.", |_: ToolContext, _: Find| {
+        std::future::pending::<String>()
+    });
+    let agent = DefaultAgent::builder(provider).tool(tool).approval(policy).build()?;
+    let (runtime, mut held) = (runtime()?, None);
+    // The second run: what is made once is there.
+    for _ in 0..2 {
+        let region = Region::new(ALLOCATOR);
+        held = runtime.block_on(async {
+            let mut events = agent.run_stream("Where is it?");
+            while let Some(envelope) = events.next().await {
+                let (AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolCall { .. }) =
+                    envelope.event
+                else {
+                    continue;
+                };
+                // The tool begins, or the wait does.
+                while poll!(pin!(events.next())).is_ready() {}
+                yield_now().await;
+                let Stats { bytes_allocated, bytes_deallocated, .. } = region.change();
+                return Some(bytes_allocated.saturating_sub(bytes_deallocated));
+            }
+            None
+        });
+    }
+    held.ok_or_else(|| "the call does not wait".into())
 }
 
 /// Chunks of the answer whose polls are counted.

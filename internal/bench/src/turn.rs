@@ -10,7 +10,8 @@ use std::{
 
 use forgeline::{
     agent::{
-        CallStart, DefaultAgent, LatencyRecords,
+        AgentBuilder, ApprovalPolicy, Asked, AuditRecord, Authorization, CallStart, Caller,
+        ClientCall, Decision, DefaultAgent, LatencyRecords, ToolAccess,
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
@@ -31,21 +32,104 @@ const STRETCH: usize = 50;
 const RUNS: usize = 11;
 
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
-    turns(report, ["tool_turn", "tool_turn_flatness"], || None)?;
-    turns(report, ["tool_turn_journal", "tool_turn_journal_flatness"], || {
-        Some(MemoryJournal::default())
-    })?;
+    turns(report, ["tool_turn", "tool_turn_flatness"], Setup::default)?;
+    let journal = || Setup { journal: Some(MemoryJournal::default()), ..Setup::default() };
+    turns(report, ["tool_turn_journal", "tool_turn_journal_flatness"], journal)?;
+    turns(report, ["tool_turn_all", "tool_turn_all_flatness"], Setup::all)?;
     snapshot(report)?;
-    record(report)
+    record(report)?;
+    approval(report)?;
+    many_tools(report)
+}
+
+/// The part of a run that differs from row to row.
+#[derive(Default)]
+struct Setup {
+    journal: Option<MemoryJournal>,
+    observer: Option<LatencyRecords>,
+    /// `true` for a run whose calls are all asked about, and allowed by its reader.
+    asks: bool,
+    /// `true` for an agent with rules that allow everything.
+    has_rules: bool,
+    /// The tools that are not called.
+    others: usize,
+}
+
+impl Setup {
+    /// Everything that may be switched on, and has nothing to do.
+    fn all() -> Self {
+        let (journal, observer) = (MemoryJournal::default(), LatencyRecords::default());
+        let (journal, observer) = (Some(journal), Some(observer));
+        Self { journal, observer, has_rules: true, ..Self::default() }
+    }
+
+    fn apply(self, mut builder: AgentBuilder) -> AgentBuilder {
+        if let Some(journal) = self.journal {
+            builder = builder.journal(journal);
+        }
+        if let Some(observer) = self.observer {
+            builder = builder.observer(observer);
+        }
+        if self.asks {
+            builder = builder.approval(ApprovalPolicy::Always);
+        }
+        if self.has_rules {
+            builder = builder
+                .authorizer(|_: &ClientCall<'_>| Authorization::Allow)
+                .permissions(|_: Option<&Caller>, _: &ToolAccess<'_>| true)
+                .approver(|_: Asked| async { Decision::reject("nobody asks") })
+                .audit(|_: AuditRecord| {});
+        }
+        let other = |at| tool_fn(format!("other{at}"), "Adds too.", async |_, _: Add| "0");
+        (0..self.others).fold(builder, |builder, at| builder.tool(other(at)))
+    }
+}
+
+/// Reports the time that a question to a person adds to a turn, which is answered at once.
+fn approval(report: &mut Report) -> Result<()> {
+    let mut added = Vec::new();
+    for _ in 0..RUNS {
+        let plain = run(TURNS, "", Setup::default())?;
+        let asked = run(TURNS, "", Setup { asks: true, ..Setup::default() })?;
+        added.push(median(asked) - median(plain));
+    }
+    report.add(
+        "approval",
+        median(added),
+        (50.0, 25.0),
+        "µs/turn that a question and its answer add",
+    );
+    Ok(())
+}
+
+/// Turns of the runs with many tools.
+const FEW_TURNS: u32 = 60;
+
+/// Reports the growth of a turn with the number of tools that are not called.
+fn many_tools(report: &mut Report) -> Result<()> {
+    let mut growths = Vec::new();
+    for _ in 0..RUNS {
+        let [few, many] = [10, 1_000]
+            .map(|others| run(FEW_TURNS, "", Setup { others, ..Setup::default() }).map(median));
+        growths.push(many? / few?);
+    }
+    report.add(
+        "tools_1000",
+        median(growths),
+        (2.0, 1.1),
+        "× of a turn with 10 tools to one with 1,000",
+    );
+    Ok(())
 }
 
 /// Reports the time that records add to a turn.
 fn record(report: &mut Report) -> Result<()> {
     let mut added = Vec::new();
     for _ in 0..RUNS {
-        let (plain, recorded) = (run(TURNS, "", None, None)?, {
+        let (plain, recorded) = (run(TURNS, "", Setup::default())?, {
             let latency = LatencyRecords::default();
-            let turns = run(TURNS, "", None, Some(latency.clone()))?;
+            let observer = Some(latency.clone());
+            let turns = run(TURNS, "", Setup { observer, ..Setup::default() })?;
             let kept = latency.windows().turn.len();
             if kept < TURNS as usize {
                 return Err(format!("{kept} of {TURNS} turns were recorded").into());
@@ -62,11 +146,11 @@ fn record(report: &mut Report) -> Result<()> {
 fn turns(
     report: &mut Report,
     [turn, flatness]: [&'static str; 2],
-    journal: fn() -> Option<MemoryJournal>,
+    setup: impl Fn() -> Setup,
 ) -> Result<()> {
     let (mut times, mut growths) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        let turns = run(TURNS, "", journal(), None)?;
+        let turns = run(TURNS, "", setup())?;
         let (first, last) = (turns.iter().skip(1).take(STRETCH), turns.iter().rev().take(STRETCH));
         growths.push(median(last.copied().collect()) / median(first.copied().collect()));
         times.push(median(turns));
@@ -84,7 +168,8 @@ const RESULT: usize = 2_000;
 /// Reports the time to put a run away: to write its journal as one text.
 fn snapshot(report: &mut Report) -> Result<()> {
     let journal = MemoryJournal::default();
-    run(KEPT_TURNS, &"a".repeat(RESULT), Some(journal.clone()), None)?;
+    let setup = Setup { journal: Some(journal.clone()), ..Setup::default() };
+    run(KEPT_TURNS, &"a".repeat(RESULT), setup)?;
     let mut times = Vec::new();
     for _ in 0..RUNS {
         let started = Instant::now();
@@ -170,12 +255,7 @@ fn wait_for_tool() -> Result<f64> {
 struct Nothing {}
 
 /// Microseconds of each turn of one run, whose results end with this text.
-fn run(
-    turns: u32,
-    tail: &str,
-    journal: Option<MemoryJournal>,
-    observer: Option<LatencyRecords>,
-) -> Result<Vec<f64>> {
+fn run(turns: u32, tail: &str, setup: Setup) -> Result<Vec<f64>> {
     let call = concat!(
         r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_1","#,
         r#""type":"function","function":{"name":"add","arguments":""}}]}}]}"#,
@@ -206,25 +286,27 @@ fn run(
         );
         async move { result }
     };
-    let mut builder = DefaultAgent::builder(provider(transport.clone())?)
+    let asks = setup.asks;
+    let builder = DefaultAgent::builder(provider(transport.clone())?)
         .tool(tool_fn("add", "Adds two numbers.", add))
         .max_turns(turns);
-    if let Some(journal) = journal {
-        builder = builder.journal(journal);
-    }
-    if let Some(observer) = observer {
-        builder = builder.observer(observer);
-    }
-    let agent = builder.build()?;
-    let mut right = 0;
+    let agent = setup.apply(builder).build()?;
+    let (mut right, mut asked) = (0, 0);
     runtime()?.block_on(async {
         let mut events = agent.run_stream("Add them, again and again.");
+        let approvals = events.approvals();
         while let Some(envelope) = events.next().await {
             if let AgentEvent::ToolResult { content, .. } = &envelope.event {
                 right += u32::from(content.starts_with("42 "));
+            } else if let AgentEvent::ToolApprovalRequest(request) = &envelope.event {
+                let answered = approvals.answer(&request.approval_id, Decision::Grant);
+                asked += u32::from(answered.is_ok());
             }
         }
     });
+    if asks && asked < turns {
+        return Err(format!("{asked} of {turns} calls were asked about").into());
+    }
     let asked = transport.take_asked();
     if asked.len() < turns as usize || right < turns {
         return Err(format!("{} of {turns} turns ran, {right} sums are right", asked.len()).into());

@@ -40,7 +40,7 @@ pub(super) enum News {
     /// An event that a tool sent.
     Event(Box<AgentEvent>),
     /// The end of a call.
-    Ended(CallId, ToolEnd),
+    Ended(CallId, Box<ToolEnd>),
     /// A call that a person is to be asked about, with what it would do.
     Proposed(Box<Proposal>),
     /// The answer to a request for approval.
@@ -129,7 +129,7 @@ impl<'a> RunningCalls<'a> {
                 Ok(begun) => begun,
                 Err(start) => {
                     if or_cancelled(&cancel, sleep(pause)).await.is_none() {
-                        return News::Ended(id, not_run());
+                        return News::Ended(id, Box::new(not_run()));
                     }
                     start()
                 }
@@ -140,14 +140,15 @@ impl<'a> RunningCalls<'a> {
             if let Err((failure, _)) = &result {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }
-            News::Ended(id, ToolEnd { result, parts, duration_ms: elapsed_ms(started), origin })
+            let duration_ms = elapsed_ms(started);
+            News::Ended(id, Box::new(ToolEnd { result, parts, duration_ms, origin }))
         };
         self.running.push(Box::pin(running));
     }
 
     /// Ends a call that does not begin.
     pub(super) fn refuse(&mut self, id: CallId, end: ToolEnd) {
-        self.running.push(Box::pin(std::future::ready(News::Ended(id, end))));
+        self.running.push(Box::pin(std::future::ready(News::Ended(id, Box::new(end)))));
     }
 
     /// Asks a person about a call: makes its preview first.
@@ -240,39 +241,46 @@ impl<'a> RunningCalls<'a> {
                 return None;
             }
             News::Ended(id, end) => (id, end),
-            News::Proposed(proposal) => {
-                let (id, approval_id) = (proposal.id, proposal.approval_id().clone());
-                if let Some(verdict) = proposal.refusal() {
-                    let decided = Decided { approval_id, verdict };
-                    return Some(StepInput::Decided(id, Box::new(decided)));
-                }
-                let shown = proposal.show(self.site.parts, emitter, self.halt.clone());
-                let answered = Box::pin(shown).await;
-                let decided = async move {
-                    let verdict = answered.await;
-                    News::Decided(id, Box::new(Decided { approval_id, verdict }))
-                };
-                self.running.push(Box::pin(decided));
-                return None;
+            // In a box: a future holds each of the places that a value moves through.
+            news @ (News::Proposed(_) | News::Outgoing(_)) => {
+                return Box::pin(self.show(news, emitter)).await;
             }
             News::Decided(id, decided) => return Some(StepInput::Decided(id, decided)),
-            News::Outgoing(outgoing) => {
-                let id = outgoing.id;
-                let sent = outgoing.send(self.site.parts, emitter, self.halt.clone());
-                match Box::pin(sent).await {
-                    Ok(returned) => self.running.push(Box::pin(async move {
-                        News::Returned(id, Box::new(returned.await))
-                    })),
-                    Err(not_sent) => return Some(StepInput::Returned(id, Box::new(not_sent))),
-                }
-                return None;
-            }
             News::Returned(id, returned) => return Some(StepInput::Returned(id, returned)),
         };
         while let Ok(event) = self.events.try_recv() {
             emitter.emit_while_running(*event).await;
         }
         Some(StepInput::Ran(id, end))
+    }
+
+    /// Shows a call to whoever decides about it, or runs it; returns what becomes of one that is not shown.
+    async fn show(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
+        match news {
+            News::Proposed(proposal) => {
+                let (id, approval_id) = (proposal.id, proposal.approval_id().clone());
+                if let Some(verdict) = proposal.refusal() {
+                    let decided = Decided { approval_id, verdict };
+                    return Some(StepInput::Decided(id, Box::new(decided)));
+                }
+                let answered = proposal.show(self.site.parts, emitter, self.halt.clone()).await;
+                self.running.push(Box::pin(async move {
+                    let verdict = answered.await;
+                    News::Decided(id, Box::new(Decided { approval_id, verdict }))
+                }));
+            }
+            News::Outgoing(outgoing) => {
+                let id = outgoing.id;
+                match outgoing.send(self.site.parts, emitter, self.halt.clone()).await {
+                    Ok(returned) => self.running.push(Box::pin(async move {
+                        News::Returned(id, Box::new(returned.await))
+                    })),
+                    Err(not_sent) => return Some(StepInput::Returned(id, Box::new(not_sent))),
+                }
+            }
+            News::Event(_) | News::Ended(..) | News::Decided(..) | News::Returned(..) => {}
+        }
+        None
     }
 }
 

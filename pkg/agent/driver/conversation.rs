@@ -169,21 +169,38 @@ impl<'a> Conversation<'a> {
                     let answer = self.close(reading, end, goal).await;
                     return Some(StepInput::Answered(id, answer));
                 }
+                // In a box: it is rare, and asks once more.
                 Err(error) => {
-                    spans::failed(&reading.span, &error.to_agent_error());
-                    self.emitter.emit(reading.refused()).await;
-                    if kind == AskKind::Continue {
-                        let answer = Answer { error: Some(error.into()), ..Answer::default() };
-                        return Some(StepInput::Answered(id, Box::new(answer)));
+                    let again = self.after_refusal(state, id, kind, reading, error);
+                    if let Some(input) = Box::pin(again).await {
+                        return Some(input);
                     }
-                    self.fall_back(&error).await;
-                    // A server in trouble is not asked twice as often because it might be the tools.
-                    let made = error.attempts();
-                    self.template = None;
-                    self.send(state, id, kind, made, OnRefusal::FailWith(error)).await;
                 }
             }
         }
+    }
+
+    /// Asks once more in the other way of calls; returns the end of an answer that cannot be asked for so.
+    async fn after_refusal(
+        &mut self,
+        state: &RunState,
+        id: AnswerId,
+        kind: AskKind,
+        reading: Reading,
+        error: ProviderError,
+    ) -> Option<StepInput> {
+        spans::failed(&reading.span, &error.to_agent_error());
+        self.emitter.emit(reading.refused()).await;
+        if kind == AskKind::Continue {
+            let answer = Answer { error: Some(error.into()), ..Answer::default() };
+            return Some(StepInput::Answered(id, Box::new(answer)));
+        }
+        self.fall_back(&error).await;
+        // A server in trouble is not asked twice as often because it might be the tools.
+        let made = error.attempts();
+        self.template = None;
+        self.send(state, id, kind, made, OnRefusal::FailWith(error)).await;
+        None
     }
 
     async fn fall_back(&mut self, error: &ProviderError) {

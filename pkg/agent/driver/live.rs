@@ -6,7 +6,7 @@ use std::{
     ops::Range,
     pin::pin,
     sync::{Arc, atomic::Ordering},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use serde_json::value::{RawValue, to_raw_value};
@@ -17,13 +17,13 @@ use super::{
     calls::{self, RunningCalls},
     conversation::Conversation,
     guard::or_cancelled,
-    setting::Setting,
     shared::Shared,
     spans,
+    start::Start,
 };
 use crate::{
     agent::{
-        AuditRecord, RunContext, RunInput, RunOutcome, Steering,
+        AuditRecord, RunInput, RunOutcome, Steering,
         audit::{self, Refused},
         call_mode::Modes,
         clock,
@@ -34,47 +34,12 @@ use crate::{
         prompts::{PromptContext, compose},
         records::Recorder,
         state::{
-            AnswerId, AskKind, CallId, CancelReason, Denial, Effect, Prompt, RunSpec, RunState,
-            Said, StepInput, Time,
+            AnswerId, AskKind, CallId, Denial, Effect, Prompt, RunSpec, RunState, Said, StepInput,
+            Time,
         },
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
 };
-
-/// The beginning of a run.
-pub(in crate::agent) enum Start {
-    /// A new run, of this input.
-    Input(Box<RunInput>),
-    /// A run that was put away, the place where its journal ended, and its setup where that is its own.
-    Open(OpenRun, Chain, Option<Setting>),
-}
-
-impl Start {
-    /// Checks that the run can begin.
-    fn check(&self, agent: &Shared) -> Result<(), AgentError> {
-        match self {
-            Self::Input(input) => input.check(agent.parts.provider.info(), clock::system_now()),
-            Self::Open(..) => Ok(()),
-        }
-    }
-
-    /// Returns what the input said about the run.
-    fn context(&self) -> &RunContext {
-        match self {
-            Self::Input(input) => &input.context,
-            Self::Open(run, ..) => run.state.context(),
-        }
-    }
-
-    /// Returns the time after which the run is cut, and why.
-    fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
-        let context = self.context();
-        let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();
-        let deadline = context.deadline().map(|at| (left(at), CancelReason::Deadline));
-        let timeout = run_timeout.map(|limit| (limit, CancelReason::Timeout(limit)));
-        deadline.into_iter().chain(timeout).min_by_key(|(limit, _)| *limit)
-    }
-}
 
 /// Runs to the end; the second value is what the reader must still get.
 pub(in crate::agent) async fn run(
@@ -84,7 +49,7 @@ pub(in crate::agent) async fn run(
 ) -> (RunOutcome, VecDeque<Envelope>) {
     let conversation = start.context().conversation();
     let span = spans::invoke_agent(&agent.parts, emitter.run_id(), conversation);
-    let cancel = emitter.cancel().clone();
+    let (whole, cancel) = (span.clone(), emitter.cancel().clone());
     let (expiry, limit) = (emitter.expiry(), start.limit(agent.parts.config.run_timeout));
     let stop = cancel.clone();
     let running = async move {
@@ -93,50 +58,42 @@ pub(in crate::agent) async fn run(
             Ok(()) => or_cancelled(&cancel, agent.take_turn()).await,
             Err(error) => Some(Err(error)),
         };
-        let (mut turn, refused) = match taken {
+        let (mut turn, mut refused) = match taken {
             Some(Ok(turn)) => (Some(turn), None),
             Some(Err(error)) => (None, Some(error)),
             None => (None, None),
         };
-        let writer_is_due = turn.is_some();
-        let writer = turn.as_mut().and_then(|writer| writer.as_mut());
-        let (setting, refused) = match (refused, &start) {
-            (None, Start::Input(input)) if !agent.parts.sources.is_empty() && writer_is_due => {
-                let asked = Box::pin(agent.setting_of(&input.context));
-                match or_cancelled(&cancel, asked).await {
-                    Some(Ok(setting)) => (setting, None),
-                    Some(Err(error)) => (None, Some(error)),
-                    None => (None, None),
+        let (mut setting, has_sources) = (None, !agent.parts.sources.is_empty());
+        match &start {
+            Start::Open(_, _, own) => setting.clone_from(own),
+            Start::Input(input) if has_sources && turn.is_some() => {
+                let asked = or_cancelled(&cancel, agent.setting_of(&input.context));
+                match Box::pin(asked).await {
+                    Some(Ok(own)) => setting = own,
+                    Some(Err(error)) => refused = Some(error),
+                    None => {}
                 }
             }
-            (refused, Start::Open(_, _, setting)) => (setting.clone(), refused),
-            (refused, Start::Input(_)) => (None, refused),
-        };
+            Start::Input(_) => {}
+        }
+        let writer = turn.as_mut().and_then(|writer| writer.as_mut());
         let setting = setting.as_ref();
         let parts = setting.map_or(&*agent.parts, |own| &own.parts);
         let modes = setting.map_or(&*agent.modes, |own| &own.modes);
         let mut driver = Driver::new(agent, (parts, modes), writer, start, emitter);
         driver.drive(refused).await;
-        driver.end()
+        let ended = driver.end();
+        spans::ended(&whole, &ended.0);
+        ended
     };
     let mut running = pin!(running.instrument(span));
-    let in_time = match limit {
-        Some((limit, reason)) => {
-            let in_time = timeout(limit, running.as_mut()).await.ok();
-            if in_time.is_none() {
-                expiry.get_or_init(|| reason);
-                stop.cancel();
-            }
-            in_time
-        }
-        None => None,
-    };
-    let ended = match in_time {
-        Some(ended) => ended,
-        None => running.as_mut().await,
-    };
-    spans::ended(running.span(), &ended.0);
-    ended
+    let Some((limit, reason)) = limit else { return running.await };
+    if let Ok(ended) = timeout(limit, running.as_mut()).await {
+        return ended;
+    }
+    expiry.get_or_init(|| reason);
+    stop.cancel();
+    running.await
 }
 
 /// Drives one run.

@@ -18,12 +18,9 @@ mod rules;
 mod setting;
 mod shared;
 mod spans;
+mod start;
 mod written;
 
 pub(super) use self::{
-    grants::Grants,
-    live::{Start, run},
-    setting::Setting,
-    shared::Shared,
-    written::Written,
+    grants::Grants, live::run, setting::Setting, shared::Shared, start::Start, written::Written,
 };

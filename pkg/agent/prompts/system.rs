@@ -119,7 +119,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(1);
 
-    // Covers: E-27
+    // Covers: E-27, T-33, T-34
     #[tokio::test]
     async fn parts_are_joined_in_order_and_empty_ones_leave_no_gap() {
         let slow = |_: PromptContext| async {
@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(made.as_deref(), Ok("first\n\nlast"));
     }
 
+    // Covers: T-35
     #[tokio::test]
     async fn a_part_that_fails_aborts() {
         let error = AgentError::new(ErrorCode::Internal, "no clock");

@@ -52,7 +52,7 @@ pub(crate) enum StepInput {
     /// An answer has ended: whole, cut, refused or failed.
     Answered(AnswerId, Box<Answer>),
     /// A call has ended.
-    Ran(CallId, ToolEnd),
+    Ran(CallId, Box<ToolEnd>),
     /// A request for approval was answered.
     Decided(CallId, Box<Decided>),
     /// A call at the client has ended, or is not waited for any more.

@@ -239,7 +239,7 @@ impl RunState {
             StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
             StepInput::Ran(id, end) => {
-                self.calls.end(id.place, end, out);
+                self.calls.end(id.place, *end, out);
                 if self.phase == Phase::Calling {
                     self.go_on_with_calls(rules, out);
                 }

@@ -166,7 +166,10 @@ async fn what_fails_at_the_client_fails_for_the_model() {
             "too long at the client: 30 s",
         ),
         (ClientReturn::failed(ClientFailure::UnknownTool, "page.read"), "no such tool: page.read"),
-        (ClientReturn::from(long.as_str()), "The result is withheld: it has 60 characters"),
+        (
+            ClientReturn::from(long.as_str()),
+            r#""toolResultElided":true,"tool":"page.read","resultChars":60"#,
+        ),
     ];
     for (returned, want) in rows {
         let (provider, builder) = fixture([call(ScriptedTurn::new(), "#a"), done()]);

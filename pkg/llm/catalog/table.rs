@@ -43,7 +43,7 @@ impl Line {
     }
 }
 
-/// What one line of the table says.
+/// One line of the table.
 #[derive(Debug)]
 pub(super) struct Row {
     card: ModelCard,

@@ -78,7 +78,7 @@ impl<'r> Fields<'r> {
     }
 
     /// Writes a member that is already JSON.
-    #[cfg(any(feature = "gemini", feature = "ollama"))]
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn raw(&mut self, key: &str, json: &[u8]) {
         if !self.is_set(key) {
             self.key(key);
@@ -197,7 +197,7 @@ impl<'o> JsonItems<'o> {
     }
 
     /// Writes an item that is an object.
-    #[cfg(any(feature = "gemini", feature = "ollama"))]
+    #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn object(&mut self, fields: Fields<'_>) {
         self.begin_item().extend_from_slice(&fields.end().unwrap_or_default());
     }

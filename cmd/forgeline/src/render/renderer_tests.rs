@@ -71,7 +71,7 @@ fn sections_stand_apart_and_read_well_without_colour() {
         ("error ends the line", vec![message("half"), AgentEvent::Error { error, partial: true }],
             "half\n"),
         ("output as it comes", vec![start(0, "f"), end(0, CallOutcome::Complete, &[]), output("a"), output("b\nc\n"), result(0, "f", "x")],
-            "● f \n\n    ab\n    c\n● f\n  └ x\n"),
+            "● f \n\n    ab\n    c\n  └ x\n"),
         ("what was said", vec![message("half"), custom(STEERED, json!({ "kind": "steer", "text": "a\nb" })), message("c")],
             "half\n  › a\n  b\n\nc"),
         ("what was not heard", vec![message("half"), custom(UNDELIVERED, json!({ "texts": ["a", "b"] }))],

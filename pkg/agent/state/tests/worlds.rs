@@ -155,7 +155,8 @@ impl World {
             };
             assert_eq!(effects.iter().find(goes_on), None, "a cancel wins");
         }
-        if let StepInput::Ran(id, ToolEnd { result: Ok(_), .. }) = input
+        if let StepInput::Ran(id, end) = input
+            && end.result.is_ok()
             && self.state.call(*id).is_some_and(|call| call.name == "last")
         {
             let begins = effects.iter().find(|it| matches!(it, Effect::Run(_)));
@@ -257,7 +258,10 @@ impl World {
             StepInput::Prepared("You help.".into()),
             StepInput::Unprepared(AgentError::new(ErrorCode::Internal, "no clock")),
             StepInput::Cancelled(CancelReason::User),
-            StepInput::Ran(CallId { answer: AnswerId::default(), place: 0 }, ended(Ok("late"))),
+            StepInput::Ran(
+                CallId { answer: AnswerId::default(), place: 0 },
+                Box::new(ended(Ok("late"))),
+            ),
             StepInput::Answered(AnswerId { turn: 1, attempt: 7 }, Box::new(saying("foreign"))),
         ];
         if self.says[0] > 0 {
@@ -323,7 +327,7 @@ impl World {
         for place in 0..3 {
             let id = CallId { answer: turn, place };
             for end in [Ok("ok"), Err(Failure::Failed)] {
-                inputs.push(StepInput::Ran(id, ended(end)));
+                inputs.push(StepInput::Ran(id, Box::new(ended(end))));
             }
         }
         inputs

@@ -1,0 +1,48 @@
+//! The beginning of a run.
+
+use std::time::{Duration, SystemTime};
+
+use super::{setting::Setting, shared::Shared};
+use crate::{
+    agent::{
+        RunContext, RunInput, clock,
+        journal::{Chain, OpenRun},
+        state::CancelReason,
+    },
+    types::AgentError,
+};
+
+/// The beginning of a run.
+pub(in crate::agent) enum Start {
+    /// A new run, of this input.
+    Input(Box<RunInput>),
+    /// A run that was put away, the place where its journal ended, and its setup where that is its own.
+    Open(OpenRun, Chain, Option<Setting>),
+}
+
+impl Start {
+    /// Checks that the run can begin.
+    pub(super) fn check(&self, agent: &Shared) -> Result<(), AgentError> {
+        match self {
+            Self::Input(input) => input.check(agent.parts.provider.info(), clock::system_now()),
+            Self::Open(..) => Ok(()),
+        }
+    }
+
+    /// Returns what the input said about the run.
+    pub(super) fn context(&self) -> &RunContext {
+        match self {
+            Self::Input(input) => &input.context,
+            Self::Open(run, ..) => run.state.context(),
+        }
+    }
+
+    /// Returns the time after which the run is cut, and why.
+    pub(super) fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
+        let context = self.context();
+        let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();
+        let deadline = context.deadline().map(|at| (left(at), CancelReason::Deadline));
+        let timeout = run_timeout.map(|limit| (limit, CancelReason::Timeout(limit)));
+        deadline.into_iter().chain(timeout).min_by_key(|(limit, _)| *limit)
+    }
+}
