@@ -47,12 +47,20 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
 struct Setup {
     journal: Option<MemoryJournal>,
     observer: Option<LatencyRecords>,
-    /// `true` for a run whose calls are all asked about, and allowed by its reader.
-    asks: bool,
-    /// `true` for an agent with rules that allow everything.
-    has_rules: bool,
+    rules: Rules,
     /// The tools that are not called.
     others: usize,
+}
+
+/// What stands between a call and its tool.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Rules {
+    #[default]
+    None,
+    /// Every call is asked about, and allowed by the run's reader.
+    Ask,
+    /// An authorizer, permissions, an approver and an audit, which all allow everything.
+    Allow,
 }
 
 impl Setup {
@@ -60,7 +68,7 @@ impl Setup {
     fn all() -> Self {
         let (journal, observer) = (MemoryJournal::default(), LatencyRecords::default());
         let (journal, observer) = (Some(journal), Some(observer));
-        Self { journal, observer, has_rules: true, ..Self::default() }
+        Self { journal, observer, rules: Rules::Allow, ..Self::default() }
     }
 
     fn apply(self, mut builder: AgentBuilder) -> AgentBuilder {
@@ -70,16 +78,15 @@ impl Setup {
         if let Some(observer) = self.observer {
             builder = builder.observer(observer);
         }
-        if self.asks {
-            builder = builder.approval(ApprovalPolicy::Always);
-        }
-        if self.has_rules {
-            builder = builder
+        builder = match self.rules {
+            Rules::None => builder,
+            Rules::Ask => builder.approval(ApprovalPolicy::Always),
+            Rules::Allow => builder
                 .authorizer(|_: &ClientCall<'_>| Authorization::Allow)
                 .permissions(|_: Option<&Caller>, _: &ToolAccess<'_>| true)
                 .approver(|_: Asked| async { Decision::reject("nobody asks") })
-                .audit(|_: AuditRecord| {});
-        }
+                .audit(|_: AuditRecord| {}),
+        };
         let other = |at| tool_fn(format!("other{at}"), "Adds too.", async |_, _: Add| "0");
         (0..self.others).fold(builder, |builder, at| builder.tool(other(at)))
     }
@@ -90,7 +97,7 @@ fn approval(report: &mut Report) -> Result<()> {
     let mut added = Vec::new();
     for _ in 0..RUNS {
         let plain = run(TURNS, "", Setup::default())?;
-        let asked = run(TURNS, "", Setup { asks: true, ..Setup::default() })?;
+        let asked = run(TURNS, "", Setup { rules: Rules::Ask, ..Setup::default() })?;
         added.push(median(asked) - median(plain));
     }
     report.add(
@@ -286,7 +293,7 @@ fn run(turns: u32, tail: &str, setup: Setup) -> Result<Vec<f64>> {
         );
         async move { result }
     };
-    let asks = setup.asks;
+    let asks = setup.rules == Rules::Ask;
     let builder = DefaultAgent::builder(provider(transport.clone())?)
         .tool(tool_fn("add", "Adds two numbers.", add))
         .max_turns(turns);
