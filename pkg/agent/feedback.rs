@@ -98,6 +98,17 @@ pub(super) fn rejected(name: &str, reason: &str) -> String {
     )
 }
 
+/// The result of a call that the provider may run itself.
+pub(super) const ALLOWED: &str = "This call was allowed.";
+
+/// Returns the refusal of other arguments for a call that the provider runs itself.
+pub(super) fn unchangeable(name: &str, arguments: &str) -> String {
+    format!(
+        "The user allows `{name}` with these arguments only, and the call cannot be changed any more, so it \
+         was not run: {arguments}. Call it again with them."
+    )
+}
+
 pub(super) fn unanswered(name: &str, limit: Duration) -> String {
     format!(
         "This call of `{name}` needs the user's approval, and no answer came within {limit:?}, so it \

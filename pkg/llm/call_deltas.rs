@@ -15,6 +15,7 @@ use crate::types::{Signature, Text, setters};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolCallDelta {
     /// The index of the call in the response, from 0. The provider's decoder has settled its vendor's
     /// quirks: one index is one call.
@@ -27,6 +28,9 @@ pub struct ToolCallDelta {
     pub arguments: Text,
     /// `true` if the protocol ends the call here.
     pub ended: bool,
+    /// `true` for a call that the provider runs itself, once it is [allowed](crate::types::ToolCall::hosted).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hosted: bool,
     /// The provider's signature of the call, when this delta has it; it must go back with the call
     /// unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]

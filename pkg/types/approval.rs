@@ -85,6 +85,8 @@ pub enum ApprovalReason {
     /// Text from [outside](super::TextOrigin::Outside) is in the conversation, and may be what makes the model call:
     /// earlier permissions do not count.
     OutsideText,
+    /// The provider runs the tool [itself](super::ToolCall::hosted), and asks before it does.
+    Provider,
 }
 
 impl ApprovalReason {

@@ -42,6 +42,10 @@ pub struct ToolCall {
     /// unchanged with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
+    /// `true` for a call that the provider runs itself, and asks about before: one of a tool server that it
+    /// knows. The name is `server:tool`; the result is the answer, and an error refuses the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hosted: bool,
 }
 
 impl ToolCall {
@@ -71,6 +75,7 @@ impl ToolCall {
             outcome: CallOutcome::Incomplete,
             repairs: Vec::new(),
             signature: None,
+            hosted: false,
         }
     }
 

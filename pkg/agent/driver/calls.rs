@@ -160,10 +160,11 @@ impl<'a> RunningCalls<'a> {
         run: &RunContext,
         emitter: &Emitter,
     ) {
-        let entry = self.site.parts.tools.find(&call.name).zip(call.arguments.clone());
+        let entry = self.site.parts.tools.find(&call.name);
         let can_answer = emitter.steering().is_some() || self.site.parts.approver.is_some();
+        let can_ask = can_answer && (call.hosted || entry.is_some());
         let approval_id = approval_id.clone();
-        let Some((entry, arguments)) = entry.filter(|_| can_answer) else {
+        let Some(arguments) = call.arguments.clone().filter(|_| can_ask) else {
             let verdict = Verdict::Unasked;
             let refused = News::Decided(id, Box::new(Decided { approval_id, verdict }));
             return self.running.push(Box::pin(std::future::ready(refused)));
@@ -179,7 +180,7 @@ impl<'a> RunningCalls<'a> {
         let context = ToolContext::new(place, stop, self.events_in.clone(), state, run.clone());
         let (id_of_call, name) = (call.id.clone(), call.name.clone());
         let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments).reason(reason);
-        let tool = Arc::clone(entry.tool);
+        let tool = entry.map(|entry| Arc::clone(entry.tool));
         let proposal = proposals::prepare(
             (self.site.parts, self.site.agent),
             tool,

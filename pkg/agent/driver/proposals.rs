@@ -34,7 +34,7 @@ pub(super) struct Proposal {
 /// Makes the preview of a call within its time, as a task of its own.
 pub(super) async fn prepare(
     (parts, agent): (&Parts, usize),
-    tool: Arc<dyn Tool>,
+    tool: Option<Arc<dyn Tool>>,
     context: ToolContext,
     id: CallId,
     request: ApprovalRequest,
@@ -53,11 +53,12 @@ pub(super) async fn prepare(
 
 async fn preview(
     agent: usize,
-    tool: Arc<dyn Tool>,
+    tool: Option<Arc<dyn Tool>>,
     context: ToolContext,
     arguments: Json,
     limit: Duration,
 ) -> Result<Option<Preview>, String> {
+    let Some(tool) = tool else { return Ok(None) };
     let stop = context.cancelled().clone();
     let _stopped_when_dropped = stop.drop_guard();
     let work = within(agent, async move { tool.preview(context, arguments).await });

@@ -55,7 +55,11 @@ impl Rules for Parts {
     }
 
     fn gate(&self, call: &ToolCall, grants: &[Grant]) -> Gate {
-        let Some(entry) = self.tools.find(&call.name) else { return Gate::Ask };
+        let Some(entry) = self.tools.find(&call.name) else {
+            let is_granted = grants.iter().any(|grant| grant.tool == call.name);
+            let asks = self.config.approval != ApprovalPolicy::Never && !is_granted;
+            return if asks { Gate::Ask } else { Gate::Run };
+        };
         if !self.config.approval.asks(&entry.spec.name, entry.tool.effects()) {
             return Gate::Run;
         }

@@ -102,6 +102,9 @@ impl Calls {
             };
             return call.end(ToolEnd::refused((failure, why)), out);
         }
+        if let Some(refusal) = call.unchangeable(&verdict) {
+            return call.end(ToolEnd::refused(refusal), out);
+        }
         if let Verdict::Granted { arguments: Some(arguments), .. } = verdict {
             call.change(arguments);
         }

@@ -129,6 +129,7 @@ impl Call {
     ) {
         self.digest = digest;
         match checked {
+            Ok(_) if self.made.hosted => self.allow(out),
             Ok(name) => {
                 self.pause = around.pause(&name, digest);
                 let is_at_client = around.rules.tool(&name).is_some_and(|it| it.is_at_client);
@@ -357,6 +358,9 @@ impl Around<'_> {
             CallOutcome::Malformed { reason, offset } => {
                 return Err((Failure::Malformed, feedback::malformed(reason, *offset)));
             }
+        }
+        if call.hosted && call.arguments.is_some() {
+            return self.check_hosted(call, digest);
         }
         let Some(facts) = self.rules.tool(&call.name) else {
             return Err((Failure::UnknownTool, self.rules.unknown_tool(&call.name, self.withheld)));

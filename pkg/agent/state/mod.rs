@@ -12,6 +12,7 @@ mod denial;
 mod early;
 mod effect;
 mod goal;
+mod hosted;
 mod inbox;
 mod input;
 mod kept;

@@ -23,6 +23,8 @@ impl RunState {
     pub(crate) fn approval_reason(&self, rules: &dyn Rules, call: &ToolCall) -> ApprovalReason {
         if self.has_outside_text && rules.asks_after_outside_text(call) {
             ApprovalReason::OutsideText
+        } else if call.hosted {
+            ApprovalReason::Provider
         } else {
             ApprovalReason::Policy
         }

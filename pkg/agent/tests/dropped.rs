@@ -84,7 +84,8 @@ async fn dropped_after(world: &World, agent: &DefaultAgent, polls: usize) -> boo
 fn waiting(scenario: &Scenario) -> (World, DefaultAgent, MemoryJournal) {
     let mut turns = (scenario.turns)();
     turns.push(ScriptedTurn::new().text("More."));
-    let twist = Twist { model: Some(|provider| Arc::new(Waiting(provider))), tools: None };
+    let model: fn(ScriptedProvider) -> Arc<dyn Provider> = |inner| Arc::new(Waiting(inner));
+    let twist = Twist { model: Some(model), ..Twist::default() };
     let mut world = scenario.twisted_world(turns, false, twist);
     let journal = MemoryJournal::default();
     let part = |_: PromptContext| async {

@@ -25,6 +25,7 @@ mod fallback;
 mod faults;
 mod foreign_text;
 mod gates;
+mod hosted;
 mod journal;
 mod kept_thinking;
 mod latency;

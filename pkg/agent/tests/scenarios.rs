@@ -16,8 +16,8 @@ use crate::{
         ApprovalPolicy, Asked, CallMode, CallStart, Decision, RunStream, Steering,
         tools::ClientTool,
     },
-    llm::Provider,
-    types::{FinishReason, Json},
+    llm::{Provider, StreamChunk, ToolCallDelta},
+    types::{FinishReason, Json, Preview},
 };
 
 /// A run, from its answers to what the user says meanwhile.
@@ -44,11 +44,15 @@ pub(super) type Executions = Arc<Mutex<BTreeMap<String, usize>>>;
 /// The behaviour of a tool before its work.
 pub(super) type Fault = fn() -> BoxFuture<'static, ()>;
 
+/// The preview of a call.
+pub(super) type Previews = fn() -> BoxFuture<'static, Result<Preview, ToolError>>;
+
 /// A difference from the scenario.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Twist {
     pub(super) tools: Option<Fault>,
     pub(super) model: Option<fn(ScriptedProvider) -> Arc<dyn Provider>>,
+    pub(super) previews: Option<Previews>,
 }
 
 /// Counts an execution as alive until it is dropped.
@@ -101,6 +105,10 @@ impl Scenario {
                     work(it.text)
                 }
             });
+            let tool = match twist.previews {
+                Some(preview) => tool.previewed_by(move |_: ToolContext, _: Work| preview()),
+                None => tool,
+            };
             if is_idempotent { tool.idempotent() } else { tool }
         };
         let model: Arc<dyn Provider> = match twist.model {
@@ -143,6 +151,14 @@ pub(super) const ASKED: &str = "calls that a person allows, changes and refuses"
 pub(super) const AT_CLIENT: &str =
     "calls that the client runs, beside others and behind a question";
 
+/// Adds a call that the provider runs itself, once it is allowed.
+pub(super) fn hosted(turn: ScriptedTurn, text: &str) -> ScriptedTurn {
+    let arguments = json!({ "text": text }).to_string();
+    let mut delta = ToolCallDelta::new(7).id(format!("ask-{text}")).name("docs:ask");
+    (delta.arguments, delta.hosted, delta.ended) = (arguments.into(), true, true);
+    turn.chunk(StreamChunk::calls([delta]))
+}
+
 /// Runs a call as the client does, at once; one that comes again is run again.
 pub(super) fn as_client(stream: &RunStream, envelope: &Envelope) {
     if let AgentEvent::ClientToolRequest(request) = &envelope.event {
@@ -174,7 +190,7 @@ pub(super) fn early_turns(kept: Option<(usize, usize)>) -> Vec<ScriptedTurn> {
 }
 
 /// The scenarios: each way that a loop goes on, and each way that it ends.
-pub(super) const SCENARIOS: [Scenario; 9] = [
+pub(super) const SCENARIOS: [Scenario; 10] = [
     Scenario {
         name: "calls beside each other, refused ones, an end by a tool",
         turns: || {
@@ -289,6 +305,22 @@ pub(super) const SCENARIOS: [Scenario; 9] = [
             builder.tool(tool).approval(ApprovalPolicy::of(["client"])).approver(|_: Asked| async {
                 tokio::task::yield_now().await;
                 Decision::Grant
+            })
+        },
+        say: &[],
+    },
+    Scenario {
+        name: "calls that the provider runs, allowed and refused",
+        turns: || {
+            let first = work(ScriptedTurn::new().text("Let me see."), "one");
+            let last = ScriptedTurn::new().text("It is ").text("done.");
+            vec![hosted(first, "yes"), hosted(ScriptedTurn::new(), "no"), last]
+        },
+        setup: |builder| {
+            builder.approver(|asked: Asked| async move {
+                tokio::task::yield_now().await;
+                let is_no = asked.request.arguments.as_str().contains("no");
+                if is_no { Decision::reject("not that") } else { Decision::Grant }
             })
         },
         say: &[],

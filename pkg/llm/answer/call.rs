@@ -65,6 +65,11 @@ impl OpenCall {
         self.call.server_name = Some(name.into());
     }
 
+    /// Marks a call that the provider runs itself.
+    pub(crate) fn hosted(&mut self) {
+        self.call.hosted = true;
+    }
+
     /// Sets the tool's name and emits the start. A name that is too long is none.
     pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
         if name.len() > MAX_NAME_BYTES {

@@ -46,6 +46,9 @@ impl NativeCall {
         if let Some(name) = &delta.name {
             events.name(name.trim(), emit);
         }
+        if delta.hosted {
+            events.hosted();
+        }
         let arguments = delta.arguments.as_str();
         self.bytes = self.bytes.saturating_add(arguments.len());
         let is_within = self.bytes <= max_bytes;

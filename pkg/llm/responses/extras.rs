@@ -14,6 +14,9 @@ pub(super) const PHASE: &str = "phase";
 /// The type of calls whose arguments are a text.
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
+/// The type of items that ask for a call of a tool server that the vendor knows.
+pub(super) const APPROVAL: &str = "mcp_approval_request";
+
 /// Tools that the server runs itself, by the type of their items, and the names that requests have
 /// for them.
 const SERVER_TOOLS: [(&str, &str); 9] = [
@@ -62,6 +65,12 @@ pub(super) fn phase(wire: &Entries<'_>) -> Option<AgentEvent> {
 pub(super) fn custom_call(raw: &RawValue, wire: &Entries<'_>) -> Option<AgentEvent> {
     wire.first_text(&["call_id"])?;
     item(ItemKind::Other { name: Text::from(CUSTOM) }, raw)
+}
+
+/// Returns the name of a call that the vendor asks for: that of its server, and of its tool.
+pub(super) fn hosted_name(wire: &Entries<'_>) -> Option<Text> {
+    let tool = wire.first_text(&["name"])?;
+    Some(Text::from(format!("{}:{tool}", wire.text("server_label"))))
 }
 
 /// Returns the further members of a call, which go back with it, such as the program that made it.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
-use super::extras::CUSTOM;
+use super::extras::{APPROVAL, CUSTOM};
 use crate::llm::{ContentType, decode::Input};
 use crate::types::Text;
 
@@ -61,6 +61,8 @@ pub(super) struct Call {
     /// `true` once the members that go back with it were reported.
     pub(super) has_more: bool,
     pub(super) input: Input,
+    /// `true` for a call that the vendor runs itself, once it is allowed.
+    pub(super) is_hosted: bool,
 }
 
 /// Returns the kind of an item by the vendor's word.
@@ -70,6 +72,7 @@ pub(super) fn kind(word: &str) -> Kind {
         "reasoning" => Kind::Reasoning,
         "function_call" => Kind::Call(Call::default()),
         CUSTOM => Kind::custom_call(),
+        APPROVAL => Kind::Call(Call { is_hosted: true, ..Call::default() }),
         _ => Kind::Other,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{
-    PROTOCOL,
+    PROTOCOL, approvals,
     extras::{CUSTOM, PHASE},
 };
 use crate::types::subslice;
@@ -38,7 +38,11 @@ pub(super) fn encode(
             }
             // The vendor's own item goes back for it.
             Part::ToolCall(call) if is_custom(message, &call.id) => {}
+            Part::ToolCall(call) if call.hosted => items.item(&approvals::request(call)),
             Part::ToolCall(call) => items.item(&tool_call(call)),
+            Part::ToolResult(result) if approvals::is_answer(result, before) => {
+                items.item(&approvals::answer(result));
+            }
             Part::ToolResult(result) => {
                 let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
                 let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));

@@ -5,6 +5,8 @@
 //! from you. Encrypted reasoning goes back as it came. Without HTTP, [`ResponsesDecoder`] reads
 //! response bodies.
 
+#[cfg(feature = "responses")]
+mod approvals;
 mod extras;
 mod items;
 #[cfg(feature = "responses")]

@@ -300,13 +300,19 @@ impl Output {
         let Kind::Call(call) = &mut item.kind else { return };
         let mut delta = ToolCallDelta::new(call.index);
         // A server that forgets the call's id knows the item's.
-        let ids: &[&str] = if is_done { &["call_id", "id"] } else { &["call_id"] };
+        let ids: &[&str] =
+            if is_done || call.is_hosted { &["call_id", "id"] } else { &["call_id"] };
         if !call.has_id {
             delta.id = wire.first_text(ids);
             call.has_id = delta.id.is_some();
         }
         if !call.has_name {
-            delta.name = wire.first_text(&["name"]).map(|name| tool_names::decode(&name));
+            delta.name = if call.is_hosted {
+                delta.hosted = true;
+                extras::hosted_name(wire)
+            } else {
+                wire.first_text(&["name"]).map(|name| tool_names::decode(&name))
+            };
             call.has_name = delta.name.is_some();
         }
         if !call.has_more {

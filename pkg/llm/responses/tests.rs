@@ -31,6 +31,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Option<Provi
             write!(out, " c{}", call.index).unwrap();
             out.push_str(&call.id.map(|id| format!("#{id}")).unwrap_or_default());
             out.push_str(&call.name.map(|name| format!(":{name}")).unwrap_or_default());
+            out.push_str(if call.hosted { "(hosted)" } else { "" });
             write!(out, "({}{})", call.arguments, if call.ended { "." } else { "" }).unwrap();
         }
         if let Some(usage) = chunk.usage {
@@ -204,6 +205,7 @@ fn assert_reads(name: &str, events: &[String], want: &str) {
 fn every_server_s_quirk_is_settled() {
     let custom = r#""type":"custom_tool_call","id":"f0","call_id":"c","name":"sh","input":"ls -l""#;
     let begun_custom = r#""type":"custom_tool_call","call_id":"c","name":"sh","input":"""#;
+    let approval = r#""type":"mcp_approval_request","id":"a","server_label":"docs","name":"ask","arguments":"{\"q\":1}""#;
     let no_id = CALL.replace(r#""call_id":"c","#, "");
     let cite = r#"{"type":"url_citation","url":"u","title":"t","start_index":1,"end_index":2}"#;
     let file = r#"{"type":"file_citation","file_id":"i","filename":"n","index":3}"#;
@@ -215,7 +217,7 @@ fn every_server_s_quirk_is_settled() {
     let reasoning_text =
         event("reasoning_text.delta", r#""output_index":0,"content_index":0,"delta":"x""#);
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 28] = [
+    let cases: [(&str, Vec<String>, &str); 30] = [
         ("calls that interleave",    vec![added(0, CALL), added(1, OTHER_CALL), arguments(1, "{}"), arguments(0, r#"{\"a\":1}"#), done(1, OTHER_CALL), done(0, CALL)], "c0#c:f() c1#d:g() c1({}) c0({\"a\":1}) c1(.) c0(.)"),
         ("one place for two calls",  vec![added(0, CALL), added(0, OTHER_CALL), arguments(1, "{}").replace(":1,", ":0,"), arguments(0, "{}")], "c0#c:f() c1#d:g() c1({}) c0({}) c0(.) c1(.)"),
         ("one place for two kinds",  vec![text("a"), added(0, CALL), arguments(0, "{}"), text("b")], "m:a c0#c:f() c0({}) m:b c0(.)"),
@@ -237,6 +239,8 @@ fn every_server_s_quirk_is_settled() {
         ("sources at the end",       vec![text("a"), done(0, &cited)], "m:a [cite u t Some(1)-Some(2)] [cite - n None-None]"),
         ("the phase of a message",   vec![done(0, r#""type":"message","phase":"commentary","content":[{"type":"output_text","text":"a"}]"#)], "m:a [phase \"commentary\"]"),
         ("a tool that failed",       vec![done(0, r#""type":"mcp_call","id":"x","name":"t","status":"failed","arguments":"{\"a\":1}","error":"no""#)], r#"[call x t {"a":1}] [result x "no" failed]"#),
+        ("a call that is asked for", vec![added(0, approval), done(0, approval)], r#"c0#a:docs:ask(hosted)() c0({"q":1}) c0(.)"#),
+        ("one without a beginning",  vec![done(0, approval), done(1, CALL)], r#"c0#a:docs:ask(hosted)() c0({"q":1}) c0(.) c1#c:f() c1({"a":1}) c1(.)"#),
         ("what a tool put out",      vec![done(0, r#""type":"code_interpreter_call","id":"x","status":"completed","code":"1+1","outputs":[2]"#)], r#"[call x code_interpreter "1+1"] [result x [2]]"#),
         ("a picture",                vec![done(0, r#""type":"image_generation_call","id":"x","status":"completed","output_format":"webp","result":"AAAA""#)], "[media image/webp]"),
         ("an unknown item",          vec![done(0, r#""type":"compaction", "id":"x""#)], r#"[compaction {"type":"compaction","id":"x"}]"#),

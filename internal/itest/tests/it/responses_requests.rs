@@ -504,3 +504,30 @@ async fn a_call_whose_arguments_are_a_text_goes_back_as_it_came() {
     ]);
     assert_eq!(input, want);
 }
+
+#[tokio::test]
+async fn the_vendor_s_question_about_its_own_tool_is_answered() {
+    let asked = |id: &str| json!({ "type": "mcp_approval_request", "id": id, "server_label": "docs", "name": "a:b", "arguments": "{\"q\": 1}", "extra": [7] });
+    let body = json!({ "object": "response", "status": "completed", "output": [asked("r1"), asked("r2")] });
+    let mut decoder = forgeline::llm::responses::ResponsesDecoder::default();
+    let mut chunks = Vec::new();
+    decoder.push(body.to_string().as_bytes(), &mut |chunk| chunks.push(Ok(chunk))).unwrap();
+    decoder.finish(&mut |chunk| chunks.push(Ok(chunk))).unwrap();
+    let answer = collect(Box::pin(futures_util::stream::iter(chunks))).await.unwrap();
+    assert!(answer.tool_calls.iter().all(|it| it.hosted && it.name == "docs:a:b"), "{answer:?}");
+
+    let yes = ToolResult::new("r1", "docs:a:b", "This call was allowed.");
+    let no = ToolResult::new("r2", "docs:a:b", "Not that.").error(true);
+    let results = vec![Part::ToolResult(yes), Part::ToolResult(no)];
+    let history =
+        vec![Message::user("x"), answer.into_message(), Message::new(MessageRole::Tool, results)];
+    let input = LOCAL.value(&Request::new(history.into())).await["input"].take();
+    let want = json!([
+        { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "x" }] },
+        asked("r1"),
+        asked("r2"),
+        { "type": "mcp_approval_response", "approval_request_id": "r1", "approve": true },
+        { "type": "mcp_approval_response", "approval_request_id": "r2", "approve": false, "reason": "Not that." },
+    ]);
+    assert_eq!(input, want);
+}

@@ -1,0 +1,40 @@
+//! Calls that the provider runs itself: its answer is a person's.
+
+use super::{
+    Effect, Failure, ToolEnd, Verdict,
+    calls::{Around, Call},
+};
+use crate::{
+    agent::feedback,
+    types::{Text, TextOrigin, ToolCall},
+};
+
+impl Call {
+    /// Lets the provider run the call.
+    pub(super) fn allow(&mut self, out: &mut Vec<Effect>) {
+        let result = Ok(feedback::ALLOWED.to_owned());
+        let (parts, origin) = (Vec::new(), TextOrigin::Own);
+        self.end(ToolEnd { result, parts, duration_ms: 0, origin }, out);
+    }
+
+    /// Returns the refusal of arguments that a person gave in place of the model's: the provider runs these.
+    pub(super) fn unchangeable(&self, verdict: &Verdict) -> Option<(Failure, String)> {
+        let Verdict::Granted { arguments: Some(new), .. } = verdict else { return None };
+        let is_other = self.made.hosted && self.made.arguments.as_ref() != Some(new);
+        is_other.then(|| (Failure::Denied, feedback::unchangeable(&self.made.name, new.as_str())))
+    }
+}
+
+impl Around<'_> {
+    /// Checks a call of a tool that only the provider knows.
+    pub(super) fn check_hosted(
+        &self,
+        call: &ToolCall,
+        digest: u64,
+    ) -> Result<Text, (Failure, String)> {
+        if self.guard.would_fail(digest) {
+            return Err((Failure::Repeated, feedback::repeated(&call.name)));
+        }
+        Ok(call.name.clone())
+    }
+}
