@@ -1,6 +1,6 @@
 //! The agents whose tools or prompt parts are at work in a task.
 
-use std::sync::Arc;
+use std::{iter::successors, sync::Arc};
 
 use crate::types::{AgentError, ErrorCode};
 
@@ -19,6 +19,14 @@ struct Within {
 pub(super) fn within<F: Future>(agent: usize, work: F) -> impl Future<Output = F::Output> {
     let outer = WITHIN.try_with(|within| Arc::new(within.clone())).ok();
     WITHIN.scope(Within { agent, outer }, work)
+}
+
+/// Returns the number of agents that wait for this task.
+pub(super) fn depth() -> usize {
+    let depth = WITHIN.try_with(|within| {
+        1 + successors(within.outer.as_deref(), |within| within.outer.as_deref()).count()
+    });
+    depth.unwrap_or_default()
 }
 
 /// Refuses to wait for an agent that waits for this task.

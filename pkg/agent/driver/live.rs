@@ -460,12 +460,18 @@ impl<'a> Driver<'a> {
         let run_id = conversation.emitter.run_id().clone();
         let input = self.state.input().map(Message::text).unwrap_or_default();
         let (run, state) = (self.state.context().clone(), conversation.parts.state.clone());
-        let context = PromptContext::new(run_id, input, run, state);
+        let withheld = conversation.parts.withheld(&run);
+        let mut context = PromptContext::new(run_id, input, run, state);
+        if !conversation.parts.prompts.is_empty() {
+            let specs = conversation.parts.specs.clone();
+            let memory = conversation.agent.memory.lock();
+            let messages = memory.transcript().messages();
+            context = context.around(messages, nesting::depth(), specs, withheld.clone());
+        }
         let (parts, limit) =
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
-        let withheld = conversation.parts.withheld(self.state.context());
         let prepared = |text| StepInput::Prepared(Prompt { text, withheld });
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
     }

@@ -1,10 +1,38 @@
 //! The system prompt and other texts of the agent.
 
+mod cached;
+mod clock;
+mod context;
+#[cfg(feature = "files")]
+mod file;
+#[cfg(feature = "files")]
+mod file_text;
+mod identity;
+mod isolated;
+mod modules;
+#[cfg(feature = "files")]
+mod project;
 mod results;
 mod system;
+#[cfg(all(test, feature = "files"))]
+mod tests;
+#[cfg(feature = "files")]
+mod tool_files;
 mod tools;
 
+pub use cached::CachedPrompt;
+pub use clock::ClockPrompt;
+pub use context::PromptContext;
+#[cfg(feature = "files")]
+pub use file::FilePrompt;
+pub use identity::IdentityPrompt;
+pub use isolated::IsolatedPrompt;
+pub use modules::ModulePrompts;
+#[cfg(feature = "files")]
+pub use project::ProjectPrompt;
 pub(crate) use results::render_results;
+pub use system::SystemPrompt;
 pub(crate) use system::compose;
-pub use system::{PromptContext, SystemPrompt};
+#[cfg(feature = "files")]
+pub use tool_files::ToolFilesPrompt;
 pub(crate) use tools::{describe, render_call};

@@ -1,43 +1,12 @@
 //! The parts of a system prompt.
 
-use std::{any::Any, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::future::try_join_all;
 
-use crate::{
-    agent::{
-        bounded::bounded,
-        run::{RunContext, SharedState},
-    },
-    types::{AgentError, Text},
-};
-
-/// The context in which a part of the system prompt is made.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct PromptContext {
-    /// Returns the id of the run.
-    pub run_id: Text,
-    /// The user's input.
-    pub input: String,
-    /// The context of the run, such as who it works for.
-    pub run: RunContext,
-    state: SharedState,
-}
-
-impl PromptContext {
-    pub(crate) fn new(run_id: Text, input: String, run: RunContext, state: SharedState) -> Self {
-        Self { run_id, input, run, state }
-    }
-
-    /// Returns the shared value of type `T` that the input of the run brought along, or else the one
-    /// that the agent was built with.
-    #[must_use]
-    pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        self.run.state().or_else(|| self.state.get())
-    }
-}
+use super::PromptContext;
+use crate::{agent::bounded::bounded, types::AgentError};
 
 /// One part of the system prompt, made anew for every run.
 ///

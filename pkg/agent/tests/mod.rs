@@ -32,6 +32,7 @@ mod latency;
 mod loops;
 mod nobody_can;
 mod outputs;
+mod prompts;
 mod provider_parts;
 mod records;
 mod resumed_events;

@@ -29,6 +29,8 @@ pub use error::{RegistryError, ToolError};
 pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
 #[cfg(feature = "files")]
 pub use files::FileTools;
+#[cfg(feature = "files")]
+pub(in crate::agent) use files::root as files_root;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
 pub use output::ToolOutput;

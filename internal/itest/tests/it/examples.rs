@@ -19,11 +19,14 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
 }
 
 #[test]
-fn the_page_about_observers_shows_its_example_as_it_compiles() {
-    let (page, example) = (read("docs/observability.md"), read("docs/examples/observed.rs"));
-    let shown = example.split_at(example.find("\nuse ").unwrap()).1;
-    let shown = shown.split("\n#[cfg(test)]").next().unwrap_or_default().trim();
-    assert!(page.contains(shown), "docs/observability.md does not show docs/examples/observed.rs");
+fn pages_show_their_examples_as_they_compile() {
+    for (page, example) in [("observability", "observed"), ("prompts", "system_prompt")] {
+        let text = read(&format!("docs/examples/{example}.rs"));
+        let shown = text.split_at(text.find("\nuse ").unwrap()).1;
+        let shown = shown.split("\n#[cfg(test)]").next().unwrap_or_default().trim();
+        let is_shown = read(&format!("docs/{page}.md")).contains(shown);
+        assert!(is_shown, "docs/{page}.md does not show docs/examples/{example}.rs");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod change;
 mod list;
 mod read;
-pub(super) mod root;
+pub(in crate::agent) mod root;
 mod search;
 #[cfg(test)]
 mod tests;

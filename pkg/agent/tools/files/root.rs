@@ -35,16 +35,16 @@ const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 /// A path is opened name by name below the open folder, and no link is followed: what changes meanwhile
 /// cannot lead out of it.
 #[derive(Debug, Clone)]
-pub(in crate::agent::tools) struct Root {
+pub(in crate::agent) struct Root {
     folder: Arc<Dir>,
     /// `true` to show hidden files and keys.
-    pub(in crate::agent::tools) shows_hidden: bool,
+    pub(in crate::agent) shows_hidden: bool,
     /// The place that the text of its files comes from.
-    pub(in crate::agent::tools) origin: TextOrigin,
+    pub(in crate::agent) origin: TextOrigin,
 }
 
 /// A path that was opened.
-pub(in crate::agent::tools) enum Opened {
+pub(in crate::agent) enum Opened {
     Folder(Dir),
     File(File),
 }
@@ -70,7 +70,7 @@ pub(super) struct Walk {
 }
 
 impl Root {
-    pub(in crate::agent::tools) fn new(path: &Path) -> io::Result<Self> {
+    pub(in crate::agent) fn new(path: &Path) -> io::Result<Self> {
         let folder = Dir::open_ambient_dir(path, ambient_authority())?;
         if !folder.dir_metadata()?.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "the root is not a folder"));
@@ -79,7 +79,7 @@ impl Root {
     }
 
     /// Opens the folder or regular file of this name.
-    pub(in crate::agent::tools) fn open(&self, name: &str) -> Result<Opened, ToolError> {
+    pub(in crate::agent) fn open(&self, name: &str) -> Result<Opened, ToolError> {
         let mut parts = self.parts(name)?;
         let failed = |error: io::Error| {
             ToolError::failed(format!("`{name}` cannot be opened: {}", error.kind()))
@@ -111,12 +111,12 @@ impl Root {
     }
 
     /// Returns the open root.
-    pub(super) fn folder(&self) -> io::Result<Dir> {
+    pub(in crate::agent) fn folder(&self) -> io::Result<Dir> {
         self.folder.try_clone()
     }
 
     /// Returns the names in the path `name`, which must lie below the root.
-    pub(super) fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
+    pub(in crate::agent) fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
         let mut parts = Vec::new();
         for part in Path::new(name).components() {
             match part {
@@ -144,7 +144,7 @@ impl Root {
     ///
     /// When what is there is hidden or holds keys.
     #[cfg(feature = "command")]
-    pub(in crate::agent::tools) fn is_shown(&self, name: &str) -> Result<bool, ToolError> {
+    pub(in crate::agent) fn is_shown(&self, name: &str) -> Result<bool, ToolError> {
         let all = Self { shows_hidden: true, ..self.clone() };
         let mut folder = self.folder().map_err(|error| ToolError::failed(error.to_string()))?;
         for part in all.parts(name)? {

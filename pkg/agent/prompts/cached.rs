@@ -1,0 +1,65 @@
+//! A part of the system prompt that is kept for a time.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_core::future::BoxFuture;
+use tokio::{sync::Mutex, time::Instant};
+
+use super::{PromptContext, SystemPrompt};
+use crate::types::AgentError;
+
+/// A part of the system prompt that is made once and kept for a time, for all runs of the agent.
+///
+/// It is for what all runs share, such as a page of the web: a text about the caller would be shown to
+/// the next one. Runs that begin while it is made wait for the one that makes it. A failure is not kept.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use forgeline::{
+///     agent::{DefaultAgent, prompts::{CachedPrompt, PromptContext}},
+///     llm::demo::DemoProvider,
+/// };
+///
+/// let menu = |_: PromptContext| async { Ok("Today there is soup.".to_owned()) };
+/// let menu = CachedPrompt::new(menu, Duration::from_secs(3_600));
+/// let agent = DefaultAgent::builder(DemoProvider::new()).system(menu).build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+#[derive(Debug)]
+pub struct CachedPrompt<P> {
+    part: Arc<P>,
+    kept_for: Duration,
+    kept: Arc<Mutex<Option<(Instant, String)>>>,
+}
+
+impl<P: SystemPrompt + 'static> CachedPrompt<P> {
+    /// Returns a part whose text is kept for a time.
+    #[must_use]
+    pub fn new(part: P, kept_for: Duration) -> Self {
+        Self { part: Arc::new(part), kept_for, kept: Arc::default() }
+    }
+}
+
+impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
+    fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        let (part, kept_for, kept) = (self.part.clone(), self.kept_for, self.kept.clone());
+        Box::pin(async move {
+            let mut kept = kept.lock().await;
+            if let Some((made, text)) = &*kept
+                && made.elapsed() < kept_for
+            {
+                return Ok(text.clone());
+            }
+            let text = part.build(context).await?;
+            *kept = Some((Instant::now(), text.clone()));
+            Ok(text)
+        })
+    }
+
+    fn is_optional(&self) -> bool {
+        self.part.is_optional()
+    }
+}

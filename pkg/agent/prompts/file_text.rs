@@ -1,0 +1,71 @@
+//! Text files for the system prompt, read with a limit.
+
+use std::{
+    io::{self, ErrorKind, Read as _},
+    path::Path,
+};
+
+use crate::{
+    agent::tools::files_root::{Opened, Root},
+    types::{AgentError, ErrorCode},
+};
+
+/// A text file, or the beginning of one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FileText {
+    pub(super) text: String,
+    /// `true` when the file goes on.
+    pub(super) is_cut: bool,
+}
+
+/// Opens a folder that the application names; links on the way to it are followed.
+pub(super) fn open_folder(path: &Path) -> Result<Root, AgentError> {
+    let opened = path.canonicalize().and_then(|path| Root::new(&path));
+    let mut root = opened.map_err(|error| {
+        let path = path.display();
+        let message =
+            format!("the folder `{path}` cannot be opened: {error}; name one that is there");
+        AgentError::new(ErrorCode::InvalidInput, message)
+    })?;
+    root.shows_hidden = true;
+    Ok(root)
+}
+
+/// Returns at most `max_bytes` of the file `name` below `root`; `None` when it is not there.
+pub(super) fn read(root: &Root, name: &str, max_bytes: usize) -> Result<Option<FileText>, String> {
+    let failed = |error: io::Error| format!("`{name}` cannot be read: {}", error.kind());
+    let folder = root.folder().map_err(failed)?;
+    match folder.symlink_metadata(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    let opened = root.open(name).map_err(|error| error.to_string())?;
+    let Opened::File(file) = opened else { return Err(format!("`{name}` is a folder")) };
+    let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    // The size that a file states may be wrong.
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    let is_cut = bytes.len() > max_bytes;
+    bytes.truncate(max_bytes);
+    let whole = match str::from_utf8(&bytes) {
+        Ok(_) => bytes.len(),
+        // A sign that the limit has cut in two.
+        Err(error) if is_cut && error.error_len().is_none() => error.valid_up_to(),
+        Err(error) => {
+            let at = error.valid_up_to();
+            return Err(format!("`{name}` is not UTF-8 from byte {at} on; save it as UTF-8"));
+        }
+    };
+    bytes.truncate(whole);
+    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim().to_owned();
+    Ok(Some(FileText { text, is_cut }))
+}
+
+/// Runs file work on a thread for blocking work.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, AgentError> + Send + 'static,
+) -> Result<T, AgentError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(AgentError::new(ErrorCode::Internal, error.to_string())))
+}

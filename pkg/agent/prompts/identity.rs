@@ -1,0 +1,33 @@
+//! The part of the system prompt that says which agent speaks.
+
+use std::future::ready;
+
+use futures_core::future::BoxFuture;
+
+use super::{PromptContext, SystemPrompt};
+use crate::types::AgentError;
+
+/// The part of the system prompt that says which agent speaks, by its
+/// [number](PromptContext::agent_number): agent 0 talks to the user, the others work for the one before.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, prompts::IdentityPrompt}, llm::demo::DemoProvider};
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new()).system(IdentityPrompt).build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IdentityPrompt;
+
+impl SystemPrompt for IdentityPrompt {
+    fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        let number = context.agent_number();
+        let role = number.checked_sub(1).map_or_else(
+            || "You talk to the user yourself.".to_owned(),
+            |above| format!("You work on a task of agent {above}, and report to it."),
+        );
+        Box::pin(ready(Ok(format!("## Who you are\n\nYou are agent {number}. {role}"))))
+    }
+}

@@ -1,0 +1,265 @@
+//! The ready parts of the system prompt.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, UNIX_EPOCH},
+};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    agent::{RunInput, run::SharedState},
+    llm::ToolSpec,
+    types::{AgentError, ErrorCode, Message, Text},
+};
+
+/// The whole order of a prompt, in our own words.
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/system_prompt.md");
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("forgeline-prompts-{name}-{}", std::process::id()));
+        fs::create_dir_all(path.join("project/server/orders")).unwrap();
+        let files = [
+            ("system.md", "You are the helper of a shop.\n"),
+            ("tool-files.read.md", "\u{feff}Read before you answer.\r\n"),
+            ("tool-secret.md", "Not offered."),
+            ("outside.md", "outside"),
+            ("project/AGENTS.md", "Prices are in cents.\n"),
+            ("project/server/AGENTS.md", "\n\n"),
+            ("project/server/orders/AGENTS.md", "Orders are never deleted.\n"),
+        ];
+        for (name, text) in files {
+            fs::write(path.join(name), text).unwrap();
+        }
+        Self(path)
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn project(&self) -> ProjectPrompt {
+        ProjectPrompt::new(self.0.join("project"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _removed = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn context(tools: &[&str], withheld: &[&str], number: usize) -> PromptContext {
+    let spec = |name: &&str| ToolSpec {
+        name: Text::from(*name),
+        description: String::new(),
+        parameters: serde_json::json!({}),
+        strict: false,
+    };
+    let specs: Arc<[ToolSpec]> = tools.iter().map(spec).collect();
+    let withheld = withheld.iter().map(|name| Text::from(*name)).collect();
+    let run = RunInput::from("Hi").module("orders").context;
+    PromptContext::new("run".into(), "Hi".into(), run, SharedState::default()).around(
+        &[],
+        number,
+        specs,
+        withheld,
+    )
+}
+
+async fn made(
+    part: impl SystemPrompt + 'static,
+    context: &PromptContext,
+) -> Result<String, String> {
+    let made = compose(&[Arc::new(part)], context, LIMIT).await;
+    made.map_err(|error| {
+        assert_eq!(error.code, ErrorCode::InvalidInput, "{error}");
+        error.message.to_string()
+    })
+}
+
+fn all_parts(folder: &Folder, second: u64) -> Vec<Arc<dyn SystemPrompt>> {
+    let clock =
+        ClockPrompt::new().offset_minutes(60).now(move || UNIX_EPOCH + Duration::from_secs(second));
+    let project = folder.project().name("shop").description("Sells bicycles.");
+    vec![
+        Arc::new(FilePrompt::new(folder.0.join("system.md"))),
+        Arc::new(IdentityPrompt),
+        Arc::new(ToolFilesPrompt::new(&folder.0)),
+        Arc::new(project.working_folder("server/orders")),
+        Arc::new(ModulePrompts::new().module("orders", "An order has a number.")),
+        Arc::new(clock),
+    ]
+}
+
+// Covers: E-21, E-22, E-23, E-26, T-36, T-37
+#[tokio::test]
+async fn the_whole_prompt_is_that_of_the_golden_file() {
+    let folder = Folder::new("golden");
+    let context = context(&["files.read", "secret"], &["secret"], 1);
+    let text = compose(&all_parts(&folder, 1_000_000_000), &context, LIMIT).await.unwrap();
+    assert_eq!(text + "\n", fs::read_to_string(GOLDEN).unwrap());
+}
+
+// Covers: E-20
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_named_with_what_to_do() {
+    let folder = Folder::new("bad-files");
+    let context = PromptContext::default();
+    let rows = [
+        (folder.write("empty.md", " \n"), "it is empty; write the prompt into it"),
+        (folder.write("large.md", vec![b'a'; 10 << 20]), "larger than 262144 bytes; shorten it"),
+        (folder.write("latin.md", b"caf\xe9"), "is not UTF-8 from byte 3 on; save it as UTF-8"),
+        (folder.0.join("project"), "`project` is a folder"),
+    ];
+    for (path, problem) in rows {
+        let error = made(FilePrompt::new(&path).or("fallback"), &context).await.unwrap_err();
+        let named = format!("the prompt file `{}` cannot be used: ", path.display());
+        assert!(error.starts_with(&named) && error.contains(problem), "{error}");
+    }
+    let missing = FilePrompt::new(folder.0.join("missing.md"));
+    let error = made(missing.clone(), &context).await.unwrap_err();
+    assert!(error.contains("it is not there; create it"), "{error}");
+    assert_eq!(made(missing.or("fallback"), &context).await.as_deref(), Ok("fallback"));
+}
+
+#[tokio::test]
+async fn the_instructions_of_a_project_are_bounded_and_say_what_is_left_out() {
+    let folder = Folder::new("project");
+    let context = PromptContext::default();
+    folder.write("project/AGENTS.md", "\u{e9}".repeat(5 << 20));
+    folder.write("project/server/AGENTS.md", b"\xff");
+    let project = folder.project().working_folder("server/orders");
+    let text = made(project, &context).await.unwrap();
+    let (root, rest) = text.split_once("\n\n### ").unwrap();
+    assert!(text.len() < (32 << 10) + 500, "{}", text.len());
+    let end =
+        "\u{e9}\n\n[The rest is left out: the instructions of a project have at most 32 KiB.]";
+    assert!(root.starts_with("### Instructions from `AGENTS.md`\n\n\u{e9}") && root.ends_with(end));
+    let left_out = "Instructions from `server/AGENTS.md`\n\n[Left out: `server/AGENTS.md` is not UTF-8 \
+        from byte 0 on; save it as UTF-8.]";
+    let nearest = "### Instructions from `server/orders/AGENTS.md`\n\nOrders are never deleted.";
+    assert_eq!(rest, format!("{left_out}\n\n{nearest}"));
+
+    // The nearest file takes it all.
+    folder.write("project/server/orders/AGENTS.md", "a".repeat(40 << 10));
+    let text = made(folder.project().working_folder("server/orders"), &context).await.unwrap();
+    assert_eq!(text.matches("[The rest is left out").count(), 3);
+    let error = made(folder.project().working_folder("../.."), &context).await.unwrap_err();
+    assert!(error.contains("the working folder `../..` is not below"), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_can_lead_a_file_of_a_prompt_out_of_its_folder() {
+    use std::os::unix::fs::symlink;
+
+    let folder = Folder::new("links");
+    let outside = folder.0.join("outside.md");
+    fs::remove_file(folder.0.join("project/AGENTS.md")).unwrap();
+    symlink(&outside, folder.0.join("project/AGENTS.md")).unwrap();
+    symlink(&folder.0, folder.0.join("project/up")).unwrap();
+    folder.write("AGENTS.md", "outside");
+    symlink(&outside, folder.0.join("project/tool-link.md")).unwrap();
+    for working_folder in ["", "up", "up/.."] {
+        let project = folder.project().working_folder(working_folder);
+        let text = made(project, &PromptContext::default()).await.unwrap_or_else(|error| error);
+        assert!(!text.is_empty() && !text.contains("outside"), "{text}");
+    }
+    let tools = ToolFilesPrompt::new(folder.0.join("project"));
+    let error = made(tools.clone(), &context(&["link"], &[], 0)).await.unwrap_err();
+    assert!(error.contains("`tool-link.md` is a link"), "{error}");
+    fs::create_dir(folder.0.join("project/tool-")).unwrap();
+    let names = ["/../../outside", "x/../../outside", "../outside", "\\..\\outside", "\0"];
+    assert_eq!(made(tools, &context(&names, &[], 0)).await.as_deref(), Ok(""));
+}
+
+// Covers: T-39
+#[tokio::test(start_paused = true)]
+async fn a_cached_part_is_made_once_in_its_time_and_a_failure_is_not_kept() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = {
+        let count = count.clone();
+        move |_: PromptContext| {
+            let made = count.fetch_add(1, Ordering::SeqCst);
+            let error = AgentError::new(ErrorCode::InvalidInput, "not yet");
+            std::future::ready(if made == 0 { Err(error) } else { Ok(made.to_string()) })
+        }
+    };
+    let part: Arc<dyn SystemPrompt> = Arc::new(CachedPrompt::new(counted, Duration::from_secs(10)));
+    let (parts, context) = ([part.clone(), part], PromptContext::default());
+    assert!(compose(&parts, &context, LIMIT).await.is_err());
+    for expected in ["1\n\n1", "1\n\n1", "2\n\n2"] {
+        assert_eq!(compose(&parts, &context, LIMIT).await.as_deref(), Ok(expected));
+        tokio::time::advance(Duration::from_secs(6)).await;
+    }
+    assert_eq!(compose(&[], &context, LIMIT).await.as_deref(), Ok(""));
+}
+
+// Covers: T-35
+#[tokio::test(start_paused = true)]
+async fn an_isolated_part_is_left_out_when_it_fails_panics_or_waits() {
+    let failing = |_: PromptContext| {
+        std::future::ready(Err(AgentError::new(ErrorCode::Internal, "no network")))
+    };
+    let panicking = |context: PromptContext| async move {
+        assert!(context.run_id.len() > 9, "on purpose");
+        Ok(String::new())
+    };
+    let waiting = |_: PromptContext| std::future::pending();
+    let start = tokio::time::Instant::now();
+    let parts: [Arc<dyn SystemPrompt>; 4] = [
+        Arc::new(IsolatedPrompt::new(failing)),
+        Arc::new(IsolatedPrompt::new(panicking)),
+        Arc::new(IsolatedPrompt::new(waiting).within(Duration::from_secs(1))),
+        Arc::new(IsolatedPrompt::new("here")),
+    ];
+    let made = compose(&parts, &PromptContext::default(), LIMIT).await;
+    assert_eq!((made.as_deref(), start.elapsed().as_secs()), (Ok("here"), 1));
+}
+
+#[test]
+fn the_last_messages_are_shared_and_at_most_six() {
+    let messages: Vec<_> = (0..9).map(|at| Arc::new(Message::user(at.to_string()))).collect();
+    let context = PromptContext::default().around(&messages, 0, Arc::default(), Vec::new());
+    let texts: Vec<_> = context.recent().iter().map(|message| message.text()).collect();
+    assert_eq!(texts, ["3", "4", "5", "6", "7", "8"]);
+    assert!(Arc::ptr_eq(&context.clone().recent()[0], &messages[3]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn the_same_inputs_make_the_same_bytes_and_the_hour_changes_the_end_alone(
+        number in 0_usize..3,
+        withheld in any::<bool>(),
+        second in 0_u64..3_600,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let folder = Folder::new("bytes");
+        let withheld: &[&str] = if withheld { &["files.read"] } else { &[] };
+        let context = context(&["files.read"], withheld, number);
+        let at = |second| {
+            runtime.block_on(compose(&all_parts(&folder, second), &context, LIMIT)).unwrap()
+        };
+        let (first, same_hour, later) = (at(7_200), at(7_200 + second), at(7_200 + 3_600 + second));
+        prop_assert_eq!(&first, &same_hour);
+        let (prefix, _) = first.split_once("## Now").unwrap();
+        prop_assert!(first != later && later.starts_with(prefix));
+    }
+}

@@ -1,0 +1,73 @@
+//! The part of the system prompt with a file for each tool.
+
+use std::path::PathBuf;
+
+use futures_core::future::BoxFuture;
+
+use super::{
+    PromptContext, SystemPrompt,
+    file_text::{blocking, open_folder, read},
+};
+use crate::types::{AgentError, ErrorCode};
+
+/// Most bytes of all files about tools together.
+const MAX_TOOL_FILES_BYTES: usize = 64 << 10;
+
+/// The part of the system prompt with the file `tool-<name>.md` of each tool that the model is offered, where
+/// the folder has one.
+///
+/// All together have at most 64 KiB. Links are not followed, and the name of a tool that is none of a file
+/// (it has a `/` or a `\\`) has no file.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, prompts::ToolFilesPrompt}, llm::demo::DemoProvider};
+///
+/// let agent = DefaultAgent::builder(DemoProvider::new())
+///     .system(ToolFilesPrompt::new("prompts"))
+///     .build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ToolFilesPrompt {
+    folder: PathBuf,
+}
+
+impl ToolFilesPrompt {
+    /// Returns the part with the files of a folder.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+}
+
+impl SystemPrompt for ToolFilesPrompt {
+    fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        let folder = self.folder.clone();
+        Box::pin(blocking(move || {
+            let root = open_folder(&folder)?;
+            let failed = |problem: String| {
+                let message = format!("in the folder `{}`: {problem}", folder.display());
+                AgentError::new(ErrorCode::InvalidInput, message)
+            };
+            let mut sections = Vec::new();
+            let mut left = MAX_TOOL_FILES_BYTES;
+            for name in context.tool_names().filter(|name| !name.contains(['/', '\\', '\0'])) {
+                let file = read(&root, &format!("tool-{name}.md"), left).map_err(failed)?;
+                let Some(file) = file else { continue };
+                if file.is_cut {
+                    return Err(failed(format!(
+                        "with `tool-{name}.md`, the files about tools have more than \
+                         {MAX_TOOL_FILES_BYTES} bytes; shorten them"
+                    )));
+                }
+                left = left.saturating_sub(file.text.len());
+                if !file.text.is_empty() {
+                    sections.push(format!("## Tool: {name}\n\n{}", file.text));
+                }
+            }
+            Ok(sections.join("\n\n"))
+        }))
+    }
+}

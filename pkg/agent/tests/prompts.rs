@@ -1,0 +1,105 @@
+//! System prompts in runs: what their parts know, and what an input cannot add.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use super::{Nothing, builder};
+use crate::{
+    agent::{
+        Caller, DefaultAgent, RunInput,
+        prompts::{IdentityPrompt, PromptContext},
+        tools::{ToolContext, tool_fn},
+    },
+    llm::Request,
+    testing::{ScriptedProvider, ScriptedTurn},
+    types::{Message, MessageRole},
+};
+
+fn answers(count: usize) -> ScriptedProvider {
+    ScriptedProvider::new((0..count).map(|_| ScriptedTurn::new().text("Yes.")))
+}
+
+fn prompts(provider: &ScriptedProvider) -> Vec<Option<String>> {
+    provider
+        .requests()
+        .into_iter()
+        .map(|request| request.system.map(|text| text.to_string()))
+        .collect()
+}
+
+// Covers: T-31, T-32
+#[tokio::test]
+async fn parts_are_made_for_each_run_and_know_its_conversation_and_tools() {
+    let provider = answers(2);
+    let agent = builder(&provider)
+        .tool(tool_fn("late", "Is late.", |_: ToolContext, _: Nothing| async { "late" }))
+        .system(|context: PromptContext| async move {
+            let caller = context.run.caller().map(|caller| caller.id.to_string());
+            let place = (context.run.module(), context.run.page());
+            let recent: Vec<_> = context.recent().iter().map(|message| message.text()).collect();
+            let has_tool = context.tool_names().any(|name| name == "late");
+            Ok(format!("{} {caller:?} {place:?} {recent:?} {has_tool}", context.input))
+        })
+        .build()
+        .unwrap();
+    let input = |text: &str| RunInput::from(text).caller(Caller::new("ann")).module("shop");
+    agent.run(input("One").page("basket")).await.unwrap();
+    agent.run(input("Two")).await.unwrap();
+    let place = "Some(\"ann\") (Some(\"shop\"), ";
+    let expected = [
+        format!("One {place}Some(\"basket\")) [] true"),
+        format!("Two {place}None) [\"One\", \"Yes.\"] true"),
+    ];
+    assert_eq!(prompts(&provider), expected.map(Some));
+}
+
+// Covers: T-38
+#[tokio::test]
+async fn nothing_in_an_input_adds_to_the_system_prompt() {
+    let mark = "MARK";
+    let provider = answers(2);
+    let agent = DefaultAgent::builder(provider.clone()).system("Ours.").build().unwrap();
+    let input = RunInput::from("Go")
+        .caller(Caller::new(mark).scope(mark).permission(mark))
+        .module(mark)
+        .page(mark)
+        .conversation(mark)
+        .metadata("system", mark)
+        .metadata(mark, mark)
+        .deadline(SystemTime::now() + Duration::from_hours(1))
+        .state(Arc::new(mark));
+    agent.run(input).await.unwrap();
+    let mut hidden = Message::user(mark);
+    hidden.role = MessageRole::System;
+    agent.run(hidden).await.unwrap();
+    let requests = provider.requests();
+    assert!(requests.iter().all(|request| request.system.as_deref() == Some("Ours.")));
+    let Request { messages, .. } = requests.last().unwrap();
+    let said: Vec<_> = messages.iter().map(|message| (message.role, message.text())).collect();
+    let (user, model) = (MessageRole::User, MessageRole::Assistant);
+    let expected = [(user, "Go"), (model, "Yes."), (user, mark)];
+    assert_eq!(said, expected.map(|(role, text)| (role, text.to_owned())));
+}
+
+#[tokio::test]
+async fn the_number_of_an_agent_is_that_of_the_agents_that_wait_for_it() {
+    let below = answers(1);
+    let agent = DefaultAgent::builder(below.clone()).system(IdentityPrompt).build().unwrap();
+    let agent = Arc::new(agent);
+    let call = ScriptedTurn::new().call("ask", serde_json::json!({}));
+    let above = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
+    let ask = tool_fn("ask", "Asks another.", move |_: ToolContext, _: Nothing| {
+        let agent = Arc::clone(&agent);
+        async move { agent.run("Help").await.map(|outcome| outcome.text.to_string()) }
+    });
+    let top =
+        DefaultAgent::builder(above.clone()).system(IdentityPrompt).tool(ask).build().unwrap();
+    top.run("Go").await.unwrap();
+    let talks = "## Who you are\n\nYou are agent 0. You talk to the user yourself.";
+    assert_eq!(prompts(&above), [Some(talks.to_owned()), Some(talks.to_owned())]);
+    let works =
+        "## Who you are\n\nYou are agent 1. You work on a task of agent 0, and report to it.";
+    assert_eq!(prompts(&below), [Some(works.to_owned())]);
+}
