@@ -39,7 +39,7 @@ pub struct PromptContext {
     around: Option<Arc<Around>>,
 }
 
-/// What the parts of one run share.
+/// The value that the parts of one run share.
 #[derive(Debug, Default)]
 struct Around {
     recent: Vec<Arc<Message>>,
@@ -84,7 +84,7 @@ impl PromptContext {
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
         self.around.iter().flat_map(|around| {
             let names = around.tools.iter().map(|spec| &spec.name);
-            names.filter(|name| !around.withheld.contains(name)).map(|name| name.as_str())
+            names.filter(|name| !around.withheld.contains(name)).map(Text::as_str)
         })
     }
 

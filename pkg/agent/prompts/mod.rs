@@ -14,7 +14,8 @@ mod modules;
 mod project;
 mod results;
 mod system;
-#[cfg(all(test, feature = "files"))]
+#[cfg(test)]
+#[cfg(feature = "files")]
 mod tests;
 #[cfg(feature = "files")]
 mod tool_files;

@@ -24,7 +24,7 @@ const MAX_INSTRUCTION_BYTES: usize = 32 << 10;
 ///
 /// The nearest file comes last, each below the path that it was taken from. All together have at most 32 KiB:
 /// the nearest are taken first, and the text says what is left out. A file that cannot be used, such as one
-/// that is no UTF-8 or a link, is left out, and the text says so.
+/// that is not in UTF-8 or is a link, is left out, and the text says so.
 ///
 /// # Examples
 ///

@@ -22,7 +22,7 @@ use crate::{
 /// The whole order of a prompt, in our own words.
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/system_prompt.md");
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 struct Folder(PathBuf);
 

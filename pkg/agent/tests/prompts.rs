@@ -92,7 +92,7 @@ async fn the_number_of_an_agent_is_that_of_the_agents_that_wait_for_it() {
     let above = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
     let ask = tool_fn("ask", "Asks another.", move |_: ToolContext, _: Nothing| {
         let agent = Arc::clone(&agent);
-        async move { agent.run("Help").await.map(|outcome| outcome.text.to_string()) }
+        async move { agent.run("Help").await.map(|outcome| outcome.text.clone()) }
     });
     let top =
         DefaultAgent::builder(above.clone()).system(IdentityPrompt).tool(ask).build().unwrap();
