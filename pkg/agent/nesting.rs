@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::sub_agents::Family;
 use crate::types::{AgentError, ErrorCode};
 
 tokio::task_local! {
@@ -11,21 +12,42 @@ tokio::task_local! {
 /// An agent that waits for this task, and those that wait for it in turn.
 #[derive(Clone)]
 struct Within {
-    agent: usize,
+    /// `None`: a tool that an agent is.
+    agent: Option<usize>,
     outer: Option<Arc<Within>>,
+    /// The run of an agent below another in which the task is.
+    family: Option<Arc<Family>>,
 }
 
 /// Awaits work that the agent waits for.
 pub(super) fn within<F: Future>(agent: usize, work: F) -> impl Future<Output = F::Output> {
+    enter(Some(agent), family(), work)
+}
+
+/// Awaits a run of an agent below another.
+pub(super) fn as_child<F: Future>(family: Arc<Family>, work: F) -> impl Future<Output = F::Output> {
+    enter(None, Some(family), work)
+}
+
+fn enter<F: Future>(
+    agent: Option<usize>,
+    family: Option<Arc<Family>>,
+    work: F,
+) -> impl Future<Output = F::Output> {
     let outer = WITHIN.try_with(|within| Arc::new(within.clone())).ok();
-    WITHIN.scope(Within { agent, outer }, work)
+    WITHIN.scope(Within { agent, outer, family }, work)
+}
+
+/// Returns the run of an agent below another in which this task is.
+pub(super) fn family() -> Option<Arc<Family>> {
+    WITHIN.try_with(|within| within.family.clone()).ok().flatten()
 }
 
 /// Refuses to wait for an agent that waits for this task.
 pub(super) fn check(agent: usize) -> Result<(), AgentError> {
     let waits = WITHIN.try_with(|within| {
         let mut at = Some(within);
-        while let Some(within) = at.filter(|within| within.agent != agent) {
+        while let Some(within) = at.filter(|within| within.agent != Some(agent)) {
             at = within.outer.as_deref();
         }
         at.is_some()

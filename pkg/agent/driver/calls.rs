@@ -26,7 +26,8 @@ use crate::{
         feedback,
         nesting::within,
         parts::Parts,
-        state::{CallId, Decided, Failure, Returned, StepInput, ToolEnd, Verdict},
+        state::{CallId, Decided, Failure, Returned, RunState, StepInput, ToolEnd, Verdict},
+        sub_agents::Above,
         tools::{CallPlace, ToolContext},
     },
     types::{AgentEvent, ApprovalReason, ApprovalRequest, Text, ToolCall},
@@ -90,10 +91,11 @@ impl<'a> RunningCalls<'a> {
         &mut self,
         id: CallId,
         call: &ToolCall,
-        pause: Duration,
-        run: &RunContext,
+        state: &RunState,
         emitter: &Emitter,
     ) {
+        let (pause, run) = (state.pause(id), state.context().clone());
+        let above = Above::of(state, emitter);
         let Site { parts, agent: key } = self.site;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
@@ -114,8 +116,8 @@ impl<'a> RunningCalls<'a> {
         let cancel = self.halt.clone();
         let stop = cancel.child_token();
         let state = parts.state.clone();
-        let context =
-            ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
+        let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
+        let context = context.with_above(above);
         let (config, origin) = (&parts.config, tool.origin());
         let work = within(key, async move { tool.execute(context, arguments).await });
         let ended = span.clone();

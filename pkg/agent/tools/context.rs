@@ -7,7 +7,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::run::{RunContext, SharedState},
+    agent::{
+        run::{RunContext, SharedState},
+        sub_agents::Above,
+    },
     types::{AgentEvent, Text},
 };
 
@@ -69,6 +72,7 @@ pub struct ToolContext {
     events: Option<mpsc::Sender<Box<AgentEvent>>>,
     state: SharedState,
     run: RunContext,
+    above: Above,
 }
 
 /// The ids of a call.
@@ -88,7 +92,18 @@ impl ToolContext {
         state: SharedState,
         run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state, run }
+        Self { place, cancel, events: Some(events), state, run, above: Above::default() }
+    }
+
+    /// Sets what an agent inherits that the tool asks.
+    pub(crate) fn with_above(mut self, above: Above) -> Self {
+        self.above = above;
+        self
+    }
+
+    /// Returns what an agent inherits that the tool asks.
+    pub(crate) fn above(&self) -> &Above {
+        &self.above
     }
 
     /// Returns the id of the run.
@@ -172,7 +187,7 @@ impl ToolContext {
     }
 
     /// Sends an event while the call runs.
-    async fn send(&self, event: impl FnOnce() -> AgentEvent) {
+    pub(crate) async fn send(&self, event: impl FnOnce() -> AgentEvent) {
         let Some(events) = &self.events else { return };
         let event = Box::new(event());
         tokio::select! {
