@@ -10,7 +10,8 @@ pub const SUB_AGENT: &str = "sub_agent";
 /// An event of an agent that is a tool, with the run and the call that asked it.
 ///
 /// The events of one such run have its own `run_id` and `seq`. All come before the result of the call, and
-/// those of a run that was cancelled may lack their end: the result of the call ends it.
+/// those of a run that was cancelled may lack their end: the result of the call ends it. An event of an agent
+/// further below stands inside one of its own kind: [`read`](Self::read) it from `envelope.event`.
 ///
 /// # Examples
 ///
@@ -58,21 +59,16 @@ impl SubAgentEvent {
     /// Reads the event of an agent below; `None` when it is another one.
     #[must_use]
     pub fn read(event: &AgentEvent) -> Option<Self> {
-        match event {
-            AgentEvent::Custom { name, data } if name == SUB_AGENT => Self::deserialize(data).ok(),
-            _ => None,
-        }
+        let AgentEvent::Custom { name, data } = event else { return None };
+        (name == SUB_AGENT).then(|| Self::deserialize(data).ok()).flatten()
     }
 
     pub(super) fn new(parent_run_id: Text, call_id: Text, name: Text, envelope: Envelope) -> Self {
         Self { parent_run_id, call_id, name, envelope }
     }
 
-    /// Returns the event for the run that asked; one of an agent further below is passed on as it is.
+    /// Returns the event for the run that asked.
     pub(super) fn into_event(self) -> Option<AgentEvent> {
-        if matches!(&self.envelope.event, AgentEvent::Custom { name, .. } if name == SUB_AGENT) {
-            return Some(self.envelope.event);
-        }
         let data = serde_json::to_value(self).ok()?;
         Some(AgentEvent::Custom { name: SUB_AGENT.into(), data })
     }

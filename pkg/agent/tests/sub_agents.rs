@@ -17,7 +17,7 @@ use crate::{
     types::{ErrorCode, TextOrigin},
 };
 
-const LONG: Duration = Duration::from_secs(3_600);
+const LONG: Duration = Duration::from_hours(1);
 
 fn task(name: &str) -> ScriptedTurn {
     ScriptedTurn::new().call(name, json!({ "task": "Do it." }))
@@ -37,7 +37,7 @@ fn pair(below: AgentBuilder) -> AgentBuilder {
 fn read(agent: &DefaultAgent) -> Vec<(String, bool)> {
     let transcript = agent.transcript();
     let results = transcript.iter().flat_map(|it| it.tool_results());
-    results.map(|it| (it.content.to_string(), it.is_error)).collect()
+    results.map(|it| (it.content.clone(), it.is_error)).collect()
 }
 
 fn of(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
@@ -146,9 +146,11 @@ async fn an_agent_too_deep_is_a_result_that_says_so() {
     let mut stream = agent.run_stream("Go.");
     let mut failures = Vec::new();
     while let Some(envelope) = stream.next().await {
-        if let Some(below) = SubAgentEvent::read(&envelope.event)
-            && let AgentEvent::ToolResultError { content, .. } = below.envelope.event
-        {
+        let mut event = envelope.event;
+        while let Some(below) = SubAgentEvent::read(&event) {
+            event = below.envelope.event;
+        }
+        if let AgentEvent::ToolResultError { content, .. } = event {
             failures.push(content);
         }
     }
@@ -202,11 +204,13 @@ async fn events_come_nested_with_the_ids_of_both_runs() {
     let mut parents = HashMap::new();
     while let Some(envelope) = stream.next().await {
         seen.push(envelope.seq);
-        if let Some(below) = SubAgentEvent::read(&envelope.event) {
+        let mut event = envelope.event;
+        while let Some(below) = SubAgentEvent::read(&event) {
             let next = seqs.entry(below.envelope.run_id.to_string()).or_default();
             assert_eq!(below.envelope.seq, *next, "{below:?}");
             *next += 1;
             parents.insert(below.name.to_string(), (below.parent_run_id, below.envelope.run_id));
+            event = below.envelope.event;
         }
     }
     assert!(seen.iter().copied().eq(0..seen.len() as u64), "the numbers have no gap");
@@ -328,7 +332,7 @@ async fn the_context_the_deadline_and_the_budget_are_inherited() {
     let provider = ScriptedProvider::from_fn(|request: &Request| {
         let results: Vec<_> = request.messages.iter().flat_map(|it| it.tool_results()).collect();
         match results.first() {
-            Some(result) => ScriptedTurn::new().text(result.content.to_string()),
+            Some(result) => ScriptedTurn::new().text(result.content.clone()),
             None => ScriptedTurn::new().call("caller", json!({})),
         }
     });
