@@ -13,7 +13,7 @@ use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approvals, ClientCalls, DefaultAgent, RunError, RunInput, RunOutcome, Steering,
+    Approvals, ClientCalls, RunError, RunInput, RunOutcome, Steering,
     clock::next_run_id,
     driver::{self, Shared, Start},
     emitter::Emitter,
@@ -81,14 +81,13 @@ impl RunStream {
     /// Returns a run of an agent below another run, which `cancel` ends; its requests are answered where those of the
     /// run above are.
     pub(super) fn below(
-        agent: &DefaultAgent,
+        agent: Arc<Shared>,
         input: RunInput,
         cancel: CancellationToken,
         above: Option<&Steering>,
     ) -> Self {
         let start = Start::Input(Box::new(input));
         let steering = Steering::below(&cancel, above.cloned());
-        let agent = Arc::clone(&agent.0);
         Self::steered(agent, start, next_run_id(), cancel, steering, above.is_some())
     }
 

@@ -1,6 +1,6 @@
-//! What a run hands down to the agents that it asks.
+//! The part of a run that the agents below it inherit.
 
-use crate::agent::{Budget, Steering, emitter::Emitter, state::RunState};
+use crate::agent::{Budget, Steering};
 
 /// The part of a run that the agents below it inherit.
 #[derive(Debug, Clone, Default)]
@@ -11,12 +11,4 @@ pub(crate) struct Above {
     pub(crate) has_outside_text: bool,
     /// The budget that is left.
     pub(crate) left: Budget,
-}
-
-impl Above {
-    /// Returns what a run hands down now.
-    pub(in crate::agent) fn of(state: &RunState, emitter: &Emitter) -> Self {
-        let steering = emitter.steering().cloned();
-        Self { steering, has_outside_text: state.has_outside_text(), left: state.left() }
-    }
 }

@@ -65,7 +65,7 @@ struct Held {
 }
 
 impl Family {
-    /// Returns a run below another, or below one that is no agent's; the bounds of those above hold for it.
+    /// Returns a run below another, or of the first level; the bounds of those above hold for it.
     pub(super) fn below(
         above: Option<&Self>,
         max_depth: u32,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::DropGuard;
 
-use super::{Family, Places, SubAgentEvent, places::Waiting};
+use super::{Above, Family, Places, SubAgentEvent, places::Waiting};
 use crate::{
     agent::{
         Budget, DefaultAgent, OutcomeKind, RunInput, RunOutcome, RunStream, nesting,
@@ -139,8 +139,9 @@ impl SubAgent {
         let family = Arc::new(family);
         let waiting = Waiting::begin(above);
         let stop = context.cancelled().clone();
+        let inherited = nesting::above();
         let result = if family.begin(&stop).await {
-            let run = self.run(&context, task);
+            let run = self.run(&context, inherited, task);
             let result = nesting::as_child(Arc::clone(&family), run).await;
             family.end();
             result
@@ -152,8 +153,12 @@ impl SubAgent {
     }
 
     /// Runs a task to its end, and passes its events on.
-    async fn run(&self, context: &ToolContext, task: String) -> Result<ToolOutput, ToolError> {
-        let above = context.above();
+    async fn run(
+        &self,
+        context: &ToolContext,
+        above: Above,
+        task: String,
+    ) -> Result<ToolOutput, ToolError> {
         let budget = self.budget.narrowed(above.left);
         if let Some(limit) = budget.zero() {
             return Err(self.failed(&format!("nothing is left of `{limit}`")));
@@ -164,7 +169,8 @@ impl SubAgent {
         agent.hears_outside_text(above.has_outside_text);
         let cancel = context.cancelled().child_token();
         let _stopped: DropGuard = cancel.clone().drop_guard();
-        let mut stream = RunStream::below(&agent, input, cancel, above.steering.as_ref());
+        let mut stream =
+            RunStream::below(Arc::clone(&agent.0), input, cancel, above.steering.as_ref());
         while let Some(envelope) = stream.next().await {
             let (run_id, call_id) = (context.run_id().into(), context.call_id().into());
             let event = SubAgentEvent::new(run_id, call_id, self.name.clone(), envelope);

@@ -7,10 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::{
-        run::{RunContext, SharedState},
-        sub_agents::Above,
-    },
+    agent::run::{RunContext, SharedState},
     types::{AgentEvent, Text},
 };
 
@@ -72,7 +69,6 @@ pub struct ToolContext {
     events: Option<mpsc::Sender<Box<AgentEvent>>>,
     state: SharedState,
     run: RunContext,
-    above: Above,
 }
 
 /// The ids of a call.
@@ -92,18 +88,7 @@ impl ToolContext {
         state: SharedState,
         run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state, run, above: Above::default() }
-    }
-
-    /// Sets what an agent inherits that the tool asks.
-    pub(crate) fn with_above(mut self, above: Above) -> Self {
-        self.above = above;
-        self
-    }
-
-    /// Returns what an agent inherits that the tool asks.
-    pub(crate) fn above(&self) -> &Above {
-        &self.above
+        Self { place, cancel, events: Some(events), state, run }
     }
 
     /// Returns the id of the run.
