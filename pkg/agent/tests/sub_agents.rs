@@ -240,8 +240,8 @@ async fn cancel_and_drop_at_each_event_leave_nothing() {
                 drop(stream);
             } else {
                 stream.cancel();
-                let ended = timeout(Duration::from_millis(150), stream.outcome()).await.unwrap();
-                assert!(ended.is_ok_and(|_| at + 8 > all) || at < all, "{at}");
+                let ended = timeout(Duration::from_millis(150), stream.outcome()).await;
+                assert!(ended.is_ok(), "{at}");
             }
             // The tasks that were told to end need a turn for it.
             tokio::time::sleep(Duration::from_millis(100)).await;
