@@ -44,7 +44,7 @@ use crate::types::{AgentError, ErrorCode, Text, Transcript};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct DefaultAgent(Arc<Shared>);
+pub struct DefaultAgent(pub(super) Arc<Shared>);
 
 impl DefaultAgent {
     pub(super) fn new(
@@ -104,6 +104,16 @@ impl DefaultAgent {
             memory,
             Some(journal),
         )
+    }
+
+    /// Notes that text from outside is in the conversation, if it is.
+    pub(super) fn hears_outside_text(&self, is_there: bool) {
+        self.0.outside.fetch_or(is_there, Ordering::AcqRel);
+    }
+
+    /// Returns `true` when text from outside is in the conversation.
+    pub(super) fn has_outside_text(&self) -> bool {
+        self.0.has_outside_text()
     }
 
     /// Runs `input` to its end and returns the outcome. The input is a text, a message with what goes

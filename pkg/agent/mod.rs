@@ -76,6 +76,8 @@ mod state;
 #[cfg(feature = "runtime")]
 mod steering;
 #[cfg(feature = "runtime")]
+mod sub_agents;
+#[cfg(feature = "runtime")]
 mod sync;
 #[cfg(feature = "runtime")]
 #[cfg(test)]
@@ -118,6 +120,7 @@ pub use self::{
     run_stream::RunStream,
     session::AgentHandle,
     steering::Steering,
+    sub_agents::{Places, SUB_AGENT, SubAgent, SubAgentEvent},
     tool_source::ToolSource,
     typed_run::TypedOutcome,
 };

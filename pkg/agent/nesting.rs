@@ -2,6 +2,7 @@
 
 use std::{iter::successors, sync::Arc};
 
+use super::sub_agents::{Above, Family};
 use crate::types::{AgentError, ErrorCode};
 
 tokio::task_local! {
@@ -11,14 +12,52 @@ tokio::task_local! {
 /// An agent that waits for this task, and those that wait for it in turn.
 #[derive(Clone)]
 struct Within {
-    agent: usize,
+    /// `None`: a tool that an agent is.
+    agent: Option<usize>,
     outer: Option<Arc<Within>>,
+    /// The run of an agent below another in which the task is.
+    family: Option<Arc<Family>>,
+    /// The part of the run that agents inherit which a call of it asks.
+    above: Above,
 }
 
 /// Awaits work that the agent waits for.
 pub(super) fn within<F: Future>(agent: usize, work: F) -> impl Future<Output = F::Output> {
+    enter(Some(agent), family(), Above::default(), work)
+}
+
+/// Awaits a call of the agent, from which agents below inherit.
+pub(super) fn within_call<F: Future>(
+    agent: usize,
+    above: Above,
+    work: F,
+) -> impl Future<Output = F::Output> {
+    enter(Some(agent), family(), above, work)
+}
+
+/// Awaits a run of an agent below another.
+pub(super) fn as_child<F: Future>(family: Arc<Family>, work: F) -> impl Future<Output = F::Output> {
+    enter(None, Some(family), Above::default(), work)
+}
+
+fn enter<F: Future>(
+    agent: Option<usize>,
+    family: Option<Arc<Family>>,
+    above: Above,
+    work: F,
+) -> impl Future<Output = F::Output> {
     let outer = WITHIN.try_with(|within| Arc::new(within.clone())).ok();
-    WITHIN.scope(Within { agent, outer }, work)
+    WITHIN.scope(Within { agent, outer, family, above }, work)
+}
+
+/// Returns the run of an agent below another in which this task is.
+pub(super) fn family() -> Option<Arc<Family>> {
+    WITHIN.try_with(|within| within.family.clone()).ok().flatten()
+}
+
+/// Returns what an agent inherits that the call of this task asks.
+pub(super) fn above() -> Above {
+    WITHIN.try_with(|within| within.above.clone()).unwrap_or_default()
 }
 
 /// Returns the number of agents that wait for this task.
@@ -33,7 +72,7 @@ pub(super) fn depth() -> usize {
 pub(super) fn check(agent: usize) -> Result<(), AgentError> {
     let waits = WITHIN.try_with(|within| {
         let mut at = Some(within);
-        while let Some(within) = at.filter(|within| within.agent != agent) {
+        while let Some(within) = at.filter(|within| within.agent != Some(agent)) {
             at = within.outer.as_deref();
         }
         at.is_some()

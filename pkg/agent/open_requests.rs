@@ -21,6 +21,8 @@ impl<Q, A> Default for OpenRequests<Q, A> {
 impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
     /// Opens a request; its answer comes here.
     pub(super) fn open(&mut self, request: Q) -> oneshot::Receiver<A> {
+        // A run below that was dropped waits for nothing.
+        self.0.retain(|(_, answer)| !answer.is_closed());
         let (answer, answered) = oneshot::channel();
         self.0.push((request, answer));
         answered
@@ -33,7 +35,8 @@ impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
     }
 
     pub(super) fn all(&self) -> Vec<Q> {
-        self.0.iter().map(|(request, _)| request.clone()).collect()
+        let open = self.0.iter().filter(|(_, answer)| !answer.is_closed());
+        open.map(|(request, _)| request.clone()).collect()
     }
 
     pub(super) fn clear(&mut self) {

@@ -13,7 +13,8 @@ use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approvals, ClientCalls, RunError, RunOutcome, Steering,
+    Approvals, ClientCalls, RunError, RunInput, RunOutcome, Steering,
+    clock::next_run_id,
     driver::{self, Shared, Start},
     emitter::Emitter,
     progress::Progress,
@@ -72,11 +73,37 @@ enum Running {
 
 impl RunStream {
     pub(super) fn new(agent: Arc<Shared>, start: Start, run_id: Text) -> Self {
-        let (sender, events) = channel::channel(agent.parts.config.event_capacity);
         let cancel = CancellationToken::new();
         let steering = Steering::new(&cancel);
-        let emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone())
-            .steered_by(steering.clone());
+        Self::steered(agent, start, run_id, cancel, steering, true)
+    }
+
+    /// Returns a run of an agent below another run, which `cancel` ends; its requests are answered where those of the
+    /// run above are.
+    pub(super) fn below(
+        agent: Arc<Shared>,
+        input: RunInput,
+        cancel: CancellationToken,
+        above: Option<&Steering>,
+    ) -> Self {
+        let start = Start::Input(Box::new(input));
+        let steering = Steering::below(&cancel, above.cloned());
+        Self::steered(agent, start, next_run_id(), cancel, steering, above.is_some())
+    }
+
+    fn steered(
+        agent: Arc<Shared>,
+        start: Start,
+        run_id: Text,
+        cancel: CancellationToken,
+        steering: Steering,
+        has_reader: bool,
+    ) -> Self {
+        let (sender, events) = channel::channel(agent.parts.config.event_capacity);
+        let mut emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone());
+        if has_reader {
+            emitter = emitter.steered_by(steering.clone());
+        }
         let run = Box::pin(async move {
             let (outcome, backlog) = driver::run(&agent, start, emitter).await;
             sender.send_last(backlog);

@@ -64,13 +64,20 @@ struct Line {
     /// Cuts the answer under way.
     cut: CancellationToken,
     is_over: bool,
+    /// The run above, whose readers answer the requests.
+    above: Option<Steering>,
 }
 
 impl Steering {
     pub(super) fn new(cancel: &CancellationToken) -> Self {
+        Self::below(cancel, None)
+    }
+
+    /// Returns the way into a run of an agent below another run, where its requests are answered.
+    pub(super) fn below(cancel: &CancellationToken, above: Option<Self>) -> Self {
         let (said, cut) = (VecDeque::new(), cancel.child_token());
         let (asked, at_client) = (OpenRequests::default(), OpenRequests::default());
-        Self(Arc::new(Mutex::new(Line { said, asked, at_client, cut, is_over: false })))
+        Self(Arc::new(Mutex::new(Line { said, asked, at_client, cut, is_over: false, above })))
     }
 
     /// Gives the model a message after the calls that are under way, or after the answer.
@@ -135,7 +142,10 @@ impl Steering {
 
     /// Opens a request for approval; its answer comes here.
     pub(super) fn ask(&self, request: ApprovalRequest) -> oneshot::Receiver<Decision> {
-        self.lock().asked.open(request)
+        match self.above() {
+            Some(above) => above.ask(request),
+            None => self.lock().asked.open(request),
+        }
     }
 
     /// Closes a request with its answer; returns `false` when it is not open.
@@ -149,7 +159,10 @@ impl Steering {
         &self,
         request: ClientToolRequest,
     ) -> oneshot::Receiver<ClientReturn> {
-        self.lock().at_client.open(request)
+        match self.above() {
+            Some(above) => above.send_to_client(request),
+            None => self.lock().at_client.open(request),
+        }
     }
 
     /// Closes a call at the client with its result; returns `false` when it is not there.
@@ -160,6 +173,9 @@ impl Steering {
 
     /// Closes a request, of either kind, that needs no answer any more.
     pub(super) fn withdraw(&self, id: &str) {
+        if let Some(above) = self.above() {
+            return above.withdraw(id);
+        }
         let mut line = self.lock();
         drop((line.asked.close(id), line.at_client.close(id)));
     }
@@ -179,6 +195,10 @@ impl Steering {
         line.asked.clear();
         line.at_client.clear();
         std::mem::take(&mut line.said)
+    }
+
+    fn above(&self) -> Option<Self> {
+        self.lock().above.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Line> {

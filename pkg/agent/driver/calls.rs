@@ -24,9 +24,10 @@ use crate::{
         clock::elapsed_ms,
         emitter::Emitter,
         feedback,
-        nesting::within,
+        nesting::within_call,
         parts::Parts,
-        state::{CallId, Decided, Failure, Returned, StepInput, ToolEnd, Verdict},
+        state::{CallId, Decided, Failure, Returned, RunState, StepInput, ToolEnd, Verdict},
+        sub_agents::Above,
         tools::{CallPlace, ToolContext},
     },
     types::{AgentEvent, ApprovalReason, ApprovalRequest, Text, ToolCall},
@@ -90,10 +91,12 @@ impl<'a> RunningCalls<'a> {
         &mut self,
         id: CallId,
         call: &ToolCall,
-        pause: Duration,
-        run: &RunContext,
+        state: &RunState,
         emitter: &Emitter,
     ) {
+        let (pause, run) = (state.pause(id), state.context().clone());
+        let (steering, has_outside_text) = (emitter.steering().cloned(), state.has_outside_text());
+        let above = Above { steering, has_outside_text, left: state.left() };
         let Site { parts, agent: key } = self.site;
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
@@ -114,10 +117,9 @@ impl<'a> RunningCalls<'a> {
         let cancel = self.halt.clone();
         let stop = cancel.child_token();
         let state = parts.state.clone();
-        let context =
-            ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run.clone());
+        let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
         let (config, origin) = (&parts.config, tool.origin());
-        let work = within(key, async move { tool.execute(context, arguments).await });
+        let work = within_call(key, above, async move { tool.execute(context, arguments).await });
         let ended = span.clone();
         let start = move || {
             let task = tokio::spawn(work.instrument(span));

@@ -357,8 +357,7 @@ impl<'a> Driver<'a> {
                     calls::tell(call, emitter).await;
                 }
                 let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
-                let (pause, run) = (self.state.pause(id), self.state.context());
-                calls.begin(id, call, pause, run, emitter);
+                calls.begin(id, call, &self.state, emitter);
             }
             Effect::Propose(id) => self.propose(id),
             Effect::Send(id) => self.send(id),

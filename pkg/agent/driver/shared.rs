@@ -37,7 +37,7 @@ impl Shared {
     }
 
     /// Returns `true` when text from outside is in the conversation.
-    pub(super) fn has_outside_text(&self) -> bool {
+    pub(in crate::agent) fn has_outside_text(&self) -> bool {
         let has_it = |message: &Arc<Message>| message.has_outside_text();
         self.outside.load(Ordering::Acquire) || self.memory.lock().transcript().iter().any(has_it)
     }

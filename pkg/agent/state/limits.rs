@@ -44,6 +44,19 @@ impl RunState {
         self.spec.budget.reached(&self.outcome.spent)
     }
 
+    /// Returns the budget that is left; the answer that asked is one of its turns.
+    pub(crate) fn left(&self) -> Budget {
+        let Budget { turns, tokens, time, cost } = self.spec.budget;
+        let spent = &self.outcome.spent;
+        let used = spent.cost.unwrap_or_default();
+        Budget {
+            turns: turns.map(|most| most.saturating_sub(self.outcome.turns)),
+            tokens: tokens.map(|most| most.saturating_sub(spent.tokens)),
+            time: time.map(|most| most.saturating_sub(spent.time)),
+            cost: cost.map(|most| most.less(used)),
+        }
+    }
+
     /// Returns the error of a run that ends at this limit.
     pub(super) fn limit_error(&self, limit: Limit) -> AgentError {
         let Budget { tokens, time, cost, .. } = self.spec.budget;

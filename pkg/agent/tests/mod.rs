@@ -43,6 +43,7 @@ mod sources;
 mod spans;
 mod steering;
 mod streams;
+mod sub_agents;
 mod tasks;
 mod tool_schemas;
 mod typed;

@@ -172,7 +172,7 @@ impl ToolContext {
     }
 
     /// Sends an event while the call runs.
-    async fn send(&self, event: impl FnOnce() -> AgentEvent) {
+    pub(crate) async fn send(&self, event: impl FnOnce() -> AgentEvent) {
         let Some(events) = &self.events else { return };
         let event = Box::new(event());
         tokio::select! {

@@ -111,6 +111,11 @@ impl Cost {
         Self { pico_dollars: micro as u128 * 1_000_000 }
     }
 
+    /// Returns this cost without another; nothing where that is higher.
+    pub(crate) const fn less(self, other: Self) -> Self {
+        Self { pico_dollars: self.pico_dollars.saturating_sub(other.pico_dollars) }
+    }
+
     /// Returns millionths of a dollar, rounded to the nearest, half up.
     #[must_use]
     pub fn micro_dollars(self) -> u64 {

@@ -1,0 +1,75 @@
+//! Events of an agent that is a tool, among those of the run that asked it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::{AgentEvent, Envelope, Text};
+
+/// The name of the custom event that holds an event of an agent below; its data is a [`SubAgentEvent`].
+pub const SUB_AGENT: &str = "sub_agent";
+
+/// An event of an agent that is a tool, with the run and the call that asked it.
+///
+/// The events of one such run have its own `run_id` and `seq`. All come before the result of the call, and
+/// those of a run that was cancelled may lack their end: the result of the call ends it. An event of an agent
+/// further below stands inside one of its own kind: [`read`](Self::read) it from `envelope.event`.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{DefaultAgent, SubAgentEvent},
+///     testing::{ScriptedProvider, ScriptedTurn},
+/// };
+/// use serde_json::json;
+///
+/// let below = ScriptedProvider::new([ScriptedTurn::new().text("It rains.")]);
+/// let weather = DefaultAgent::builder(below).build()?.into_tool("weather", "Looks at the weather.");
+/// let call = ScriptedTurn::new().call("weather", json!({ "task": "Look." }));
+/// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Stay in.")]);
+/// let agent = DefaultAgent::builder(provider).tool(weather).build()?;
+/// let mut stream = agent.run_stream("Shall we go out?");
+/// let mut kinds = Vec::new();
+/// while let Some(envelope) = stream.next().await {
+///     if let Some(below) = SubAgentEvent::read(&envelope.event) {
+///         assert_eq!(below.parent_run_id, envelope.run_id);
+///         assert_ne!(below.envelope.run_id, envelope.run_id);
+///         kinds.push(below.envelope.event.kind());
+///     }
+/// }
+/// assert!(kinds.contains(&"message_content"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SubAgentEvent {
+    /// The id of the run that asked.
+    pub parent_run_id: Text,
+    /// The id of the call that asked.
+    pub call_id: Text,
+    /// The name of the tool.
+    pub name: Text,
+    /// The event, with its place in the run of the agent below.
+    pub envelope: Envelope,
+}
+
+impl SubAgentEvent {
+    /// Reads the event of an agent below; `None` when it is another one.
+    #[must_use]
+    pub fn read(event: &AgentEvent) -> Option<Self> {
+        let AgentEvent::Custom { name, data } = event else { return None };
+        (name == SUB_AGENT).then(|| Self::deserialize(data).ok()).flatten()
+    }
+
+    pub(super) fn new(parent_run_id: Text, call_id: Text, name: Text, envelope: Envelope) -> Self {
+        Self { parent_run_id, call_id, name, envelope }
+    }
+
+    /// Returns the event for the run that asked.
+    pub(super) fn into_event(self) -> Option<AgentEvent> {
+        let data = serde_json::to_value(self).ok()?;
+        Some(AgentEvent::Custom { name: SUB_AGENT.into(), data })
+    }
+}

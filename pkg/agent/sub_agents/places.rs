@@ -1,0 +1,149 @@
+//! The number of agents below a run that work at the same time.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::tools::ToolError;
+
+/// The places for agents that are tools: as many work at the same time. Clones are the same places, so that
+/// several tools can share them.
+///
+/// An agent that waits for one further below holds no place: with two places, three levels of eight agents
+/// each come to their end.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, Places, SubAgent}, llm::demo::DemoProvider};
+///
+/// let places = Places::new(2);
+/// let below = DefaultAgent::builder(DemoProvider::new()).build()?;
+/// let tool = SubAgent::new(below, "helper", "Does a part of the work.").places(&places);
+/// assert_eq!(places.free(), 2);
+/// # drop(tool);
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Places(Arc<Semaphore>);
+
+impl Places {
+    /// Returns this many places, at least 1.
+    #[must_use]
+    pub fn new(number: usize) -> Self {
+        Self(Arc::new(Semaphore::new(number.clamp(1, Semaphore::MAX_PERMITS))))
+    }
+
+    /// Returns the number of places that are free now.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.0.available_permits()
+    }
+
+    /// Waits for a place; `None` when the call is told to stop first.
+    async fn take(&self, stop: &CancellationToken) -> Option<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.0).acquire_owned();
+        stop.run_until_cancelled(place).await?.ok()
+    }
+}
+
+/// A run of an agent below, as those further below see it.
+#[derive(Debug)]
+pub(crate) struct Family {
+    depth: u32,
+    max_depth: u32,
+    places: Places,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    place: Option<OwnedSemaphorePermit>,
+    /// The agents further below that it waits for.
+    waits_for: usize,
+}
+
+impl Family {
+    /// Returns a run below another, or of the first level; the bounds of those above hold for it.
+    pub(super) fn below(
+        above: Option<&Self>,
+        max_depth: u32,
+        places: &Places,
+    ) -> Result<Self, ToolError> {
+        let (depth, max_depth, places) = match above {
+            Some(above) => (above.depth, above.max_depth.min(max_depth), &above.places),
+            None => (0, max_depth, places),
+        };
+        if depth >= max_depth {
+            let problem = format!(
+                "agents may be {max_depth} deep below the first, and this one would be deeper; do the task \
+                 with the other tools, or say what is missing"
+            );
+            return Err(ToolError::failed(problem));
+        }
+        let held = Mutex::default();
+        Ok(Self { depth: depth + 1, max_depth, places: places.clone(), held })
+    }
+
+    /// Waits for a place; returns `false` when the call is told to stop first.
+    pub(super) async fn begin(&self, stop: &CancellationToken) -> bool {
+        let place = self.places.take(stop).await;
+        let has_place = place.is_some();
+        self.lock().place = place;
+        has_place
+    }
+
+    /// Gives the place back.
+    pub(super) fn end(&self) {
+        self.lock().place = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A wait for an agent below, in which the run above holds no place.
+pub(super) struct Waiting(Option<Arc<Family>>);
+
+impl Waiting {
+    /// Begins a wait of a run, if it is one that holds a place.
+    pub(super) fn begin(above: Option<Arc<Family>>) -> Self {
+        if let Some(above) = &above {
+            let mut held = above.lock();
+            held.waits_for += 1;
+            held.place = None;
+        }
+        Self(above)
+    }
+
+    /// Ends the wait: the run above has its place again when it waits for no other agent. One that is told to
+    /// stop goes on without.
+    pub(super) async fn end(mut self, stop: &CancellationToken) {
+        let Some(above) = self.0.take() else { return };
+        if leave(&above) > 0 {
+            return;
+        }
+        let place = above.places.take(stop).await;
+        let mut held = above.lock();
+        if held.waits_for == 0 && held.place.is_none() {
+            held.place = place;
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(above) = &self.0 {
+            leave(above);
+        }
+    }
+}
+
+/// Ends one wait; returns how many others there are.
+fn leave(above: &Family) -> usize {
+    let mut held = above.lock();
+    held.waits_for = held.waits_for.saturating_sub(1);
+    held.waits_for
+}

@@ -1,0 +1,363 @@
+//! Agents that are tools of others.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::time::timeout;
+
+use super::*;
+use crate::{
+    agent::{
+        ApprovalPolicy, Budget, Caller, Decision, Places, RunInput, SubAgent, SubAgentEvent,
+        tools::ToolEffects,
+    },
+    llm::Request,
+    types::{ErrorCode, TextOrigin},
+};
+
+const LONG: Duration = Duration::from_hours(1);
+
+fn task(name: &str) -> ScriptedTurn {
+    ScriptedTurn::new().call(name, json!({ "task": "Do it." }))
+}
+
+fn text(text: &'static str) -> ScriptedTurn {
+    ScriptedTurn::new().text(text)
+}
+
+/// An agent of these turns, and one above that asks it once.
+fn pair(below: AgentBuilder) -> AgentBuilder {
+    let provider = ScriptedProvider::new([task("below"), text("Above.")]);
+    DefaultAgent::builder(provider).tool(below.build().unwrap().into_tool("below", "Helps."))
+}
+
+/// What the model above reads of the calls.
+fn read(agent: &DefaultAgent) -> Vec<(String, bool)> {
+    let transcript = agent.transcript();
+    let results = transcript.iter().flat_map(|it| it.tool_results());
+    results.map(|it| (it.content.clone(), it.is_error)).collect()
+}
+
+fn of(turns: impl IntoIterator<Item = ScriptedTurn>) -> AgentBuilder {
+    DefaultAgent::builder(ScriptedProvider::new(turns))
+}
+
+/// Asks eight agents at once, and answers when they have.
+fn fan_out(name: &'static str) -> ScriptedProvider {
+    ScriptedProvider::from_fn(move |request: &Request| {
+        if request.messages.iter().any(|it| it.tool_results().next().is_some()) {
+            return text("done");
+        }
+        (0..8).fold(ScriptedTurn::new(), |turn, _| turn.call(name, json!({ "task": "Go." })))
+    })
+}
+
+/// Counts how many work at the same time.
+#[derive(Default)]
+struct Crowd {
+    now: AtomicUsize,
+    most: AtomicUsize,
+    all: AtomicUsize,
+}
+
+/// A tree of agents, with this many levels below the first.
+fn tree(levels: usize, places: &Places, crowd: &Arc<Crowd>) -> DefaultAgent {
+    if levels == 0 {
+        let crowd = Arc::clone(crowd);
+        let work = tool_fn("work", "Works.", move |_: ToolContext, _: Nothing| {
+            let crowd = Arc::clone(&crowd);
+            async move {
+                let now = crowd.now.fetch_add(1, Ordering::SeqCst) + 1;
+                crowd.most.fetch_max(now, Ordering::SeqCst);
+                crowd.all.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                crowd.now.fetch_sub(1, Ordering::SeqCst);
+                "worked"
+            }
+        });
+        let provider = ScriptedProvider::from_fn(|request: &Request| {
+            let has_worked = request.messages.iter().any(|it| it.tool_results().next().is_some());
+            if has_worked { text("done") } else { ScriptedTurn::new().call("work", json!({})) }
+        });
+        return DefaultAgent::builder(provider).tool(work).build().unwrap();
+    }
+    let below = SubAgent::new(tree(levels - 1, places, crowd), "below", "Helps.").places(places);
+    DefaultAgent::builder(fan_out("below")).tool(below.timeout(LONG)).build().unwrap()
+}
+
+// Covers: T-14
+#[tokio::test]
+async fn the_final_text_is_the_result_also_of_a_tool_that_ends_the_run() {
+    let completed = ScriptedTurn::new().call("task_completion", json!({ "result": "It is done." }));
+    let asked = ScriptedTurn::new().call("ask_question", json!({ "question": "Which one?" }));
+    for (turn, want) in
+        [(text("An answer."), "An answer."), (completed, "It is done."), (asked, "Which one?")]
+    {
+        let agent = pair(of([turn]).loop_breaking_tools(true)).build().unwrap();
+        assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
+        let results = read(&agent);
+        let [(result, false)] = results.as_slice() else { panic!("{results:?}") };
+        assert!(result.ends_with(want), "{result}");
+    }
+}
+
+#[tokio::test]
+async fn each_call_begins_with_its_task_alone() {
+    let provider = ScriptedProvider::new([text("One."), text("Two.")]);
+    let below = DefaultAgent::builder(provider.clone()).build().unwrap();
+    let above = ScriptedProvider::new([task("below"), task("below"), text("Done.")]);
+    let agent = DefaultAgent::builder(above);
+    let agent = agent.tool(below.clone().into_tool("below", "Helps.")).build().unwrap();
+    agent.run("Go.").await.unwrap();
+    let sent: Vec<_> = provider.requests().iter().map(|request| request.messages.len()).collect();
+    assert_eq!((sent, below.transcript().is_empty()), (vec![1, 1], true));
+}
+
+#[tokio::test]
+async fn bad_input_and_failures_are_results_that_say_what_to_do() {
+    let empty = ScriptedTurn::new().call("below", json!({ "task": " \n" }));
+    let above = ScriptedProvider::new([empty, text("Done.")]);
+    let below = of([]).build().unwrap().into_tool("below", "Helps.");
+    let agent = DefaultAgent::builder(above).tool(below).build().unwrap();
+    agent.run("Go.").await.unwrap();
+    let results = read(&agent);
+    assert!(results[0].1 && results[0].0.contains("say what is to be done"), "{results:?}");
+
+    // One whose provider fails: it has no turns.
+    let agent = pair(of([])).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
+    let results = read(&agent);
+    let (result, is_error) = &results[0];
+    assert!(*is_error && result.contains("the agent `below` failed"), "{result}");
+    assert!(result.contains("go on without it"), "{result}");
+}
+
+// Covers: E-16
+#[tokio::test]
+async fn an_agent_too_deep_is_a_result_that_says_so() {
+    let deepest = of([text("Deep.")]).build().unwrap();
+    let third = of([task("d"), text("3")]).tool(deepest.into_tool("d", "")).build().unwrap();
+    let second = of([task("c"), text("2")]).tool(third.clone().into_tool("c", "")).build().unwrap();
+    let first = of([task("b"), text("1")]).tool(second.into_tool("b", "")).build().unwrap();
+    let provider = ScriptedProvider::new([task("a"), text("0")]);
+    let agent = DefaultAgent::builder(provider).tool(first.into_tool("a", "")).build().unwrap();
+    let mut stream = agent.run_stream("Go.");
+    let mut failures = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        let mut event = envelope.event;
+        while let Some(below) = SubAgentEvent::read(&event) {
+            event = below.envelope.event;
+        }
+        if let AgentEvent::ToolResultError { content, .. } = event {
+            failures.push(content);
+        }
+    }
+    assert_eq!(stream.outcome().await.unwrap().text, "0");
+    let [failure] = failures.as_slice() else { panic!("{failures:?}") };
+    assert!(failure.contains("agents may be 3 deep"), "{failure}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_levels_of_eight_with_two_places_come_to_their_end() {
+    for _ in 0..4 {
+        let (places, crowd) = (Places::new(2), Arc::default());
+        let run = async { tree(3, &places, &crowd).run("Go.").await.unwrap() };
+        assert_eq!(timeout(LONG, run).await.unwrap().text, "done");
+        assert_eq!((crowd.all.load(Ordering::SeqCst), places.free()), (512, 2));
+        assert_eq!(crowd.most.load(Ordering::SeqCst), 2, "the places bound the work");
+    }
+    let (places, crowd) = (Places::new(2), Arc::default());
+    for _ in 0..100 {
+        let run = async { tree(2, &places, &crowd).run("Go.").await.unwrap() };
+        assert_eq!(timeout(LONG, run).await.unwrap().text, "done");
+        assert_eq!(places.free(), 2);
+    }
+}
+
+/// An agent below an agent below another, whose tool waits.
+fn nested(places: &Places) -> (DefaultAgent, [ScriptedProvider; 3]) {
+    let turns = || ScriptedTurn::new().text("Now.").call("wait", json!({}));
+    let echo =
+        |name: &'static str| ScriptedTurn::new().text("Ask.").call(name, json!({ "task": "Go." }));
+    let third = ScriptedProvider::new([turns(), text("Third.")]);
+    let second = ScriptedProvider::new([echo("third"), text("Second.")]);
+    let first = ScriptedProvider::new([echo("second"), text("First.")]);
+    let wait = tool_fn("wait", "", |_: ToolContext, _: Nothing| async {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        "waited"
+    });
+    let deep = DefaultAgent::builder(third.clone()).tool(wait).build().unwrap();
+    let deep = deep.into_tool("third", "").places(places);
+    let middle = DefaultAgent::builder(second.clone()).tool(deep).build().unwrap();
+    let middle = middle.into_tool("second", "").places(places);
+    let agent = DefaultAgent::builder(first.clone()).tool(middle).build().unwrap();
+    (agent, [first, second, third])
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_come_nested_with_the_ids_of_both_runs() {
+    let (agent, _) = nested(&Places::new(1));
+    let mut stream = agent.run_stream("Go.");
+    let (mut seqs, mut seen) = (HashMap::<String, u64>::new(), Vec::new());
+    let mut parents = HashMap::new();
+    while let Some(envelope) = stream.next().await {
+        seen.push(envelope.seq);
+        let mut event = envelope.event;
+        while let Some(below) = SubAgentEvent::read(&event) {
+            let next = seqs.entry(below.envelope.run_id.to_string()).or_default();
+            assert_eq!(below.envelope.seq, *next, "{below:?}");
+            *next += 1;
+            parents.insert(below.name.to_string(), (below.parent_run_id, below.envelope.run_id));
+            event = below.envelope.event;
+        }
+    }
+    assert!(seen.iter().copied().eq(0..seen.len() as u64), "the numbers have no gap");
+    assert_eq!(seqs.len(), 2);
+    assert_eq!(parents["second"].0, stream.run_id());
+    assert_eq!(parents["third"].0, parents["second"].1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancel_and_drop_at_each_event_leave_nothing() {
+    let (agent, _) = nested(&Places::new(1));
+    let mut stream = agent.run_stream("Go.");
+    let mut all = 0;
+    while stream.next().await.is_some() {
+        all += 1;
+    }
+    assert!(all > 40, "{all} events");
+    for at in 0..all {
+        for is_dropped in [false, true] {
+            let places = Places::new(1);
+            let (agent, providers) = nested(&places);
+            let mut stream = agent.run_stream("Go.");
+            for _ in 0..at {
+                stream.next().await.unwrap();
+            }
+            if is_dropped {
+                drop(stream);
+            } else {
+                stream.cancel();
+                let ended = timeout(Duration::from_millis(150), stream.outcome()).await;
+                assert!(ended.is_ok(), "{at}");
+            }
+            // The tasks that were told to end need a turn for it.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let open: usize = providers.iter().map(ScriptedProvider::open_streams).sum();
+            assert_eq!((places.free(), open), (1, 0), "{at} {is_dropped}");
+        }
+    }
+}
+
+/// An agent that removes without asking anyone above.
+fn removing(removed: &Arc<AtomicUsize>) -> AgentBuilder {
+    let removed = Arc::clone(removed);
+    let tool = tool_fn("remove", "Removes.", move |_: ToolContext, _: Nothing| {
+        removed.fetch_add(1, Ordering::SeqCst);
+        std::future::ready("removed")
+    });
+    of([ScriptedTurn::new().call("remove", json!({})), text("Gone.")])
+        .tool(tool.effects(ToolEffects::Irreversible))
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_can_escape_approval_through_a_sub_agent() {
+    for (decision, want) in [(Decision::Grant, 1), (Decision::reject("no"), 0)] {
+        let removed = Arc::<AtomicUsize>::default();
+        let agent = pair(removing(&removed)).build().unwrap();
+        let mut stream = agent.run_stream("Go.");
+        let approvals = stream.approvals();
+        let mut asked = 0;
+        while let Some(envelope) = stream.next().await {
+            if let Some(below) = SubAgentEvent::read(&envelope.event)
+                && let AgentEvent::ToolApprovalRequest(request) = below.envelope.event
+            {
+                assert_eq!(approvals.open().len(), 1);
+                assert_eq!(removed.load(Ordering::SeqCst), 0);
+                approvals.answer(&request.approval_id, decision.clone()).unwrap();
+                assert!(approvals.answer(&request.approval_id, decision.clone()).is_err());
+                asked += 1;
+            }
+        }
+        assert_eq!((asked, removed.load(Ordering::SeqCst)), (1, want));
+    }
+    // Without anyone to ask, at once; and without an answer.
+    let removed = Arc::<AtomicUsize>::default();
+    let agent = pair(removing(&removed)).approval(ApprovalPolicy::Never).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
+    let mut stream = agent.fork().run_stream("Go.");
+    while stream.next().await.is_some() {}
+    assert_eq!((removed.load(Ordering::SeqCst), stream.approvals().open().len()), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_a_dropped_run_is_not_open() {
+    let removed = Arc::<AtomicUsize>::default();
+    let mut stream = pair(removing(&removed)).build().unwrap().run_stream("Go.");
+    let approvals = stream.approvals();
+    while approvals.open().is_empty() {
+        stream.next().await.unwrap();
+    }
+    stream.cancel();
+    while stream.next().await.is_some() {}
+    assert_eq!((approvals.open().len(), removed.load(Ordering::SeqCst)), (0, 0));
+}
+
+#[tokio::test]
+async fn text_from_outside_is_outside_in_both_directions() {
+    let page = || tool_fn("page", "", |_: ToolContext, _: Nothing| async { "words" });
+    let fetch = || ScriptedTurn::new().call("page", json!({}));
+    let below = of([fetch(), text("Words.")]).tool(page().origin(TextOrigin::Outside));
+    let agent = pair(below).build().unwrap();
+    agent.run("Go.").await.unwrap();
+    assert!(agent.transcript().iter().any(|it| it.has_outside_text()), "from below");
+
+    let removed = Arc::<AtomicUsize>::default();
+    let below = removing(&removed).grant(["remove"]).build().unwrap();
+    let provider = ScriptedProvider::new([fetch(), task("below"), text("Done.")]);
+    let agent = DefaultAgent::builder(provider)
+        .tool(page().origin(TextOrigin::Outside))
+        .tool(below.into_tool("below", ""));
+    agent.build().unwrap().run("Go.").await.unwrap();
+    assert_eq!(removed.load(Ordering::SeqCst), 0, "a grant does not count below it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_context_the_deadline_and_the_budget_are_inherited() {
+    let caller = tool_fn("caller", "", |context: ToolContext, _: Nothing| async move {
+        context.run().caller().map(|it| it.id.to_string()).unwrap_or_default()
+    });
+    let provider = ScriptedProvider::from_fn(|request: &Request| {
+        let results: Vec<_> = request.messages.iter().flat_map(|it| it.tool_results()).collect();
+        match results.first() {
+            Some(result) => ScriptedTurn::new().text(result.content.clone()),
+            None => ScriptedTurn::new().call("caller", json!({})),
+        }
+    });
+    let below = DefaultAgent::builder(provider).tool(caller);
+    let agent = pair(below).build().unwrap();
+    agent.run(RunInput::from("Go.").caller(Caller::new("ann"))).await.unwrap();
+    assert_eq!(read(&agent), [("ann".to_owned(), false)]);
+
+    // Of two turns one is left, for the agent below too.
+    let below = of((0..5).map(|_| ScriptedTurn::new().call("echo", json!({ "text": "a" }))));
+    let agent = pair(below).build().unwrap();
+    agent.run(RunInput::from("Go.").budget(Budget::default().turns(2))).await.unwrap();
+    assert_eq!(read(&agent).len(), 1);
+
+    let hangs = of([ScriptedTurn::new().text("Now.").hang()]);
+    let error = pair(hangs).run_timeout(Duration::from_secs(5)).build().unwrap().run("Go.").await;
+    assert_eq!(error.unwrap_err().error.code, ErrorCode::Timeout);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_has_a_bound() {
+    let below = of([ScriptedTurn::new().text("a".repeat(101))]).build().unwrap();
+    let tool = below.into_tool("below", "Helps.").max_result_chars(100);
+    let provider = ScriptedProvider::new([task("below"), text("Done.")]);
+    let agent = DefaultAgent::builder(provider).tool(tool).build().unwrap();
+    agent.run("Go.").await.unwrap();
+    assert!(read(&agent)[0].0.contains(r#""resultChars":101"#));
+}
