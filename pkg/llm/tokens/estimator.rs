@@ -42,7 +42,7 @@ const PAGE_CHARS: usize = 64 * 1024;
 /// use forgeline::types::UsageInfo;
 ///
 /// let mut estimator = TokenEstimator::new();
-/// assert_eq!(estimator.text("The harbour was quiet."), 5);
+/// assert_eq!(estimator.text("The harbour was quiet."), 6);
 ///
 /// let request = Request::prompt("The harbour was quiet. ".repeat(100));
 /// let before = estimator.request(&request);
