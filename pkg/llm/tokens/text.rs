@@ -97,13 +97,13 @@ mod tests {
         );
         near(
             79,
-            r#"pub fn nearest_rank(samples: &[u64], percent: u32) -> Option<u64> {
+            r"pub fn nearest_rank(samples: &[u64], percent: u32) -> Option<u64> {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable();
     let rank = (sorted.len() * percent as usize).div_ceil(100);
     // The first rank is one.
     sorted.get(rank.max(1) - 1).copied()
-}"#,
+}",
         );
         near(
             76,
