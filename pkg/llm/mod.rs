@@ -61,6 +61,7 @@ pub mod responses;
 pub mod sse;
 mod status_error;
 mod structured;
+mod tokens;
 mod tool_names;
 mod tool_schema;
 
@@ -104,6 +105,7 @@ pub use status_error::StatusError;
 pub use structured::SchemaRules;
 #[cfg(feature = "runtime")]
 pub(crate) use structured::schema_of;
+pub use tokens::TokenEstimator;
 pub use tool_schema::{FittedSchema, References, SchemaNeed, ToolSchemaRules, UnfitSchema};
 #[cfg(feature = "runtime")]
 pub use {
