@@ -96,6 +96,8 @@ pub enum OutcomeKind {
     /// The model gave no answer, though it was asked once more. The outcome's text, which was shown and is
     /// in the conversation, tells a person so.
     Empty,
+    /// A part of the system prompt [answered](super::prompts::PromptContext::answer), and the model was not asked.
+    PromptAnswered,
     /// A limit was reached, and the model gave its answer without tools.
     LimitReached {
         /// The limit.
@@ -145,6 +147,7 @@ impl OutcomeKind {
             Self::Answer
             | Self::Cut
             | Self::Empty
+            | Self::PromptAnswered
             | Self::LimitReached { .. }
             | Self::Failed { .. } => None,
         }

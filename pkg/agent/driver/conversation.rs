@@ -56,7 +56,7 @@ impl<'a> Conversation<'a> {
 
     fn request(&self, state: &RunState) -> Request {
         let caches = self.parts.provider.info().capabilities.prompt_caching;
-        let Prompt { text, withheld } = state.prompt();
+        let Prompt { text, withheld, .. } = state.prompt();
         // A run that was put away may be allowed less than when it began.
         let now = self.parts.withheld(state.context());
         if withheld.is_empty() && now.is_empty() {

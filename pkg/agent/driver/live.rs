@@ -31,7 +31,7 @@ use crate::{
         journal::{Chain, OpenRun, Record, VERSION, Writer},
         nesting,
         parts::Parts,
-        prompts::{PromptContext, compose},
+        prompts::{Composed, PromptContext, compose},
         records::Recorder,
         state::{
             AnswerId, AskKind, CallId, Denial, Effect, Prompt, RunSpec, RunState, Said, StepInput,
@@ -471,7 +471,8 @@ impl<'a> Driver<'a> {
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
-        let prepared = |text| StepInput::Prepared(Prompt { text, withheld });
+        let prepared =
+            |Composed { text, answer }| StepInput::Prepared(Prompt { text, withheld, answer });
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
     }
 }

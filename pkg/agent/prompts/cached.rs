@@ -53,8 +53,11 @@ impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
             {
                 return Ok(text.clone());
             }
-            let text = part.build(context).await?;
-            *kept = Some((Instant::now(), text.clone()));
+            let text = part.build(context.clone()).await?;
+            // What answers once is asked again.
+            if context.take_answer().is_none() {
+                *kept = Some((Instant::now(), text.clone()));
+            }
             Ok(text)
         })
     }

@@ -1,6 +1,9 @@
 //! The context in which the parts of a system prompt are made.
 
-use std::{any::Any, sync::Arc};
+use std::{
+    any::Any,
+    sync::{Arc, OnceLock},
+};
 
 use crate::{
     agent::run::{RunContext, SharedState},
@@ -37,6 +40,7 @@ pub struct PromptContext {
     pub run: RunContext,
     state: SharedState,
     around: Option<Arc<Around>>,
+    answer: Arc<OnceLock<String>>,
 }
 
 /// The value that the parts of one run share.
@@ -50,7 +54,7 @@ struct Around {
 
 impl PromptContext {
     pub(crate) fn new(run_id: Text, input: String, run: RunContext, state: SharedState) -> Self {
-        Self { run_id, input, run, state, around: None }
+        Self { run_id, input, run, state, around: None, answer: Arc::default() }
     }
 
     /// Adds the conversation, the number of agents that wait for this one, the tools of the run, and the names of
@@ -66,6 +70,44 @@ impl PromptContext {
         let recent = messages.iter().skip(left_out).cloned().collect();
         self.around = Some(Arc::new(Around { recent, agent_number, tools, withheld }));
         self
+    }
+
+    /// Answers in place of the model, which is not asked: the run ends with this text as its answer, as
+    /// [`PromptAnswered`](crate::agent::OutcomeKind::PromptAnswered). The first answer of a part counts, of several
+    /// parts that of the first in their order; an empty one is none, and so is that of a part that fails.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::{DefaultAgent, prompts::PromptContext}, testing::ScriptedProvider};
+    ///
+    /// let agent = DefaultAgent::builder(ScriptedProvider::new([]))
+    ///     .system(|context: PromptContext| async move {
+    ///         if context.input.contains("open") {
+    ///             context.answer("From nine to five.");
+    ///         }
+    ///         Ok("You answer for a shop.".to_owned())
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(agent.run("When are you open?").await?.text, "From nine to five.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn answer(&self, text: impl Into<String>) {
+        // A second answer does not count.
+        let _earlier = self.answer.set(text.into());
+    }
+
+    /// Returns the same context for one part, whose answer is its own.
+    pub(crate) fn of_part(&self) -> Self {
+        Self { answer: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns the answer of the part.
+    pub(crate) fn take_answer(&self) -> Option<String> {
+        self.answer.get().filter(|text| !text.trim().is_empty()).cloned()
     }
 
     /// Returns the last messages of the conversation before the input, at most six, the oldest first.

@@ -33,7 +33,7 @@ pub use modules::ModulePrompts;
 pub use project::ProjectPrompt;
 pub(crate) use results::render_results;
 pub use system::SystemPrompt;
-pub(crate) use system::compose;
+pub(crate) use system::{Composed, compose};
 #[cfg(feature = "files")]
 pub use tool_files::ToolFilesPrompt;
 pub(crate) use tools::{describe, render_call};

@@ -66,19 +66,33 @@ where
     }
 }
 
+/// The parts of a prompt, joined, and what one of them answers in place of the model.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Composed {
+    pub(crate) text: String,
+    pub(crate) answer: Option<String>,
+}
+
 /// Makes all parts concurrently, each within `limit`, and joins them.
 pub(crate) async fn compose(
     parts: &[Arc<dyn SystemPrompt>],
     context: &PromptContext,
     limit: Duration,
-) -> Result<String, AgentError> {
+) -> Result<Composed, AgentError> {
     let parts = parts.iter().map(|part| {
-        let build = async { part.build(context.clone()).await };
+        let context = context.of_part();
+        let build = async move {
+            let text = part.build(context.clone()).await?;
+            Ok((text, context.take_answer()))
+        };
         bounded("a part of the system prompt", limit, part.is_optional(), build)
     });
-    let mut texts = try_join_all(parts).await?;
-    texts.retain(|text| !text.trim().is_empty());
-    Ok(texts.join("\n\n"))
+    let mut made = try_join_all(parts).await?;
+    let answer = made.iter_mut().find_map(|(_, answer)| answer.take());
+    let texts: Vec<_> = made.into_iter().map(|(text, _)| text).collect();
+    let texts: Vec<_> =
+        texts.iter().map(String::as_str).filter(|it| !it.trim().is_empty()).collect();
+    Ok(Composed { text: texts.join("\n\n"), answer })
 }
 
 #[cfg(test)]
@@ -97,7 +111,8 @@ mod tests {
         };
         let parts: [Arc<dyn SystemPrompt>; 3] = [Arc::new(slow), Arc::new(""), Arc::new("last")];
         let made = compose(&parts, &PromptContext::default(), LIMIT).await;
-        assert_eq!(made.as_deref(), Ok("first\n\nlast"));
+        let text = made.map(|made| made.text);
+        assert_eq!(text.as_deref(), Ok("first\n\nlast"));
     }
 
     // Covers: T-35

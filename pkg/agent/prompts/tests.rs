@@ -24,6 +24,14 @@ const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/syste
 
 const LIMIT: Duration = Duration::from_mins(1);
 
+async fn compose(
+    parts: &[Arc<dyn SystemPrompt>],
+    context: &PromptContext,
+    limit: Duration,
+) -> Result<String, AgentError> {
+    super::compose(parts, context, limit).await.map(|made| made.text)
+}
+
 struct Folder(PathBuf);
 
 impl Folder {

@@ -158,18 +158,23 @@ impl RunState {
         self.finish(reason, out);
     }
 
-    /// Says in place of the model that it has not answered: what is shown is what is kept.
+    /// Says in place of the model that it has not answered.
     fn say_nothing(&mut self, out: &mut Vec<Effect>) -> OutcomeKind {
-        feedback::NO_ANSWER.clone_into(&mut self.outcome.text);
-        let content = feedback::NO_ANSWER.into();
+        self.say(feedback::NO_ANSWER, out);
+        OutcomeKind::Empty
+    }
+
+    /// Says this in place of the model: what is shown is what is kept.
+    pub(super) fn say(&mut self, text: &str, out: &mut Vec<Effect>) {
+        text.clone_into(&mut self.outcome.text);
+        let content = text.into();
         let events = [
             AgentEvent::MessageStart,
             AgentEvent::MessageContent { content, refusal: false },
             AgentEvent::MessageEnd,
         ];
         out.extend(events.into_iter().map(|event| Effect::Emit(Box::new(event))));
-        self.remember(Message::assistant(feedback::NO_ANSWER));
-        OutcomeKind::Empty
+        self.remember(Message::assistant(text));
     }
 
     fn wants_a_call(&self, rules: &dyn Rules, fenced_calls: u32) -> bool {

@@ -73,11 +73,14 @@ pub(crate) struct Prompt {
     /// The names of the agent's tools that the run may not use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) withheld: Vec<Text>,
+    /// The answer that a part of the prompt gives in place of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<String>,
 }
 
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), withheld: Vec::new() }
+        Self { text: text.to_owned(), ..Self::default() }
     }
 }
 

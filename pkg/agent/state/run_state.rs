@@ -282,10 +282,15 @@ impl RunState {
         self.calls.running().map(id).collect()
     }
 
-    fn prepared(&mut self, rules: &dyn Rules, prompt: Prompt, out: &mut Vec<Effect>) {
+    fn prepared(&mut self, rules: &dyn Rules, mut prompt: Prompt, out: &mut Vec<Effect>) {
+        let answer = prompt.answer.take();
         self.prompt = prompt;
         if let Some(input) = self.input.take() {
             self.remember(input);
+        }
+        if let Some(answer) = answer {
+            self.say(&answer, out);
+            return self.finish(OutcomeKind::PromptAnswered, out);
         }
         self.first_turn(rules, out);
     }

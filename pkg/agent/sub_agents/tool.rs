@@ -199,6 +199,7 @@ impl SubAgent {
                 self.name
             )),
             OutcomeKind::Answer
+            | OutcomeKind::PromptAnswered
             | OutcomeKind::TaskCompleted { .. }
             | OutcomeKind::Conversed { .. }
             | OutcomeKind::Tool { .. }

@@ -5,16 +5,17 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{Nothing, builder};
+use super::{Nothing, assert_whole, builder, to_the_end};
 use crate::{
     agent::{
-        Caller, DefaultAgent, RunInput,
-        prompts::{IdentityPrompt, PromptContext},
+        Caller, DefaultAgent, OutcomeKind, RunInput,
+        journal::MemoryJournal,
+        prompts::{CachedPrompt, IdentityPrompt, IsolatedPrompt, PromptContext, SystemPrompt},
         tools::{ToolContext, tool_fn},
     },
     llm::Request,
     testing::{ScriptedProvider, ScriptedTurn},
-    types::{Message, MessageRole},
+    types::{AgentError, ErrorCode, Message, MessageRole},
 };
 
 fn answers(count: usize) -> ScriptedProvider {
@@ -102,4 +103,48 @@ async fn the_number_of_an_agent_is_that_of_the_agents_that_wait_for_it() {
     let works =
         "## Who you are\n\nYou are agent 1. You work on a task of agent 0, and report to it.";
     assert_eq!(prompts(&below), [Some(works.to_owned())]);
+}
+
+/// A part that says `text`, and answers.
+fn answering(text: &'static str, answer: &'static str) -> impl SystemPrompt + 'static {
+    move |context: PromptContext| async move {
+        context.answer(answer);
+        context.answer("too late");
+        if text.is_empty() {
+            Err(AgentError::new(ErrorCode::Internal, "no"))
+        } else {
+            Ok(text.to_owned())
+        }
+    }
+}
+
+// Covers: T-40
+#[tokio::test(start_paused = true)]
+async fn a_part_may_answer_in_place_of_the_model() {
+    let hour = Duration::from_hours(1);
+    let provider = ScriptedProvider::new([ScriptedTurn::new().text("The model's.")]);
+    let journal = MemoryJournal::default();
+    let agent = DefaultAgent::builder(provider.clone())
+        .journal(journal.clone())
+        .system(IsolatedPrompt::new(answering("", "of one that fails")))
+        .system(answering("Be brief.", " \n"))
+        .system(CachedPrompt::new(answering("a", "The first."), hour))
+        .system(answering("b", "The second."))
+        .build()
+        .unwrap();
+    for count in [1, 2] {
+        let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+        to_the_end(&mut stream, &mut events).await;
+        assert_whole(&events);
+        let shown: String = events.iter().map(|it| it.event.text()).collect();
+        let outcome = stream.outcome().await.unwrap();
+        assert_eq!((outcome.reason, outcome.turns), (OutcomeKind::PromptAnswered, 0));
+        assert_eq!((shown.as_str(), outcome.text.as_str()), ("The first.", "The first."));
+        let said: Vec<_> = agent.transcript().iter().map(|it| it.text()).collect();
+        assert_eq!(said, ["Go.", "The first."].repeat(count));
+    }
+    assert!(provider.requests().is_empty(), "the model is not asked");
+    let again = DefaultAgent::builder(provider).journal(journal).build().unwrap();
+    assert!(again.resume_stream().await.unwrap().is_none(), "the run has ended");
+    assert_eq!(again.transcript().len(), 4);
 }
