@@ -269,6 +269,7 @@ impl AgentBuilder {
         queue_timeout(Duration),
         prompt_timeout(Duration),
         source_timeout(Duration),
+        max_context_tokens(some u64),
         stop_repetition(bool),
         event_capacity(usize),
     }
@@ -282,6 +283,7 @@ impl AgentBuilder {
         let config = self.config;
         let limits = [
             ("max_turns", config.max_turns as usize),
+            ("max_context_tokens", usize::from(config.max_context_tokens != Some(0))),
             ("max_parallel_calls", config.max_parallel_calls),
             ("breaker_failures", config.breaker_failures as usize),
             ("event_capacity", config.event_capacity),

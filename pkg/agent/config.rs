@@ -108,6 +108,12 @@ pub struct AgentConfig {
     /// [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without its tools if it is
     /// [optional](super::ToolSource::is_optional).
     pub source_timeout: Duration,
+    /// Most tokens of a request, by the estimate of [`TokenEstimator`](crate::llm::TokenEstimator), which may be a
+    /// quarter off. Beyond it the results that the model has read, then the first messages are left out of
+    /// the request, so that half of the room is free again; instructions, tools, the last message of the user and
+    /// the last answer with its results always go. A call is never parted from its result. A custom event named
+    /// [`CONTEXT_TRIMMED`] tells it. The conversation and the journal keep all. Default: `None`, no limit.
+    pub max_context_tokens: Option<u64>,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
     /// once; the second time in a run ends it. Default: `true`.
@@ -147,6 +153,7 @@ impl Default for AgentConfig {
             queue_timeout: Duration::from_mins(10),
             prompt_timeout: Duration::from_secs(10),
             source_timeout: Duration::from_secs(10),
+            max_context_tokens: None,
             stop_repetition: true,
             event_capacity: 64,
             input_capacity: 64,
@@ -291,6 +298,11 @@ pub enum CallStart {
 /// The name of the custom event of [`CallMode::Auto`] falling back to text; its data is an object
 /// whose `reason` is the provider's message.
 pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
+
+/// The name of the custom event of a request that a part of the conversation was left out of; see
+/// [`AgentConfig::max_context_tokens`]. Its data is an object with the `messages` and `results` that were left
+/// out for the first time, and the estimated `tokens` of the request and `tokens_before`.
+pub const CONTEXT_TRIMMED: &str = "context_trimmed";
 
 /// The name of the custom event of a run that was resumed in the middle of an answer: the answer is asked
 /// for again, and what its events have brought is to be dropped. Its data is an object with `turn`, and

@@ -65,8 +65,9 @@ impl DefaultAgent {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (SharedMemory::new(memory), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
+        let window = parts.config.max_context_tokens.map(|_| Box::default());
         let outside = AtomicBool::new(false);
-        Self(Arc::new(Shared { parts, modes, memory, turn, written, grants, outside }))
+        Self(Arc::new(Shared { parts, modes, memory, turn, written, window, grants, outside }))
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no

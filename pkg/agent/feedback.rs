@@ -98,6 +98,10 @@ pub(super) fn rejected(name: &str, reason: &str) -> String {
     )
 }
 
+/// The result that stands in place of one that was left out.
+pub(super) const LEFT_OUT: &str = "[This result was left out to make room. Call the tool again if you need \
+     it.]";
+
 /// The result of a call that the provider may run itself.
 pub(super) const ALLOWED: &str = "This call was allowed.";
 

@@ -17,13 +17,13 @@ struct Within {
     outer: Option<Arc<Within>>,
     /// The run of an agent below another in which the task is.
     family: Option<Arc<Family>>,
-    /// The part of the run that agents inherit which a call of it asks.
-    above: Above,
+    /// The part of the run that agents inherit which a call of it asks. In a box: it is large, and prompts have none.
+    above: Option<Box<Above>>,
 }
 
 /// Awaits work that the agent waits for.
 pub(super) fn within<F: Future>(agent: usize, work: F) -> impl Future<Output = F::Output> {
-    enter(Some(agent), family(), Above::default(), work)
+    enter(Some(agent), family(), None, work)
 }
 
 /// Awaits a call of the agent, from which agents below inherit.
@@ -32,18 +32,18 @@ pub(super) fn within_call<F: Future>(
     above: Above,
     work: F,
 ) -> impl Future<Output = F::Output> {
-    enter(Some(agent), family(), above, work)
+    enter(Some(agent), family(), Some(Box::new(above)), work)
 }
 
 /// Awaits a run of an agent below another.
 pub(super) fn as_child<F: Future>(family: Arc<Family>, work: F) -> impl Future<Output = F::Output> {
-    enter(None, Some(family), Above::default(), work)
+    enter(None, Some(family), None, work)
 }
 
 fn enter<F: Future>(
     agent: Option<usize>,
     family: Option<Arc<Family>>,
-    above: Above,
+    above: Option<Box<Above>>,
     work: F,
 ) -> impl Future<Output = F::Output> {
     let outer = WITHIN.try_with(|within| Arc::new(within.clone())).ok();
@@ -57,7 +57,8 @@ pub(super) fn family() -> Option<Arc<Family>> {
 
 /// Returns what an agent inherits that the call of this task asks.
 pub(super) fn above() -> Above {
-    WITHIN.try_with(|within| within.above.clone()).unwrap_or_default()
+    let above = WITHIN.try_with(|within| within.above.as_deref().cloned());
+    above.ok().flatten().unwrap_or_default()
 }
 
 /// Returns the number of agents that wait for this task.

@@ -1,6 +1,6 @@
 //! A run's conversation: its requests, their answers, and the messages that are kept.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::json;
 use tracing::Instrument as _;
@@ -15,10 +15,11 @@ use super::{
 };
 use crate::{
     agent::{
-        CALL_MODE_FALLBACK, CallStart,
+        CALL_MODE_FALLBACK, CONTEXT_TRIMMED, CallStart,
         call_mode::{Mode, Modes, is_refusal},
         core::StreamEnd,
         emitter::Emitter,
+        memory::{LeftOut, Window},
         parts::Parts,
         state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
     },
@@ -107,6 +108,9 @@ impl<'a> Conversation<'a> {
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
         let span = spans::chat(self.parts, id.turn, state.context().conversation());
+        if self.agent.window.is_some() {
+            Box::pin(self.make_room(state)).await;
+        }
         let start = AgentEvent::ApiCallStart { provider: name, model };
         self.emitter.emit(start).await;
         let cancel = self.emitter.begin_answer();
@@ -115,8 +119,11 @@ impl<'a> Conversation<'a> {
             if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
-            let Shared { memory, written, .. } = self.agent;
-            request.messages = written.history(memory.lock().transcript(), mode);
+            let Shared { memory, written, window, .. } = self.agent;
+            request.messages = match window {
+                Some(window) => written.history(&locked(window).sent(), mode),
+                None => written.history(memory.lock().transcript(), mode),
+            };
             for message in state.aside(kind) {
                 request.messages.push(message);
             }
@@ -133,6 +140,22 @@ impl<'a> Conversation<'a> {
         let machine = mode.machine(is_bound);
         let reading = Reading::new(opening, machine, on_refusal, early, cancel, span);
         self.open = Some(Box::new(Open { id, kind, reading }));
+    }
+
+    /// Leaves out of the next request what is too much, and tells it.
+    async fn make_room(&mut self, state: &RunState) {
+        let (window, most) = (&self.agent.window, self.parts.config.max_context_tokens);
+        let Some((window, most)) = window.as_ref().zip(most) else { return };
+        let around = self.next_request(state);
+        let left_out = {
+            let memory = self.agent.memory.lock();
+            locked(window).take(memory.transcript().messages(), &around, most)
+        };
+        if let Some(LeftOut { messages, results, tokens, tokens_before }) = left_out {
+            let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
+            let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
+            self.emitter.emit_while_running(event).await;
+        }
     }
 
     /// Reads the answer under way, and returns when something of it is to be decided.
@@ -276,6 +299,10 @@ impl<'a> Conversation<'a> {
             memory.add(Arc::new(results));
         }
     }
+}
+
+fn locked(window: &Mutex<Window>) -> MutexGuard<'_, Window> {
+    window.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns `true` when the request does not fit into the context.

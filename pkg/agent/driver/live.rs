@@ -463,8 +463,7 @@ impl<'a> Driver<'a> {
         let mut context = PromptContext::new(run_id, input, run, state);
         if !conversation.parts.prompts.is_empty() {
             let specs = conversation.parts.specs.clone();
-            let memory = conversation.agent.memory.lock();
-            let messages = memory.transcript().messages();
+            let messages = conversation.agent.memory.lock().transcript().clone();
             context = context.around(messages, nesting::depth(), specs, withheld.clone());
         }
         let (parts, limit) =

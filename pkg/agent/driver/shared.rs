@@ -12,7 +12,13 @@ use tokio::{
 
 use super::{grants::Grants, written::Written};
 use crate::{
-    agent::{call_mode::Modes, journal::Writer, memory::SharedMemory, nesting, parts::Parts},
+    agent::{
+        call_mode::Modes,
+        journal::Writer,
+        memory::{SharedMemory, Window},
+        nesting,
+        parts::Parts,
+    },
     types::{AgentError, ErrorCode, Message},
 };
 
@@ -24,6 +30,8 @@ pub(in crate::agent) struct Shared {
     /// Held by a run to its end, with the writer of the journal.
     pub(in crate::agent) turn: Mutex<Option<Writer>>,
     pub(in crate::agent) written: Written,
+    /// The part of the conversation that is sent, where that is bounded.
+    pub(in crate::agent) window: Option<Box<std::sync::Mutex<Window>>>,
     /// The permissions that people have given for the session.
     pub(in crate::agent) grants: Grants,
     /// `true` once a run has had text from outside, which its memory may have dropped.

@@ -2,6 +2,10 @@
 
 mod conversation;
 mod shared;
+mod window;
 
 pub use self::conversation::{ConversationMemory, Memory};
-pub(super) use self::shared::SharedMemory;
+pub(super) use self::{
+    shared::SharedMemory,
+    window::{LeftOut, Window},
+};

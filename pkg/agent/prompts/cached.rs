@@ -55,7 +55,7 @@ impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
             }
             let text = part.build(context.clone()).await?;
             // What answers once is asked again.
-            if context.take_answer().is_none() {
+            if !context.has_answered() {
                 *kept = Some((Instant::now(), text.clone()));
             }
             Ok(text)

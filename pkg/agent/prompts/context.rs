@@ -2,13 +2,13 @@
 
 use std::{
     any::Any,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use crate::{
     agent::run::{RunContext, SharedState},
     llm::ToolSpec,
-    types::{Message, Text},
+    types::{Message, Text, Transcript},
 };
 
 /// Most messages of the conversation that a part of the system prompt is shown.
@@ -40,35 +40,38 @@ pub struct PromptContext {
     pub run: RunContext,
     state: SharedState,
     around: Option<Arc<Around>>,
-    answer: Arc<OnceLock<String>>,
+    /// The place of the part among those of the prompt.
+    part: usize,
 }
 
 /// The value that the parts of one run share.
 #[derive(Debug, Default)]
 struct Around {
-    recent: Vec<Arc<Message>>,
+    conversation: Transcript,
     agent_number: usize,
     tools: Arc<[ToolSpec]>,
     withheld: Vec<Text>,
+    /// The answers that parts give in place of the model, with their places.
+    answers: Mutex<Vec<(usize, String)>>,
 }
 
 impl PromptContext {
     pub(crate) fn new(run_id: Text, input: String, run: RunContext, state: SharedState) -> Self {
-        Self { run_id, input, run, state, around: None, answer: Arc::default() }
+        Self { run_id, input, run, state, around: None, part: 0 }
     }
 
     /// Adds the conversation, the number of agents that wait for this one, the tools of the run, and the names of
     /// those that it may not use.
     pub(crate) fn around(
         mut self,
-        messages: &[Arc<Message>],
+        conversation: Transcript,
         agent_number: usize,
         tools: Arc<[ToolSpec]>,
         withheld: Vec<Text>,
     ) -> Self {
-        let left_out = messages.len().saturating_sub(MAX_RECENT_MESSAGES);
-        let recent = messages.iter().skip(left_out).cloned().collect();
-        self.around = Some(Arc::new(Around { recent, agent_number, tools, withheld }));
+        let answers = Mutex::default();
+        let around = Around { conversation, agent_number, tools, withheld, answers };
+        self.around = Some(Arc::new(around));
         self
     }
 
@@ -96,24 +99,36 @@ impl PromptContext {
     /// # }
     /// ```
     pub fn answer(&self, text: impl Into<String>) {
-        // A second answer does not count.
-        let _earlier = self.answer.set(text.into());
+        let Some(around) = &self.around else { return };
+        let mut answers = around.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.iter().all(|(part, _)| *part != self.part) {
+            answers.push((self.part, text.into()));
+        }
     }
 
-    /// Returns the same context for one part, whose answer is its own.
-    pub(crate) fn of_part(&self) -> Self {
-        Self { answer: Arc::default(), ..self.clone() }
+    /// Returns the same context for the part of this place.
+    pub(super) fn of_part(&self, part: usize) -> Self {
+        Self { part, ..self.clone() }
     }
 
-    /// Returns the answer of the part.
-    pub(crate) fn take_answer(&self) -> Option<String> {
-        self.answer.get().filter(|text| !text.trim().is_empty()).cloned()
+    /// Returns `true` when the part has answered.
+    pub(super) fn has_answered(&self) -> bool {
+        self.answer_of(self.part).is_some()
+    }
+
+    /// Returns the answer of the part of this place.
+    pub(super) fn answer_of(&self, part: usize) -> Option<String> {
+        let answers = self.around.as_ref()?.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = answers.iter().find(|(place, text)| *place == part && !text.trim().is_empty());
+        answer.map(|(_, text)| text.clone())
     }
 
     /// Returns the last messages of the conversation before the input, at most six, the oldest first.
     #[must_use]
     pub fn recent(&self) -> &[Arc<Message>] {
-        self.around.as_deref().map_or(&[], |around| &around.recent)
+        let Some(around) = &self.around else { return &[] };
+        let messages = around.conversation.messages();
+        messages.last_chunk::<MAX_RECENT_MESSAGES>().map_or(messages, |last| last)
     }
 
     /// Returns the number of agents that wait for this one: 0 for the agent that the user talks to.

@@ -79,20 +79,18 @@ pub(crate) async fn compose(
     context: &PromptContext,
     limit: Duration,
 ) -> Result<Composed, AgentError> {
-    let parts = parts.iter().map(|part| {
-        let context = context.of_part();
-        let build = async move {
-            let text = part.build(context.clone()).await?;
-            Ok((text, context.take_answer()))
-        };
+    let parts = parts.iter().enumerate().map(|(at, part)| {
+        let build = async move { part.build(context.of_part(at)).await.map(Some) };
         bounded("a part of the system prompt", limit, part.is_optional(), build)
     });
-    let mut made = try_join_all(parts).await?;
-    let answer = made.iter_mut().find_map(|(_, answer)| answer.take());
-    let texts: Vec<_> = made.into_iter().map(|(text, _)| text).collect();
-    let texts: Vec<_> =
-        texts.iter().map(String::as_str).filter(|it| !it.trim().is_empty()).collect();
-    Ok(Composed { text: texts.join("\n\n"), answer })
+    let made = try_join_all(parts).await?;
+    // A part that failed has not answered.
+    let whole = made.iter().enumerate().filter(|(_, text)| text.is_some());
+    let answer = whole.into_iter().find_map(|(at, _)| context.answer_of(at));
+    let mut texts = made.into_iter().flatten().filter(|text| !text.trim().is_empty());
+    let mut text = texts.next().unwrap_or_default();
+    texts.for_each(|more| text.extend(["\n\n", &more]));
+    Ok(Composed { text, answer })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::*;
 use crate::{
     agent::{RunInput, run::SharedState},
     llm::ToolSpec,
-    types::{AgentError, ErrorCode, Message, Text},
+    types::{AgentError, ErrorCode, Message, Text, Transcript},
 };
 
 /// The whole order of a prompt, in our own words.
@@ -82,7 +82,7 @@ fn context(tools: &[&str], withheld: &[&str], number: usize) -> PromptContext {
     let withheld = withheld.iter().map(|name| Text::from(*name)).collect();
     let run = RunInput::from("Hi").module("orders").context;
     PromptContext::new("run".into(), "Hi".into(), run, SharedState::default()).around(
-        &[],
+        Transcript::default(),
         number,
         specs,
         withheld,
@@ -243,7 +243,12 @@ async fn an_isolated_part_is_left_out_when_it_fails_panics_or_waits() {
 #[test]
 fn the_last_messages_are_shared_and_at_most_six() {
     let messages: Vec<_> = (0..9).map(|at| Arc::new(Message::user(at.to_string()))).collect();
-    let context = PromptContext::default().around(&messages, 0, Arc::default(), Vec::new());
+    let context = PromptContext::default().around(
+        Transcript::shared(messages.clone()),
+        0,
+        Arc::default(),
+        Vec::new(),
+    );
     let texts: Vec<_> = context.recent().iter().map(|message| message.text()).collect();
     assert_eq!(texts, ["3", "4", "5", "6", "7", "8"]);
     assert!(Arc::ptr_eq(&context.clone().recent()[0], &messages[3]));

@@ -49,6 +49,7 @@ mod tool_schemas;
 mod typed;
 mod untrusted_text;
 mod waiting;
+mod window;
 
 use std::{collections::HashMap, time::Duration};
 
