@@ -79,16 +79,10 @@ fn split(text: &str) -> Result<Parts<'_>, Fault> {
         }
         at = after;
     }
-    Err(match opened {
-        Some((line, _)) => {
-            fault(line, "the frontmatter has no end; add a line `---` behind its fields")
-        }
-        None => {
-            let problem = "there is no frontmatter; begin the file with a line `---`, the fields `name` and \
-                           `description`, and a line `---`";
-            fault(1, problem)
-        }
-    })
+    let problem = "there is no frontmatter; begin the file with a line `---`, the fields `name` and \
+                   `description`, and a line `---`";
+    let no_end = "the frontmatter has no end; add a line `---` behind its fields";
+    Err(opened.map_or_else(|| fault(1, problem), |(line, _)| fault(line, no_end)))
 }
 
 fn fields(document: &Document, first_line: usize, folder: &str) -> Result<Frontmatter, Fault> {
@@ -102,7 +96,7 @@ fn fields(document: &Document, first_line: usize, folder: &str) -> Result<Frontm
                 (fields.name, has_name) = (name.into(), true);
             }
             "description" => {
-                fields.description = text(key, *line, value, MAX_DESCRIPTION_CHARS)?.to_owned();
+                fields.description = text(key, *line, value, MAX_DESCRIPTION_CHARS)?.into();
                 has_description = true;
             }
             "license" => {
@@ -115,14 +109,18 @@ fn fields(document: &Document, first_line: usize, folder: &str) -> Result<Frontm
             "metadata" => match value {
                 Value::Map(map) => fields.metadata = map.iter().cloned().collect(),
                 Value::Text(text) if text.is_empty() => {}
-                _ => return Err(fault(*line, "`metadata` must be a list of `key: value` lines")),
+                Value::Text(_) | Value::List(_) | Value::Other => {
+                    return Err(fault(*line, "`metadata` must be a list of `key: value` lines"));
+                }
             },
             "allowed-tools" => match value {
                 Value::List(names) => fields.allowed_tools.clone_from(names),
                 Value::Text(names) => {
                     fields.allowed_tools = names.split_whitespace().map(str::to_owned).collect();
                 }
-                _ => return Err(fault(*line, "`allowed-tools` must be names with spaces between")),
+                Value::Map(_) | Value::Other => {
+                    return Err(fault(*line, "`allowed-tools` must be names with spaces between"));
+                }
             },
             // Other programs have fields of their own.
             _ => {}

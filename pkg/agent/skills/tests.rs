@@ -82,7 +82,7 @@ async fn loaded(skills: &Skills, calls: &[Value]) -> Vec<String> {
 
 fn results_of(message: &Message) -> String {
     let results = message.tool_results();
-    results.map(|result| result.content.to_string()).collect::<Vec<_>>().join("\n")
+    results.map(|result| result.content.clone()).collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -90,7 +90,14 @@ impl<'y> Events<'y> {
                 });
                 Ok(Value::Map(pairs.collect()))
             }
-            _ => Ok(Value::Other),
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::Alias(_)
+            | Event::SequenceEnd
+            | Event::MappingEnd => Ok(Value::Other),
         }
     }
 
@@ -110,8 +117,14 @@ impl<'y> Events<'y> {
                 Event::Scalar(text, style, ..) if depth == 0 => {
                     found.push(Some(written(text, style)));
                 }
-                _ if depth == 0 => found.push(None),
-                _ => {}
+                // A reference to another value.
+                Event::Alias(_) if depth == 0 => found.push(None),
+                Event::Nothing
+                | Event::StreamStart
+                | Event::DocumentStart(_)
+                | Event::DocumentEnd
+                | Event::Alias(_)
+                | Event::Scalar(..) => {}
             }
         }
     }
