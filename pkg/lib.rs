@@ -59,6 +59,7 @@
 //! | `tls` | TLS for the library's own client (rustls with *ring*); without it, bring a client, or use `http://` |
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
 //! | `files` | the file tools: listing, reading, searching and changing files under a root |
+//! | `skills` | skills: folders with a `SKILL.md`, listed in the prompt and loaded by a tool |
 //! | `command` | the command tool: programs of an allow-list, run below a root |
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
 //! | `record` | recording of sessions with a server, and their replay |

@@ -71,6 +71,8 @@ mod run;
 mod run_stream;
 #[cfg(feature = "runtime")]
 mod session;
+#[cfg(feature = "skills")]
+pub mod skills;
 #[cfg(feature = "runtime")]
 mod state;
 #[cfg(feature = "runtime")]

@@ -25,6 +25,7 @@ use crate::{
     question::QuestionArgs,
     record::{RecordArgs, Recorder},
     render::escape_controls,
+    skills::SkillArgs,
     trace,
     vendors::{ProviderName, connect},
 };
@@ -42,6 +43,9 @@ pub struct AgentArgs {
     /// What the file tools may read
     #[command(flatten)]
     files: FileArgs,
+    /// The skills that the model may load
+    #[command(flatten)]
+    skills: SkillArgs,
     /// What the model is told before everything else
     #[arg(short, long, value_name = "TEXT")]
     system: Option<String>,
@@ -241,6 +245,11 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
     if !args.no_tools {
         tools.push(Arc::new(Calculator));
         tools.extend(args.files.tools()?);
+        let skills = args.skills.find(&args.files.root, args.amount.is_quiet())?;
+        if !skills.is_empty() {
+            builder = builder.system(skills.prompt());
+            tools.push(skills.tool());
+        }
     }
     let described = tools.iter().map(|tool| format!("{}: {}", tool.name(), tool.description()));
     let described = described.collect();

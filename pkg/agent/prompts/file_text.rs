@@ -12,14 +12,14 @@ use crate::{
 
 /// A text file, or the beginning of one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct FileText {
-    pub(super) text: String,
+pub(in crate::agent) struct FileText {
+    pub(in crate::agent) text: String,
     /// `true` when the file goes on.
-    pub(super) is_cut: bool,
+    pub(in crate::agent) is_cut: bool,
 }
 
 /// Opens a folder that the application names; links on the way to it are followed.
-pub(super) fn open_folder(path: &Path) -> Result<Root, AgentError> {
+pub(in crate::agent) fn open_folder(path: &Path) -> Result<Root, AgentError> {
     let opened = path.canonicalize().and_then(|path| Root::new(&path));
     let mut root = opened.map_err(|error| {
         let path = path.display();
@@ -31,8 +31,23 @@ pub(super) fn open_folder(path: &Path) -> Result<Root, AgentError> {
     Ok(root)
 }
 
-/// Returns at most `max_bytes` of the file `name` below `root`; `None` when it is not there.
-pub(super) fn read(root: &Root, name: &str, max_bytes: usize) -> Result<Option<FileText>, String> {
+/// Returns at most `max_bytes` of the file `name` below `root`, without space around them; `None` when it is
+/// not there.
+pub(in crate::agent) fn read(
+    root: &Root,
+    name: &str,
+    max_bytes: usize,
+) -> Result<Option<FileText>, String> {
+    let file = read_whole(root, name, max_bytes)?;
+    Ok(file.map(|file| FileText { text: file.text.trim().to_owned(), ..file }))
+}
+
+/// Returns at most `max_bytes` of the file `name` below `root`, as its lines are; `None` when it is not there.
+pub(in crate::agent) fn read_whole(
+    root: &Root,
+    name: &str,
+    max_bytes: usize,
+) -> Result<Option<FileText>, String> {
     let failed = |error: io::Error| format!("`{name}` cannot be read: {}", error.kind());
     let folder = root.folder().map_err(failed)?;
     match folder.symlink_metadata(name) {
@@ -58,12 +73,12 @@ pub(super) fn read(root: &Root, name: &str, max_bytes: usize) -> Result<Option<F
     };
     bytes.truncate(whole);
     let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim().to_owned();
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok(Some(FileText { text, is_cut }))
 }
 
 /// Runs file work on a thread for blocking work.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(in crate::agent) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, AgentError> + Send + 'static,
 ) -> Result<T, AgentError> {
     let done = tokio::task::spawn_blocking(work).await;

@@ -6,7 +6,7 @@ mod context;
 #[cfg(feature = "files")]
 mod file;
 #[cfg(feature = "files")]
-mod file_text;
+pub(in crate::agent) mod file_text;
 mod identity;
 mod isolated;
 mod modules;

@@ -30,6 +30,9 @@ pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
 #[cfg(feature = "files")]
 pub use files::FileTools;
 #[cfg(feature = "files")]
+#[cfg(feature = "skills")]
+pub(in crate::agent) use files::blocking;
+#[cfg(feature = "files")]
 pub(in crate::agent) use files::root as files_root;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};

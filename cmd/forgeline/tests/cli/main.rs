@@ -28,5 +28,6 @@ mod pty;
 mod record;
 mod replay;
 mod run;
+mod skills;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -20,7 +20,9 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
 
 #[test]
 fn pages_show_their_examples_as_they_compile() {
-    for (page, example) in [("observability", "observed"), ("prompts", "system_prompt")] {
+    for (page, example) in
+        [("observability", "observed"), ("prompts", "system_prompt"), ("skills", "skills")]
+    {
         let text = read(&format!("docs/examples/{example}.rs"));
         let shown = text.split_at(text.find("\nuse ").unwrap()).1;
         let shown = shown.split("\n#[cfg(test)]").next().unwrap_or_default().trim();

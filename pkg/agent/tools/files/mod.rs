@@ -99,7 +99,7 @@ impl FileTools {
 }
 
 /// Runs file work on a thread for blocking work; `stop` returns `true` once the result is not awaited.
-async fn blocking<T: Send + 'static>(
+pub(in crate::agent) async fn blocking<T: Send + 'static>(
     context: ToolContext,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {

@@ -51,16 +51,16 @@ pub(in crate::agent) enum Opened {
 
 /// One file found by a walk.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(in crate::agent) struct Found {
     /// The path below the root, with `/` between its parts.
-    pub(super) name: String,
+    pub(in crate::agent) name: String,
     pub(super) bytes: u64,
 }
 
 /// The files below a folder, sorted by name, and what a walk left out.
 #[derive(Debug, Default)]
-pub(super) struct Walk {
-    pub(super) files: Vec<Found>,
+pub(in crate::agent) struct Walk {
+    pub(in crate::agent) files: Vec<Found>,
     /// `true` when there were more files than a walk visits.
     pub(super) is_cut: bool,
     /// The number of folders that lie too deep.
@@ -108,6 +108,15 @@ impl Root {
             return Err(special());
         }
         Ok(Opened::File(file))
+    }
+
+    /// Returns the folder of this name as a root of its own.
+    #[cfg(feature = "skills")]
+    pub(in crate::agent) fn below(&self, name: &str) -> Result<Self, ToolError> {
+        match self.open(name)? {
+            Opened::Folder(folder) => Ok(Self { folder: Arc::new(folder), ..self.clone() }),
+            Opened::File(_) => Err(ToolError::failed(format!("`{name}` is not a folder"))),
+        }
     }
 
     /// Returns the open root.
@@ -165,7 +174,7 @@ impl Root {
 
     /// Returns every regular file below `folder`, which is at `name`. Hidden entries, `target` folders
     /// and links are left out.
-    pub(super) fn walk(
+    pub(in crate::agent) fn walk(
         &self,
         name: &str,
         folder: Dir,
@@ -215,7 +224,7 @@ impl Root {
 
 impl Walk {
     /// Describes what was left out, for the model; empty when nothing was.
-    pub(super) fn left_out(&self) -> String {
+    pub(in crate::agent) fn left_out(&self) -> String {
         let cut = format!("files past the first {MAX_FILES}");
         let deep = format!("{} folders below depth {MAX_DEPTH}", self.too_deep);
         let unreadable = format!("{} folders that cannot be read", self.unreadable);

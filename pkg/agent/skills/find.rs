@@ -1,0 +1,145 @@
+//! The search for skills in folders.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Skill, SkillProblem,
+    frontmatter::{Frontmatter, parse},
+};
+use crate::{
+    agent::{
+        prompts::file_text::{FileText, open_folder, read_whole},
+        tools::files_root::Root,
+    },
+    types::Text,
+};
+
+/// The file that makes a folder a skill.
+const FILE: &str = "SKILL.md";
+
+/// The largest file of a skill that is read, in bytes.
+pub(super) const MAX_FILE_BYTES: usize = 128 << 10;
+
+/// Most skills.
+const MAX_SKILLS: usize = 128;
+
+/// Most entries of one folder of skills that are looked at.
+const MAX_ENTRIES: usize = 1_024;
+
+/// A skill and the open folder of skills that it is in.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) skill: Skill,
+    pub(super) root: Root,
+}
+
+/// The skills found so far, by name, and what was left out.
+#[derive(Debug, Default)]
+struct Search {
+    found: BTreeMap<Text, Found>,
+    problems: Vec<SkillProblem>,
+}
+
+/// Returns the skills in folders, sorted by name, and what was left out.
+pub(super) fn find<P: AsRef<Path>>(
+    folders: impl IntoIterator<Item = P>,
+) -> (Vec<Found>, Vec<SkillProblem>) {
+    let mut search = Search::default();
+    for folder in folders {
+        search.folder(folder.as_ref());
+    }
+    (search.found.into_values().collect(), search.problems)
+}
+
+impl Search {
+    fn problem(&mut self, path: PathBuf, line: Option<usize>, problem: impl Into<String>) {
+        self.problems.push(SkillProblem { path, line, problem: problem.into() });
+    }
+
+    /// Adds the skills in one folder.
+    fn folder(&mut self, path: &Path) {
+        let mut root = match open_folder(path) {
+            Ok(root) => root,
+            Err(error) => return self.problem(path.to_owned(), None, error.message.to_string()),
+        };
+        root.shows_hidden = false;
+        let entries = root.folder().and_then(|folder| folder.entries());
+        let Ok(entries) = entries else {
+            return self.problem(path.to_owned(), None, "it cannot be listed; check its rights");
+        };
+        let mut names = Vec::new();
+        for (count, entry) in entries.flatten().enumerate() {
+            if count == MAX_ENTRIES {
+                let problem = format!("entries past the first {MAX_ENTRIES} are not looked at");
+                self.problem(path.to_owned(), None, problem);
+                break;
+            }
+            let name = entry.file_name();
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file || name.as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            match name.into_string() {
+                Ok(name) => names.push(name),
+                Err(name) => {
+                    self.problem(path.join(name), None, "its name is not UTF-8; rename it");
+                }
+            }
+        }
+        names.sort_unstable();
+        for name in names {
+            self.skill(&root, path, &name);
+        }
+    }
+
+    /// Adds the skill in the folder `name` below `root`, which is at `path`.
+    fn skill(&mut self, root: &Root, path: &Path, name: &str) {
+        let folder = path.join(name);
+        let frontmatter = match skill_file(root, name) {
+            Ok(file) => parse(name, &file).map(|(frontmatter, _)| frontmatter),
+            Err(problem) => return self.problem(folder, None, problem),
+        };
+        let Frontmatter { name, description, license, compatibility, metadata, allowed_tools } =
+            match frontmatter {
+                Ok(frontmatter) => frontmatter,
+                Err(fault) => {
+                    return self.problem(folder.join(FILE), Some(fault.line), fault.problem);
+                }
+            };
+        if let Some(first) = self.found.get(&name) {
+            let used = first.skill.folder.display();
+            let problem = format!("it is not used: `{used}` has the same name and comes first");
+            return self.problem(folder, None, problem);
+        }
+        if self.found.len() == MAX_SKILLS {
+            let problem =
+                format!("it is not used: there are {MAX_SKILLS} skills already; remove one");
+            return self.problem(folder, None, problem);
+        }
+        let skill = Skill {
+            name: name.clone(),
+            description,
+            license,
+            compatibility,
+            metadata,
+            allowed_tools,
+            folder,
+        };
+        self.found.insert(name, Found { skill, root: root.clone() });
+    }
+}
+
+/// Returns the text of the `SKILL.md` in the folder `name` below `root`.
+pub(super) fn skill_file(root: &Root, name: &str) -> Result<String, String> {
+    let folder = root.below(name).map_err(|error| error.to_string())?;
+    match read_whole(&folder, FILE, MAX_FILE_BYTES)? {
+        None => Err(format!("it has no `{FILE}`; add one, or move the folder elsewhere")),
+        Some(FileText { is_cut: true, .. }) => Err(format!(
+            "its `{FILE}` is larger than {MAX_FILE_BYTES} bytes; move parts into files beside it"
+        )),
+        Some(FileText { text, .. }) => Ok(text),
+    }
+}

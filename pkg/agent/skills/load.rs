@@ -1,0 +1,101 @@
+//! The tool that reads a skill.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Skills,
+    find::{Found, MAX_FILE_BYTES, skill_file},
+    frontmatter::parse,
+};
+use crate::agent::{
+    prompts::file_text::{FileText, read},
+    tools::{Tool, ToolContext, ToolEffects, ToolError, blocking, tool_fn},
+};
+
+/// The name of the tool.
+pub(super) const LOAD_SKILL: &str = "load_skill";
+
+/// Most files of a skill that its instructions are followed by.
+const MAX_NAMED_FILES: usize = 60;
+
+/// The arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Load {
+    /// The name of the skill, as it is listed.
+    name: String,
+    /// A file of the skill, such as `references/forms.md`. Without it, the instructions are read.
+    path: Option<String>,
+}
+
+impl Skills {
+    /// Returns the tool `load_skill`, which reads the instructions of a skill, or a file in its folder.
+    ///
+    /// It reads text of at most 128 KiB, follows no link, and shows neither hidden files nor keys.
+    #[must_use]
+    pub fn tool(&self) -> Arc<dyn Tool> {
+        let skills = self.clone();
+        let about = "Reads the instructions of a skill, or a file that belongs to it.";
+        let tool = tool_fn(LOAD_SKILL, about, move |context: ToolContext, load: Load| {
+            let skills = skills.clone();
+            blocking(context, move |stop| skills.load(&load, stop))
+        });
+        Arc::new(tool.idempotent().effects(ToolEffects::Reads))
+    }
+
+    fn load(&self, load: &Load, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+        let Some(found) = self.found.iter().find(|found| *found.skill.name == *load.name) else {
+            let names: Vec<_> = self.iter().map(|skill| format!("`{}`", skill.name)).collect();
+            let problem = format!("is not that of a skill; there are: {}", names.join(", "));
+            return Err(ToolError::invalid("name", problem));
+        };
+        match load.path.as_deref().filter(|path| !path.is_empty()) {
+            Some(path) => resource(found, path),
+            None => instructions(found, stop),
+        }
+    }
+}
+
+/// Returns the instructions of a skill, and the names of its other files.
+fn instructions(found: &Found, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+    let name = found.skill.name.as_str();
+    let failed = |problem: String| ToolError::failed(format!("the skill `{name}`: {problem}"));
+    let text = skill_file(&found.root, name).map_err(failed)?;
+    let (_, body) = parse(name, &text)
+        .map_err(|fault| failed(format!("SKILL.md:{}: {}", fault.line, fault.problem)))?;
+    let mut out = format!("# Skill: {name}\n\n{body}");
+    let root = found.root.below(name)?;
+    let folder = root.folder().map_err(|error| failed(error.to_string()))?;
+    let walk = root.walk("", folder, stop)?;
+    let others: Vec<_> = walk.files.iter().filter(|file| file.name != "SKILL.md").collect();
+    if others.is_empty() {
+        return Ok(out);
+    }
+    let _written = write!(out, "\n\nFiles of this skill, for the argument `path`:\n");
+    for file in others.iter().take(MAX_NAMED_FILES) {
+        let _written = write!(out, "\n- {}", file.name);
+    }
+    if let Some(more) = others.len().checked_sub(MAX_NAMED_FILES).filter(|more| *more > 0) {
+        let _written = write!(out, "\n- and {more} more");
+    }
+    Ok(out)
+}
+
+/// Returns the text of a file of a skill.
+fn resource(found: &Found, path: &str) -> Result<String, ToolError> {
+    let root = found.root.below(&found.skill.name)?;
+    // An invalid path is said before whether something is there.
+    let _parts = root.parts(path)?;
+    match read(&root, path, MAX_FILE_BYTES).map_err(ToolError::failed)? {
+        None => {
+            let problem = "is not there; load the skill without `path` to see its files";
+            Err(ToolError::invalid("path", problem))
+        }
+        Some(FileText { text, is_cut: true }) => Ok(format!(
+            "{text}\n\n[The rest is left out: a file of a skill is read up to {MAX_FILE_BYTES} bytes.]"
+        )),
+        Some(FileText { text, .. }) => Ok(text),
+    }
+}

@@ -1,0 +1,103 @@
+//! Skills: instructions in folders, listed in the prompt and loaded when a task needs them.
+
+mod find;
+mod frontmatter;
+mod load;
+mod prompt;
+mod skill;
+#[cfg(test)]
+mod tests;
+mod yaml;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use self::find::{Found, find};
+pub use self::{
+    prompt::SkillsPrompt,
+    skill::{Skill, SkillProblem},
+};
+use super::AgentBuilder;
+
+/// The skills in some folders, each a folder with a `SKILL.md` as the open format has it.
+///
+/// The file begins with fields in YAML: `name`, which is that of the folder, `description`, and, if wanted,
+/// `license`, `compatibility`, `metadata` and `allowed-tools`. Below are the instructions. The model reads
+/// names and descriptions in the prompt, and the rest by the tool `load_skill`; it reaches nothing outside the
+/// skill's folder. A skill that cannot be used is left out, and [problems](Self::problems) says why.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::{DefaultAgent, skills::Skills}, llm::demo::DemoProvider};
+///
+/// let skills = Skills::find(Skills::usual_folders("."));
+/// for problem in skills.problems() {
+///     eprintln!("skill left out: {problem}");
+/// }
+/// let agent = DefaultAgent::builder(DemoProvider::new()).skills(&skills).build()?;
+/// # Ok::<(), forgeline::agent::BuildError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Skills {
+    /// Sorted by name.
+    found: Arc<[Found]>,
+    problems: Arc<[SkillProblem]>,
+}
+
+impl Skills {
+    /// Finds the skills in folders, at most 128. Of two with one name, that of the earlier folder is used.
+    ///
+    /// It reads files, and so may wait for a disk.
+    #[must_use]
+    pub fn find<P: AsRef<Path>>(folders: impl IntoIterator<Item = P>) -> Self {
+        let (found, problems) = find(folders);
+        Self { found: found.into(), problems: problems.into() }
+    }
+
+    /// Returns the folders that people keep skills in, as far as they are there: `.agents/skills` in the project, then
+    /// in the user's home.
+    #[must_use]
+    pub fn usual_folders(project: impl AsRef<Path>) -> Vec<PathBuf> {
+        let places = [Some(project.as_ref().to_owned()), std::env::home_dir()];
+        let folders =
+            places.into_iter().flatten().map(|place| place.join(".agents").join("skills"));
+        folders.filter(|folder| folder.is_dir()).collect()
+    }
+
+    /// Returns the skills, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Skill> {
+        self.found.iter().map(|found| &found.skill)
+    }
+
+    /// Returns `true` when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Returns what was left out, and why.
+    #[must_use]
+    pub fn problems(&self) -> &[SkillProblem] {
+        &self.problems
+    }
+
+    /// Returns the part of the system prompt that lists the skills.
+    #[must_use]
+    pub fn prompt(&self) -> SkillsPrompt {
+        SkillsPrompt::new(self.iter())
+    }
+}
+
+impl AgentBuilder {
+    /// Adds skills: their list to the system prompt, and the tool `load_skill`. Adds nothing where there are none.
+    #[must_use]
+    pub fn skills(self, skills: &Skills) -> Self {
+        if skills.is_empty() {
+            return self;
+        }
+        self.system(skills.prompt()).tools([skills.tool()])
+    }
+}

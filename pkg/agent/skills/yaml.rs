@@ -1,0 +1,140 @@
+//! The YAML of a frontmatter, as far as skills have it: texts, lists of texts, and maps of texts.
+
+use std::borrow::Cow;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
+
+use super::frontmatter::{Fault, fault};
+
+/// The fields of a document: name, line and value.
+pub(super) type Document = Vec<(String, usize, Value)>;
+
+/// The value of a field.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Text(String),
+    /// The texts of a list.
+    List(Vec<String>),
+    /// The fields of a map that are texts.
+    Map(Vec<(String, String)>),
+    /// A reference to another value.
+    Other,
+}
+
+/// Returns the fields of a document that begins behind the line `lines_before`.
+pub(super) fn values(yaml: &str, lines_before: usize) -> Result<Document, Fault> {
+    let mut events = Events { parser: Parser::new_from_str(yaml), lines_before };
+    let mut fields = Document::new();
+    loop {
+        match events.next()? {
+            (Event::StreamStart | Event::DocumentStart(_), _) => {}
+            (Event::MappingStart(..), _) => break,
+            (Event::StreamEnd, _) => return Ok(fields),
+            (Event::Scalar(text, ..), _) if is_null(&text) => {}
+            (_, line) => {
+                return Err(fault(line, "expected lines `key: value`, such as `name: pdf`"));
+            }
+        }
+    }
+    loop {
+        let (key, line) = match events.next()? {
+            (Event::MappingEnd, _) => return Ok(fields),
+            (Event::Scalar(key, ..), line) => (key.into_owned(), line),
+            (_, line) => return Err(fault(line, "a key must be a text, such as `name`")),
+        };
+        if fields.iter().any(|(known, ..)| *known == key) {
+            return Err(fault(line, format!("`{key}` is given twice; remove one of them")));
+        }
+        let value = events.value()?;
+        fields.push((key, line, value));
+    }
+}
+
+/// The events of a document.
+struct Events<'y> {
+    parser: Parser<'y, StrInput<'y>>,
+    lines_before: usize,
+}
+
+impl<'y> Events<'y> {
+    /// Returns the next event and its line.
+    fn next(&mut self) -> Result<(Event<'y>, usize), Fault> {
+        let next: Option<Result<(Event<'y>, Span), ScanError>> = self.parser.next_event();
+        match next {
+            None => Ok((Event::StreamEnd, self.lines_before)),
+            Some(Ok((event, span))) => Ok((event, self.lines_before + span.start.line())),
+            Some(Err(error)) => {
+                let line = self.lines_before + error.marker().line();
+                let problem = format!(
+                    "this is not YAML: {}; put a text with `: ` or ` #` into quotes",
+                    error.info()
+                );
+                Err(fault(line, problem))
+            }
+        }
+    }
+
+    /// Returns the value that begins with the next event; what lies deeper than a list or map is left out.
+    fn value(&mut self) -> Result<Value, Fault> {
+        match self.next()?.0 {
+            Event::Scalar(text, style, ..) => Ok(Value::Text(written(text, style))),
+            Event::SequenceStart(..) => {
+                let texts = self.inside()?.into_iter().flatten();
+                Ok(Value::List(texts.collect()))
+            }
+            Event::MappingStart(..) => {
+                let inside = self.inside()?;
+                let pairs = inside.chunks(2).filter_map(|pair| match pair {
+                    [Some(key), Some(value)] => Some((key.clone(), value.clone())),
+                    _ => None,
+                });
+                Ok(Value::Map(pairs.collect()))
+            }
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::Alias(_)
+            | Event::SequenceEnd
+            | Event::MappingEnd => Ok(Value::Other),
+        }
+    }
+
+    /// Returns the texts up to the end of the list or map that has begun, and `None` for each other value in it.
+    fn inside(&mut self) -> Result<Vec<Option<String>>, Fault> {
+        let (mut found, mut depth) = (Vec::new(), 0_usize);
+        loop {
+            match self.next()?.0 {
+                Event::SequenceStart(..) | Event::MappingStart(..) => {
+                    depth += 1;
+                    if depth == 1 {
+                        found.push(None);
+                    }
+                }
+                Event::SequenceEnd | Event::MappingEnd if depth > 0 => depth -= 1,
+                Event::SequenceEnd | Event::MappingEnd | Event::StreamEnd => return Ok(found),
+                Event::Scalar(text, style, ..) if depth == 0 => {
+                    found.push(Some(written(text, style)));
+                }
+                // A reference to another value.
+                Event::Alias(_) if depth == 0 => found.push(None),
+                Event::Nothing
+                | Event::StreamStart
+                | Event::DocumentStart(_)
+                | Event::DocumentEnd
+                | Event::Alias(_)
+                | Event::Scalar(..) => {}
+            }
+        }
+    }
+}
+
+/// Returns the text of a value; nothing is written as nothing.
+fn written(text: Cow<'_, str>, style: ScalarStyle) -> String {
+    if style == ScalarStyle::Plain && is_null(&text) { String::new() } else { text.into_owned() }
+}
+
+fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null")
+}
