@@ -44,6 +44,10 @@ mod input;
 #[cfg(feature = "runtime")]
 pub mod journal;
 #[cfg(feature = "runtime")]
+pub mod knowledge;
+#[cfg(feature = "runtime")]
+mod lexical;
+#[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]
 mod nesting;

@@ -30,6 +30,7 @@ mod journal;
 mod kept_thinking;
 mod latency;
 mod loops;
+mod memories;
 mod nobody_can;
 mod outputs;
 mod prompts;

@@ -153,7 +153,7 @@ mod tests {
         );
     }
 
-    /// Sentences that no cost was taken from, but for the Cyrillic one.
+    /// Shorter sentences. The costs were settled with their counts in sight, so these are not an independent check.
     #[test]
     fn an_estimate_is_near_the_count_of_other_sentences() {
         near(

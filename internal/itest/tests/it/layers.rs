@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 12] = [
+const RANKS: [(&str, u8); 14] = [
     ("json", 0),
     ("types", 0),
     ("llm::sse", 1),
@@ -15,6 +15,8 @@ const RANKS: [(&str, u8); 12] = [
     ("llm", 2),
     ("testing", 3),
     ("agent::core", 3),
+    ("agent::knowledge", 3),
+    ("agent::lexical", 3),
     ("agent::run", 3),
     ("agent::tools", 3),
     ("agent", 4),

@@ -1,0 +1,93 @@
+//! The error of memories and of knowledge.
+
+use crate::types::Text;
+
+/// The error of memories and of knowledge. Its message is for the model too: it quotes no file and no text of
+/// another owner.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::knowledge::KnowledgeError;
+///
+/// let error = KnowledgeError::TooLarge { what: "text", bytes: 20_000, most: 16_384 };
+/// assert_eq!(error.to_string(), "the text has 20000 bytes, more than 16384; shorten it");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KnowledgeError {
+    /// A part has no content.
+    #[error("the {what} is empty; give one")]
+    Empty {
+        /// The part.
+        what: &'static str,
+    },
+    /// A part is too large.
+    #[error("the {what} has {bytes} bytes, more than {most}; shorten it")]
+    TooLarge {
+        /// The part.
+        what: &'static str,
+        /// Its bytes.
+        bytes: usize,
+        /// Most bytes of it.
+        most: usize,
+    },
+    /// Another text has the key.
+    #[error(
+        "a memory with another text has the key `{key}`; choose another key, or delete that one \
+         first"
+    )]
+    Taken {
+        /// The key.
+        key: Text,
+    },
+    /// There is no room.
+    #[error("the limit of {most} {what} is reached; delete what is not needed any more")]
+    Full {
+        /// The thing that is limited.
+        what: &'static str,
+        /// Most of it.
+        most: usize,
+    },
+    /// The file cannot be read.
+    #[error(
+        "the file is damaged in line {line}, at byte {offset}: {problem}; put a copy in its place, \
+         or move it away to begin anew"
+    )]
+    Damaged {
+        /// The line, from 1.
+        line: u64,
+        /// The byte of the file, from 0.
+        offset: u64,
+        /// The fault.
+        problem: &'static str,
+    },
+    /// Another version of the library wrote the file.
+    #[error(
+        "the file has version {found}, and this library reads {own}; use the version of the \
+         library that wrote it"
+    )]
+    Version {
+        /// The version of the file.
+        found: u64,
+        /// The version that is read.
+        own: u64,
+    },
+    /// Another process changes the file.
+    #[error("another process is changing the file; retry")]
+    Busy,
+    /// The store failed.
+    #[error("{message}")]
+    Failed {
+        /// The message.
+        message: Text,
+    },
+}
+
+impl KnowledgeError {
+    /// Returns the error of a store that failed.
+    #[must_use]
+    pub fn failed(message: impl Into<Text>) -> Self {
+        Self::Failed { message: message.into() }
+    }
+}

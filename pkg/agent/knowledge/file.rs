@@ -1,0 +1,88 @@
+//! Files that are read whole, and replaced whole.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use tokio::task::spawn_blocking;
+
+use super::KnowledgeError;
+
+/// Largest file, in bytes: a longer one is neither written nor read.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Does `work` on a thread that may wait for a disk. It ends though the wait for it is dropped.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, KnowledgeError> + Send + 'static,
+) -> Result<T, KnowledgeError> {
+    spawn_blocking(work).await.map_err(|error| failed(&io::Error::other(error))).flatten()
+}
+
+/// Returns the content of the file; `None` when it is not there.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| failed(&error))?,
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    within(&bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Puts a file with this content in the place of the one at `path`: the old one is there, or the new one, whole.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), KnowledgeError> {
+    within(bytes)?;
+    let beside = beside(path, ".new");
+    let write = || {
+        match fs::remove_file(&beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = own_file().create_new(true).open(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(|error| failed(&error))
+}
+
+/// Locks the file at `path` for a change, by a file beside it; the lock ends when what is returned is dropped.
+pub(super) fn lock(path: &Path) -> Result<File, KnowledgeError> {
+    let lock = own_file().create(true).truncate(false).open(beside(path, ".lock"));
+    let lock = lock.map_err(|error| failed(&error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(KnowledgeError::Busy),
+        Err(TryLockError::Error(error)) => Err(failed(&error)),
+    }
+}
+
+/// Returns the options of a file that only its owner can read.
+fn own_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+fn within(bytes: &[u8]) -> Result<(), KnowledgeError> {
+    match bytes.len() as u64 > MAX_BYTES {
+        true => Err(KnowledgeError::failed(format!("the file has more than {MAX_BYTES} bytes"))),
+        false => Ok(()),
+    }
+}
+
+fn failed(error: &io::Error) -> KnowledgeError {
+    KnowledgeError::failed(format!("the file cannot be used: {error}"))
+}

@@ -1,0 +1,26 @@
+//! Memories that outlive a conversation and knowledge of documents, and the tools for both; off by default.
+
+mod asked;
+mod error;
+mod file;
+mod index;
+mod knowledge_tools;
+mod lines;
+mod memory_tools;
+mod notes;
+mod owner;
+mod passages;
+mod store;
+mod stores;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    error::KnowledgeError,
+    index::LexicalIndex,
+    knowledge_tools::KnowledgeTools,
+    memory_tools::MemoryTools,
+    owner::Owner,
+    store::{KnowledgeFuture, KnowledgeIndex, MemoryStore, Note, Passage},
+    stores::{FileMemoryStore, LocalMemoryStore},
+};

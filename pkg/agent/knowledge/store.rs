@@ -1,0 +1,143 @@
+//! The traits of memories and of knowledge.
+
+use futures_core::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use super::{KnowledgeError, Owner};
+use crate::types::Text;
+
+/// The work of a store or an index.
+pub type KnowledgeFuture<T> = BoxFuture<'static, Result<T, KnowledgeError>>;
+
+/// A memory: a text under a key.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::knowledge::Note;
+///
+/// assert_eq!(Note::new("diet", "Ann eats no nuts.").key, "diet");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Note {
+    /// The key, which the owner has once.
+    pub key: Text,
+    /// The text.
+    pub text: String,
+}
+
+impl Note {
+    /// Returns the memory of this text under this key.
+    #[must_use]
+    pub fn new(key: impl Into<Text>, text: impl Into<String>) -> Self {
+        Self { key: key.into(), text: text.into() }
+    }
+}
+
+/// A passage of a document.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::knowledge::Passage;
+///
+/// assert_eq!(Passage::new("guide.md", "Turn it off first.").document, "guide.md");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Passage {
+    /// The name of the document.
+    pub document: Text,
+    /// The text.
+    pub text: String,
+}
+
+impl Passage {
+    /// Returns a passage of the document with this name.
+    #[must_use]
+    pub fn new(document: impl Into<Text>, text: impl Into<String>) -> Self {
+        Self { document: document.into(), text: text.into() }
+    }
+}
+
+/// A store of memories, which outlive a conversation; [`MemoryTools`](super::MemoryTools) are for a model.
+///
+/// What belongs to one [`Owner`] is neither returned to nor changed by another. Futures hold what they need,
+/// behind `Arc`s; the tools wait for at most ten seconds.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::agent::knowledge::{LocalMemoryStore, MemoryStore as _, Note, Owner};
+///
+/// let store = LocalMemoryStore::default();
+/// store.save(Owner::default(), Note::new("diet", "Ann eats no nuts.")).await?;
+/// let found = store.find(Owner::default(), "nuts".to_owned(), 5).await?;
+/// assert_eq!(found[0].key, "diet");
+/// # Ok(())
+/// # }
+/// ```
+pub trait MemoryStore: Send + Sync {
+    /// Keeps a memory. The same text under the same key changes nothing; another text is refused, never
+    /// replaced.
+    ///
+    /// # Errors
+    ///
+    /// When a part is empty or too large, the key is taken, there is no room, or the store fails.
+    fn save(&self, owner: Owner, note: Note) -> KnowledgeFuture<()>;
+
+    /// Returns the memory under a key.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails.
+    fn load(&self, owner: Owner, key: Text) -> KnowledgeFuture<Option<Note>>;
+
+    /// Returns at most `most` memories that fit a query, the best first.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails.
+    fn find(&self, owner: Owner, query: String, most: usize) -> KnowledgeFuture<Vec<Note>>;
+
+    /// Returns at most `most` keys of the owner, in order.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails.
+    fn keys(&self, owner: Owner, most: usize) -> KnowledgeFuture<Vec<Text>>;
+
+    /// Removes the memory under a key. Returns `false` when the owner has none.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails.
+    fn delete(&self, owner: Owner, key: Text) -> KnowledgeFuture<bool>;
+}
+
+/// An index of documents; [`KnowledgeTools`](super::KnowledgeTools) are for a model.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::agent::knowledge::{KnowledgeIndex as _, LexicalIndex, Owner};
+///
+/// let index = LexicalIndex::new([("pump.md", "Turn the pump off first.")])?;
+/// let found = index.query(Owner::default(), "pump".to_owned(), 5).await?;
+/// assert_eq!(found[0].document, "pump.md");
+/// # Ok(())
+/// # }
+/// ```
+pub trait KnowledgeIndex: Send + Sync {
+    /// Returns at most `most` passages that fit a query and that the owner may see, the best first.
+    ///
+    /// # Errors
+    ///
+    /// When the index fails.
+    fn query(&self, owner: Owner, query: String, most: usize) -> KnowledgeFuture<Vec<Passage>>;
+}
