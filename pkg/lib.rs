@@ -60,6 +60,7 @@
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
 //! | `files` | the file tools: listing, reading, searching and changing files under a root |
 //! | `command` | the command tool: programs of an allow-list, run below a root |
+//! | `mcp` | tools of MCP servers that run as child processes |
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
 //! | `record` | recording of sessions with a server, and their replay |
 //! | `conformance` | the conformance suite for authors of providers, for dev-dependencies |
