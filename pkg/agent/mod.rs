@@ -43,6 +43,8 @@ mod feedback;
 mod input;
 #[cfg(feature = "runtime")]
 pub mod journal;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 #[cfg(feature = "runtime")]
 pub mod knowledge;
 #[cfg(feature = "runtime")]

@@ -12,6 +12,8 @@ mod facts;
 mod files;
 mod loop_breaking;
 mod output;
+#[cfg(any(feature = "command", feature = "mcp"))]
+pub(crate) mod process_group;
 mod registry;
 mod returned;
 mod tool;

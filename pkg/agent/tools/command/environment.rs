@@ -7,14 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Variables that are passed on.
-const PASSED: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"];
-
-/// Further ones, without which programs of Windows do not start.
-#[cfg(windows)]
-const PASSED_TOO: [&str; 4] = ["SystemRoot", "SystemDrive", "PATHEXT", "TEMP"];
-#[cfg(not(windows))]
-const PASSED_TOO: [&str; 0] = [];
+use crate::agent::tools::process_group::{PASSED, PASSED_TOO};
 
 /// The environment of commands: variables with their values, and those whose values are this process's.
 #[derive(Debug, Clone)]

@@ -9,14 +9,13 @@ use std::{
 };
 
 use cap_std::fs::Dir;
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     time::{Instant, timeout_at},
 };
 
 use super::output::{Kept, Pieces};
-use crate::agent::tools::{ToolContext, ToolError};
+use crate::agent::tools::{ToolContext, ToolError, process_group::ProcessGroup};
 
 /// Longest wait for the rest of the output once the command has ended and what it started is killed.
 const AFTER_EXIT: Duration = Duration::from_millis(250);
@@ -34,22 +33,6 @@ pub(super) struct Running {
     pub(super) variables: Vec<(String, OsString)>,
     pub(super) timeout: Duration,
     pub(super) max_output_bytes: usize,
-}
-
-/// A process group, which is killed when this is dropped.
-struct Group(Box<dyn ChildWrapper>);
-
-impl Group {
-    fn kill(&mut self) {
-        // A group that has ended cannot be killed.
-        let _killed = self.0.start_kill();
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-    }
 }
 
 /// One of the two streams of a command.
@@ -74,8 +57,8 @@ impl Running {
             ToolError::failed(format!("`{program}` cannot be {what}: {}", error.kind()))
         };
         let mut group = self.spawn().map_err(|error| failed("started", &error))?;
-        let mut out = Stream::new(group.0.stdout().take());
-        let mut err = Stream::new(group.0.stderr().take());
+        let mut out = Stream::new(group.leader().stdout().take());
+        let mut err = Stream::new(group.leader().stderr().take());
         let mut kept = Kept::new(self.max_output_bytes);
         let deadline = Instant::now().checked_add(self.timeout);
         let end = loop {
@@ -85,7 +68,7 @@ impl Running {
                 () = until(deadline) => break End::TimedOut,
                 bytes = out.read(), if out.is_open() => out.take(&bytes, &mut kept, &context).await,
                 bytes = err.read(), if err.is_open() => err.take(&bytes, &mut kept, &context).await,
-                status = group.0.wait() => break End::Exited(status),
+                status = group.leader().wait() => break End::Exited(status),
             }
         };
         // What the command started and left behind, too.
@@ -103,7 +86,7 @@ impl Running {
             })
             .await;
         } else {
-            let _reaped = timeout_at(rest, group.0.wait()).await;
+            let _reaped = timeout_at(rest, group.leader().wait()).await;
         }
         let text = kept.into_text();
         match end {
@@ -117,9 +100,9 @@ impl Running {
         }
     }
 
-    fn spawn(&self) -> io::Result<Group> {
+    fn spawn(&self) -> io::Result<ProcessGroup> {
         let folder = working_folder(&self.folder, &self.path)?;
-        let mut command = CommandWrap::with_new(&self.program, |command| {
+        ProcessGroup::spawn(&self.program, |command| {
             command
                 .args(&self.arguments)
                 .env_clear()
@@ -128,13 +111,7 @@ impl Running {
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
-        });
-        command.wrap(KillOnDrop);
-        #[cfg(unix)]
-        command.wrap(process_wrap::tokio::ProcessGroup::leader());
-        #[cfg(windows)]
-        command.wrap(process_wrap::tokio::JobObject);
-        command.spawn().map(Group)
+        })
     }
 }
 

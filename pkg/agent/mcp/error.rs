@@ -1,0 +1,81 @@
+//! Errors of MCP servers and of their configuration.
+
+use std::time::Duration;
+
+use crate::types::Text;
+
+/// The error of a configuration: the member that is wrong, and what was expected.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::mcp::McpConfig;
+///
+/// let error = McpConfig::parse(r#"{"mcpServers":{"files":{"comand":"ls"}}}"#).unwrap_err();
+/// assert_eq!(error.member, "mcpServers.files.comand");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{member}` {problem}")]
+#[non_exhaustive]
+pub struct McpConfigError {
+    /// The path of the member, such as `mcpServers.files.command`.
+    pub member: String,
+    /// The problem, and what was expected. It never has a value of `env`.
+    pub problem: String,
+}
+
+/// The error of an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// The program cannot be started.
+    #[error("the MCP server `{server}` cannot be started: {reason}; check `command` and `cwd`")]
+    NotStarted {
+        /// The name of the server.
+        server: Text,
+        /// The reason of the system.
+        reason: String,
+    },
+    /// The server did not answer in time.
+    #[error("the MCP server `{server}` did not answer `{request}` within {after:?}")]
+    TimedOut {
+        /// The name of the server.
+        server: Text,
+        /// The request: `initialize` or `tools/list`.
+        request: &'static str,
+        /// The limit that was in force.
+        after: Duration,
+    },
+    /// The server ended, or closed its output.
+    #[error("the MCP server `{server}` has ended; it is started again with the next run")]
+    Ended {
+        /// The name of the server.
+        server: Text,
+    },
+    /// The server answered with an error, or with what the protocol does not have.
+    #[error("the MCP server `{server}` failed: {message}")]
+    Failed {
+        /// The name of the server.
+        server: Text,
+        /// The message of the server, at most 500 characters.
+        message: String,
+    },
+    /// The server wrote a line that is too long while a call waited: it may have been the answer.
+    #[error(
+        "the MCP server `{server}` wrote a line of more than {limit} bytes, and the call ended without its result; ask for less"
+    )]
+    LineTooLong {
+        /// The name of the server.
+        server: Text,
+        /// The limit that was in force.
+        limit: usize,
+    },
+    /// The server lists more tools than one may have.
+    #[error("the MCP server `{server}` lists more than {limit} tools; let it offer fewer")]
+    TooManyTools {
+        /// The name of the server.
+        server: Text,
+        /// The limit that was in force.
+        limit: usize,
+    },
+}

@@ -1,0 +1,21 @@
+//! Tools of MCP servers that run as child processes of this one.
+//!
+//! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
+//! [`ToolSource`](super::ToolSource).
+
+mod config;
+mod error;
+mod expand;
+mod lines;
+mod process;
+mod result;
+mod servers;
+mod session;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod waiting;
+
+pub use config::{McpConfig, McpServer};
+pub use error::{McpConfigError, McpError};
+pub use servers::McpServers;

@@ -1,0 +1,59 @@
+//! Results of MCP tools as the house has them.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+use crate::{
+    agent::tools::{ToolError, ToolOutput},
+    types::Part,
+};
+
+/// Converts a result: its text and parts, or the error that it is.
+pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
+    let mut texts = Vec::new();
+    let mut parts = Vec::new();
+    for block in result.content {
+        match block {
+            ContentBlock::Text(text) => texts.push(text.text),
+            ContentBlock::Image(image) => {
+                parts.push(Part::Image { media_type: image.mime_type, data: image.data });
+            }
+            ContentBlock::Audio(audio) => {
+                texts.push(format!("[audio left out: {}]", audio.mime_type));
+            }
+            ContentBlock::Resource(embedded) => resource(embedded.resource, &mut texts, &mut parts),
+            ContentBlock::ResourceLink(link) => {
+                texts.push(format!("[{}]({})", link.name, link.uri));
+            }
+            _ => texts.push("[content of an unknown kind left out]".to_owned()),
+        }
+    }
+    // Servers repeat structured content as text for clients that do not read it.
+    if texts.is_empty()
+        && let Some(value) = result.structured_content
+    {
+        texts.push(value.to_string());
+    }
+    let text = texts.join("\n");
+    if result.is_error == Some(true) {
+        let message = if text.is_empty() { "the tool failed without a message" } else { &text };
+        return Err(ToolError::failed(message));
+    }
+    Ok(parts.into_iter().fold(ToolOutput::new(text), ToolOutput::part))
+}
+
+fn resource(contents: ResourceContents, texts: &mut Vec<String>, parts: &mut Vec<Part>) {
+    match contents {
+        ResourceContents::TextResourceContents { uri, text, .. } => {
+            texts.push(format!("{uri}:\n{text}"));
+        }
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+            parts.push(if media_type.starts_with("image/") {
+                Part::Image { media_type, data: blob }
+            } else {
+                Part::Document { media_type, data: blob, name: Some(uri) }
+            });
+        }
+        _ => texts.push("[resource of an unknown kind left out]".to_owned()),
+    }
+}

@@ -1,0 +1,192 @@
+//! The servers of a configuration as a source of tools.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_core::future::BoxFuture;
+use futures_util::future::join_all;
+use rmcp::model::Tool as Listed;
+
+use super::{McpConfig, McpError, McpServer, session::Session, tool::McpTool};
+use crate::{
+    agent::{
+        RunContext, ToolSource,
+        tools::{RegistryError, Tool, ToolRegistry},
+    },
+    types::{AgentError, ErrorCode},
+};
+
+/// MCP servers that run, as a [`ToolSource`]: their tools are `mcp.<server>.<tool>`.
+///
+/// Each run lists the tools anew, and starts a server again that has ended. Results are text from
+/// [outside](crate::types::TextOrigin::Outside), and calls count as irreversible, so that a person is asked, unless the
+/// configuration trusts the server's hints. Servers see `PATH`, `HOME` and a few other variables besides their own. They
+/// and what they started are killed when this and all its tools are dropped.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{agent::{DefaultAgent, mcp::{McpConfig, McpServers}}, llm::demo::DemoProvider};
+///
+/// let config = McpConfig::parse(&std::fs::read_to_string("mcp.json")?)?;
+/// let servers = McpServers::connect(config).await?;
+/// for failure in servers.failures() {
+///     eprintln!("{failure}");
+/// }
+/// let agent = DefaultAgent::builder(DemoProvider::new()).tool_source(servers).build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct McpServers {
+    slots: Arc<[Slot]>,
+}
+
+/// A server and what is known of it.
+#[derive(Debug)]
+struct Slot {
+    server: McpServer,
+    session: tokio::sync::Mutex<Option<Arc<Session>>>,
+    last: Mutex<Last>,
+}
+
+/// The end of the last attempt to list a server's tools.
+#[derive(Debug, Default)]
+struct Last {
+    failure: Option<McpError>,
+    left_out: Vec<RegistryError>,
+}
+
+impl McpServers {
+    /// Starts the servers, all at the same time, and lists their tools.
+    ///
+    /// # Errors
+    ///
+    /// When a required server does not work; [`failures`](Self::failures) has those of the others.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped start leaves no process.
+    pub async fn connect(config: McpConfig) -> Result<Self, McpError> {
+        let slot = |server| Slot {
+            server,
+            session: tokio::sync::Mutex::default(),
+            last: Mutex::default(),
+        };
+        let servers = Self { slots: config.servers.into_iter().map(slot).collect() };
+        servers.list().await?;
+        Ok(servers)
+    }
+
+    /// Returns the errors of servers whose tools were left out when they were last listed.
+    #[must_use]
+    pub fn failures(&self) -> Vec<McpError> {
+        self.slots.iter().filter_map(|slot| slot.last().failure.clone()).collect()
+    }
+
+    /// Returns the errors of tools that were left out when they were last listed: their names are taken or not valid,
+    /// or their schema describes no object.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<RegistryError> {
+        self.slots.iter().flat_map(|slot| slot.last().left_out.clone()).collect()
+    }
+
+    /// Returns a server with which there is a session.
+    #[cfg(test)]
+    pub(super) fn with_session(server: McpServer, session: Session) -> Self {
+        let session = tokio::sync::Mutex::new(Some(Arc::new(session)));
+        Self { slots: [Slot { server, session, last: Mutex::default() }].into() }
+    }
+
+    /// Lists the tools of all servers, in the order of the configuration.
+    pub(super) async fn list(&self) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+        let listed = join_all(self.slots.iter().map(Slot::tools)).await;
+        let mut tools = Vec::new();
+        for (slot, listed) in self.slots.iter().zip(listed) {
+            match listed {
+                Ok(listed) => tools.extend(listed),
+                Err(error) if slot.server.is_required => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Ok(tools)
+    }
+}
+
+impl Slot {
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lists the tools, and keeps what was wrong.
+    async fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+        let listed = self.listed().await;
+        let mut last = self.last();
+        match listed {
+            Ok((tools, left_out)) => {
+                *last = Last { failure: None, left_out };
+                Ok(tools)
+            }
+            Err(error) => {
+                *last = Last { failure: Some(error.clone()), left_out: Vec::new() };
+                Err(error)
+            }
+        }
+    }
+
+    async fn listed(&self) -> Result<(Vec<Arc<dyn Tool>>, Vec<RegistryError>), McpError> {
+        let session = self.session().await?;
+        let mut registry = ToolRegistry::default();
+        let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+        for listed in self.list_of(&session).await? {
+            let McpServer { name, trusts_annotations, .. } = &self.server;
+            let tool = McpTool::new(Arc::clone(&session), name, listed, *trusts_annotations);
+            let tool: Arc<dyn Tool> = Arc::new(tool);
+            match registry.register(Arc::clone(&tool)) {
+                Ok(()) => tools.push(tool),
+                Err(error) => left_out.push(error),
+            }
+        }
+        Ok((tools, left_out))
+    }
+
+    /// Lists the tools; a server that does not answer is started again with the next run.
+    async fn list_of(&self, session: &Arc<Session>) -> Result<Vec<Listed>, McpError> {
+        let listed = session.tools().await;
+        if matches!(listed, Err(McpError::TimedOut { .. })) {
+            let mut kept = self.session.lock().await;
+            // Another run may have started it again.
+            kept.take_if(|kept| Arc::ptr_eq(kept, session));
+        }
+        listed
+    }
+
+    /// Returns the session, a new one when there is none or it has ended.
+    async fn session(&self) -> Result<Arc<Session>, McpError> {
+        let mut session = self.session.lock().await;
+        if let Some(session) = session.as_ref().filter(|session| !session.has_ended()) {
+            return Ok(Arc::clone(session));
+        }
+        // The old process goes before the new one comes: both may want the same files.
+        *session = None;
+        let started = Arc::new(Session::start(&self.server).await?);
+        *session = Some(Arc::clone(&started));
+        Ok(started)
+    }
+}
+
+impl ToolSource for McpServers {
+    fn tools(
+        &self,
+        _run: RunContext,
+    ) -> BoxFuture<'static, Result<Vec<Arc<dyn Tool>>, AgentError>> {
+        let servers = self.clone();
+        Box::pin(async move {
+            servers.list().await.map_err(|error| {
+                let is_late = matches!(error, McpError::TimedOut { .. });
+                let code = if is_late { ErrorCode::Timeout } else { ErrorCode::Connect };
+                AgentError::new(code, error.to_string()).retryable(true)
+            })
+        })
+    }
+}

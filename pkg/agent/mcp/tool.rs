@@ -1,0 +1,76 @@
+//! One tool of a server.
+
+use std::sync::Arc;
+
+use rmcp::model::Tool as Listed;
+use serde_json::Value;
+
+use super::{result::output, session::Session};
+use crate::{
+    agent::tools::{Tool, ToolContext, ToolEffects, ToolError, ToolFuture},
+    types::{Json, TextOrigin},
+};
+
+/// A tool of a server, under a name that begins with the server's.
+pub(super) struct McpTool {
+    session: Arc<Session>,
+    name: String,
+    listed: Listed,
+    trusts_annotations: bool,
+}
+
+impl McpTool {
+    pub(super) fn new(
+        session: Arc<Session>,
+        server: &str,
+        listed: Listed,
+        trusts_annotations: bool,
+    ) -> Self {
+        let name = format!("mcp.{server}.{}", listed.name);
+        Self { session, name, listed, trusts_annotations }
+    }
+}
+
+impl Tool for McpTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        self.listed.description.as_deref().unwrap_or_default()
+    }
+
+    fn schema(&self) -> Value {
+        Value::Object((*self.listed.input_schema).clone())
+    }
+
+    /// Returns what the server says when it is trusted, and otherwise the worst.
+    fn effects(&self) -> ToolEffects {
+        match &self.listed.annotations {
+            Some(hints) if self.trusts_annotations => {
+                if hints.read_only_hint == Some(true) {
+                    ToolEffects::Reads
+                } else if hints.destructive_hint == Some(false) {
+                    ToolEffects::Writes
+                } else {
+                    ToolEffects::Irreversible
+                }
+            }
+            _ => ToolEffects::Irreversible,
+        }
+    }
+
+    fn origin(&self) -> TextOrigin {
+        TextOrigin::Outside
+    }
+
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
+        let session = Arc::clone(&self.session);
+        let name = self.listed.name.clone().into_owned();
+        Box::pin(async move {
+            let arguments =
+                arguments.read().map_err(|_| ToolError::invalid("", "must be an object"))?;
+            output(session.call(name, arguments, context.cancelled()).await?)
+        })
+    }
+}

@@ -1,0 +1,38 @@
+//! Calls that wait for their answers.
+
+use futures_util::FutureExt as _;
+use rmcp::{
+    ServiceError,
+    model::ServerResult,
+    service::{RequestHandle, RoleClient},
+};
+
+/// A call that waits, and is cancelled at the server when it is dropped before its answer.
+pub(super) struct Waiting(Option<RequestHandle<RoleClient>>);
+
+impl Waiting {
+    pub(super) fn new(handle: RequestHandle<RoleClient>) -> Self {
+        Self(Some(handle))
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped wait has lost nothing.
+    pub(super) async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
+        let Some(handle) = &mut self.0 else { return Err(ServiceError::TransportClosed) };
+        let answer = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
+        self.0 = None;
+        answer
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(handle) = self.0.take() {
+            // One poll puts the word into the queue of the session; that it is written is not waited for.
+            let _queued = handle.cancel(None).now_or_never();
+        }
+    }
+}
