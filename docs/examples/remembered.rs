@@ -28,7 +28,7 @@ async fn call(
         .build()?;
     agent.run(RunInput::from("Go on.").caller(Caller::new(caller))).await?;
     let requests = provider.requests();
-    let messages = requests.last().map(|request| request.messages.as_slice()).unwrap_or_default();
+    let messages = requests.last().map(|request| request.messages.messages()).unwrap_or_default();
     let result = messages.iter().flat_map(|message| message.tool_results()).last();
     Ok(result.map(|result| result.content.to_string()).unwrap_or_default())
 }

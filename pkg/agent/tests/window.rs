@@ -1,5 +1,7 @@
 //! Conversations that are longer than the model may read.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::{
     agent::{CONTEXT_TRIMMED, CallMode, OutcomeKind, journal::MemoryJournal},
