@@ -63,7 +63,7 @@ impl DefaultAgent {
         journal: Option<Arc<dyn Journal>>,
     ) -> Self {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
-        let (memory, turn) = (SharedMemory::new(memory), Mutex::new(writer));
+        let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
         let outside = AtomicBool::new(false);
         Self(Arc::new(Shared { parts, modes, memory, turn, written, grants, outside }))

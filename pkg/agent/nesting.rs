@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::sub_agents::{Above, Family};
+use super::sub_agents::{Above, Draw, Family};
 use crate::types::{AgentError, ErrorCode};
 
 tokio::task_local! {
@@ -58,6 +58,18 @@ pub(super) fn family() -> Option<Arc<Family>> {
 /// Returns what an agent inherits that the call of this task asks.
 pub(super) fn above() -> Above {
     WITHIN.try_with(|within| within.above.clone()).unwrap_or_default()
+}
+
+/// Calls `tell` with the part of the budget that the run of this task has of the one above, if it is one of an agent
+/// below.
+pub(super) fn with_draw(tell: impl FnOnce(&Draw)) {
+    let told = WITHIN.try_with(|within| {
+        // Another agent that a tool asks is not the one that has the part.
+        let family = within.family.as_ref().filter(|_| within.agent.is_none());
+        family.and_then(|family| family.draw()).map(tell)
+    });
+    // Outside of any run there is none.
+    let _none = told;
 }
 
 /// Refuses to wait for an agent that waits for this task.

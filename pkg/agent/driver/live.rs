@@ -103,7 +103,7 @@ struct Driver<'a> {
     conversation: Conversation<'a>,
     /// The work that the state has asked for and that has not begun.
     due: Option<Due>,
-    calls: Option<RunningCalls<'a>>,
+    calls: Option<Box<RunningCalls<'a>>>,
     /// The messages of the run that the memory has.
     remembered: usize,
     writer: Option<&'a mut Writer>,
@@ -309,6 +309,7 @@ impl<'a> Driver<'a> {
         let (at, place) = (Time(clock::now()), effects.len());
         let kept = self.writer.as_ref().map(|_| to_raw_value(&input));
         self.state.step(self.conversation.parts, at, input, effects);
+        nesting::with_draw(|draw| draw.note(self.state.spent()));
         if let (Some(Effect::Commit(_)), Some(kept)) = (effects.get(place), kept) {
             // What cannot be written is found where it should be.
             let input = kept.unwrap_or_default();
@@ -368,7 +369,7 @@ impl<'a> Driver<'a> {
             }
             Effect::Audit(denial) => self.audit(*denial),
             Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
-            Effect::Stop => self.calls.iter().for_each(RunningCalls::stop),
+            Effect::Stop => self.calls.iter().for_each(|calls| calls.stop()),
             // Whoever steers the run has cut it.
             Effect::Cut => {}
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
@@ -444,7 +445,7 @@ impl<'a> Driver<'a> {
             None => {}
         }
         if self.conversation.open.is_some() {
-            return self.conversation.read(&self.state, self.calls.as_mut()).await;
+            return self.conversation.read(&self.state, self.calls.as_deref_mut()).await;
         }
         self.calls.as_mut()?.next(&mut self.conversation.emitter).await
     }
