@@ -63,13 +63,15 @@ pub(super) fn above() -> Above {
 /// Calls `tell` with the part of the budget that the run of this task has of the one above, if it is one of an agent
 /// below.
 pub(super) fn with_draw(tell: impl FnOnce(&Draw)) {
-    let told = WITHIN.try_with(|within| {
+    let family = WITHIN.try_with(|within| {
         // Another agent that a tool asks is not the one that has the part.
-        let family = within.family.as_ref().filter(|_| within.agent.is_none());
-        family.and_then(|family| family.draw()).map(tell)
+        within.family.clone().filter(|_| within.agent.is_none())
     });
-    // Outside of any run there is none.
-    let _none = told;
+    if let Ok(Some(family)) = family
+        && let Some(draw) = family.draw()
+    {
+        tell(draw);
+    }
 }
 
 /// Refuses to wait for an agent that waits for this task.

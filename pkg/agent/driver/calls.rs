@@ -74,7 +74,7 @@ pub(super) struct RunningCalls<'a> {
 
 impl<'a> RunningCalls<'a> {
     /// Returns the calls of a run of which none runs yet; they end with it.
-    pub(super) fn of(site: Site<'a>, emitter: &Emitter) -> Box<Self> {
+    pub(super) fn of(site: Site<'a>, emitter: &Emitter) -> Self {
         let halt = match site.parts.config.call_start {
             CallStart::AfterAnswer => emitter.cancel().clone(),
             CallStart::AsComplete => emitter.cancel().child_token(),
@@ -82,7 +82,7 @@ impl<'a> RunningCalls<'a> {
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
         let purse = Arc::default();
         nesting::with_draw(|draw| draw.connect(&purse));
-        Box::new(Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse })
+        Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse }
     }
 
     /// Tells the calls that run to stop.

@@ -350,14 +350,16 @@ impl<'a> Driver<'a> {
                 let site = self.conversation.site();
                 let Conversation { parts, emitter, .. } = &mut self.conversation;
                 if let Some(end) = parts.forbidden(&call.name, self.state.context()) {
-                    let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+                    let calls =
+                        self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
                     calls.refuse(id, end);
                     return Ok(());
                 }
                 if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
                     calls::tell(call, emitter).await;
                 }
-                let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+                let calls =
+                    self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
                 calls.begin(id, call, &self.state, emitter);
             }
             Effect::Propose(id) => self.propose(id),
@@ -394,7 +396,7 @@ impl<'a> Driver<'a> {
             return;
         };
         let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
-        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+        let calls = self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
         let reason = self.state.approval_reason(self.conversation.parts, call);
         calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
     }
@@ -420,7 +422,7 @@ impl<'a> Driver<'a> {
             return;
         };
         let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
-        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+        let calls = self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
         let (pause, run) = (self.state.pause(id), self.state.context());
         calls.send(id, client_call_id, call, pause, run, emitter);
     }

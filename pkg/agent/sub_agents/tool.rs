@@ -201,7 +201,9 @@ impl SubAgent {
         if let Some(memory) = above.memory.filter(|_| self.recent > 0) {
             let messages = recent(memory.lock().transcript().messages(), self.recent);
             let mut own = agent.0.memory.lock();
-            messages.into_iter().for_each(|message| own.add(message));
+            for message in messages {
+                own.add(message);
+            }
         }
         let cancel = context.cancelled().child_token();
         let _stopped: DropGuard = cancel.clone().drop_guard();

@@ -38,8 +38,8 @@ fn echo(at: u64) -> ScriptedTurn {
     ScriptedTurn::new().text("So far.").call("echo", json!({ "text": at.to_string() }))
 }
 
-fn below(provider: ScriptedProvider, name: &str) -> SubAgent {
-    builder(&provider).build().unwrap().into_tool(name, "Helps.")
+fn below(provider: &ScriptedProvider, name: &str) -> SubAgent {
+    builder(provider).build().unwrap().into_tool(name, "Helps.")
 }
 
 /// The tokens and the cost of this many answers.
@@ -55,7 +55,7 @@ fn spent(outcome: &crate::agent::RunOutcome) -> (u64, Option<Cost>) {
 async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
     let third = builder(&of([echo(1), text("Third.")])).build().unwrap().into_tool("third", "");
     let second = builder(&of([ask("third"), text("Second.")])).tool(third).build().unwrap();
-    let limited = below(of((0..9).map(echo)), "limited").budget(Budget::default().turns(2));
+    let limited = below(&of((0..9).map(echo)), "limited").budget(Budget::default().turns(2));
     let provider = of([ask("second"), ask("limited"), text("First.")]);
     let agent = builder(&provider).tool(second.into_tool("second", "")).tool(limited);
     let outcome = agent.build().unwrap().run("Go.").await.unwrap();
@@ -64,7 +64,7 @@ async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
     assert_eq!(outcome.usage.unwrap().input_tokens, Some(3 * 60), "of its own requests");
 
     // One that fails behind its first answer; the cost of the one that failed is not known.
-    let agent = builder(&of([ask("fails"), text("Done.")])).tool(below(of([echo(1)]), "fails"));
+    let agent = builder(&of([ask("fails"), text("Done.")])).tool(below(&of([echo(1)]), "fails"));
     let outcome = agent.build().unwrap().run("Go.").await.unwrap();
     assert_eq!(spent(&outcome), (3 * USAGE, None));
 }
@@ -72,7 +72,7 @@ async fn the_cost_of_a_tree_is_the_sum_whatever_the_ends() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_was_cancelled_or_took_too_long_is_counted() {
     let hangs = || ScriptedTurn::new().text("Now.").hang();
-    let third = || below(of([echo(1)].into_iter().chain([hangs()])), "third");
+    let third = || below(&of([echo(1)].into_iter().chain([hangs()])), "third");
     let second = || {
         let agent = builder(&of([ask("third"), text("Second.")])).tool(third()).build().unwrap();
         agent.into_tool("second", "").timeout(Duration::from_secs(5))
@@ -124,8 +124,8 @@ async fn eight_agents_together_do_not_pass_what_was_left() {
             assert_eq!(spent(&outcome), answers(sent + 2), "all is counted");
             // Each that works may be in an answer when its part is used up, and give one more at its limit.
             let under_way = places as u64 * if at_limit == AtLimit::Fail { 1 } else { 2 };
-            assert!(sent + 1 <= 10 + under_way, "{sent} answers below in {places} places");
-            assert!(sent + 1 >= 10, "{sent} answers below in {places} places: none is left unused");
+            assert!(sent < 10 + under_way, "{sent} answers below in {places} places");
+            assert!(sent >= 9, "{sent} answers below in {places} places: none is left unused");
             assert_eq!(outcome.reason, OutcomeKind::LimitReached { limit: Limit::Tokens });
         }
     }
@@ -143,7 +143,7 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
     // Eight that need one turn each leave the others to the last.
     let first = of([text("1."), text("2."), echo(1), echo(2), text("3.")]);
     let agent = builder(&of([ask("below"), ask("below"), ask("below"), text("Done.")]));
-    let agent = agent.tool(below(first, "below")).build().unwrap();
+    let agent = agent.tool(below(&first, "below")).build().unwrap();
     let input = RunInput::from("Go.").budget(Budget::default().turns(9));
     let outcome = agent.run(input).await.unwrap();
     assert_eq!(outcome.reason, OutcomeKind::Answer);
@@ -153,7 +153,7 @@ async fn turns_and_cost_are_parted_too_and_what_is_unused_goes_back() {
 #[tokio::test]
 async fn an_agent_without_a_price_makes_the_cost_unknown_and_that_is_told() {
     let free = ScriptedProvider::new([text("Free.").usage(usage())]);
-    let agent = builder(&of([ask("free"), text("Done.")])).tool(below(free, "free"));
+    let agent = builder(&of([ask("free"), text("Done.")])).tool(below(&free, "free"));
     let budget = Budget::default().cost(Cost::from_micro_dollars(1_000));
     let mut stream = agent.build().unwrap().run_stream(RunInput::from("Go.").budget(budget));
     let mut events = Vec::new();
@@ -167,7 +167,7 @@ async fn an_agent_without_a_price_makes_the_cost_unknown_and_that_is_told() {
 async fn a_run_that_is_resumed_knows_what_was_spent_below() {
     let journal = MemoryJournal::default();
     let agent = |turns: Vec<ScriptedTurn>, child: Vec<ScriptedTurn>| {
-        let agent = builder(&of(turns)).tool(below(of(child), "below"));
+        let agent = builder(&of(turns)).tool(below(&of(child), "below"));
         agent.journal(journal.clone()).build().unwrap()
     };
     let hangs = ScriptedTurn::new().text("Now.").hang();
