@@ -63,7 +63,7 @@ impl DefaultAgent {
         journal: Option<Arc<dyn Journal>>,
     ) -> Self {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
-        let (memory, turn) = (SharedMemory::new(memory), Mutex::new(writer));
+        let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
         let window = parts.config.max_context_tokens.map(|_| Box::default());
         let outside = AtomicBool::new(false);

@@ -2,7 +2,7 @@
 
 use std::{iter::successors, sync::Arc};
 
-use super::sub_agents::{Above, Family};
+use super::sub_agents::{Above, Draw, Family};
 use crate::types::{AgentError, ErrorCode};
 
 tokio::task_local! {
@@ -67,6 +67,20 @@ pub(super) fn depth() -> usize {
         1 + successors(within.outer.as_deref(), |within| within.outer.as_deref()).count()
     });
     depth.unwrap_or_default()
+}
+
+/// Calls `tell` with the part of the budget that the run of this task has of the one above, if it is one of an agent
+/// below.
+pub(super) fn with_draw(tell: impl FnOnce(&Draw)) {
+    let family = WITHIN.try_with(|within| {
+        // Another agent that a tool asks is not the one that has the part.
+        within.family.clone().filter(|_| within.agent.is_none())
+    });
+    if let Ok(Some(family)) = family
+        && let Some(draw) = family.draw()
+    {
+        tell(draw);
+    }
 }
 
 /// Refuses to wait for an agent that waits for this task.

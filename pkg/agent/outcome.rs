@@ -46,9 +46,9 @@ pub struct RunOutcome {
     pub reason: OutcomeKind,
     /// The number of the model's answers in this run.
     pub turns: u32,
-    /// The tokens of all requests together; `None` when the provider reported none.
+    /// The tokens of all requests of this run together, without agents below it; `None` when the provider reported none.
     pub usage: Option<UsageInfo>,
-    /// The use that the run made of its budget.
+    /// The use that the run made of its budget, with all [agents below](super::SubAgent).
     pub spent: Spent,
     /// The reason of the model's last stop.
     pub finish_reason: Option<FinishReason>,

@@ -158,7 +158,13 @@ fn ended(
 ) -> Returned {
     Returned {
         client_call_id,
-        end: ToolEnd { result, parts: Vec::new(), duration_ms, origin: TextOrigin::Own },
+        end: ToolEnd {
+            result,
+            parts: Vec::new(),
+            duration_ms,
+            origin: TextOrigin::Own,
+            below: None,
+        },
         is_withdrawn,
     }
 }

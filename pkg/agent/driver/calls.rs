@@ -16,6 +16,7 @@ use super::{
     guard::{guard, or_cancelled},
     proposals::{self, Proposal},
     result::read,
+    shared::Shared,
     spans,
 };
 use crate::{
@@ -24,10 +25,10 @@ use crate::{
         clock::elapsed_ms,
         emitter::Emitter,
         feedback,
-        nesting::within_call,
+        nesting::{self, within_call},
         parts::Parts,
         state::{CallId, Decided, Failure, Returned, RunState, StepInput, ToolEnd, Verdict},
-        sub_agents::Above,
+        sub_agents::{Above, Draw, Purse},
         tools::{CallPlace, ToolContext},
     },
     types::{AgentEvent, ApprovalReason, ApprovalRequest, Text, ToolCall},
@@ -56,8 +57,7 @@ pub(super) enum News {
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) parts: &'a Parts,
-    /// The number that tells the agent from others.
-    pub(super) agent: usize,
+    pub(super) agent: &'a Shared,
 }
 
 /// The calls of one answer that run.
@@ -68,6 +68,8 @@ pub(super) struct RunningCalls<'a> {
     site: Site<'a>,
     events_in: mpsc::Sender<Box<AgentEvent>>,
     events: mpsc::Receiver<Box<AgentEvent>>,
+    /// What agents below have of the budget.
+    purse: Arc<Purse>,
 }
 
 impl<'a> RunningCalls<'a> {
@@ -78,7 +80,9 @@ impl<'a> RunningCalls<'a> {
             CallStart::AsComplete => emitter.cancel().child_token(),
         };
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
-        Self { halt, running: FuturesUnordered::new(), site, events_in, events }
+        let purse = Arc::default();
+        nesting::with_draw(|draw| draw.connect(&purse));
+        Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse }
     }
 
     /// Tells the calls that run to stop.
@@ -96,8 +100,11 @@ impl<'a> RunningCalls<'a> {
     ) {
         let (pause, run) = (state.pause(id), state.context().clone());
         let (steering, has_outside_text) = (emitter.steering().cloned(), state.has_outside_text());
-        let above = Above { steering, has_outside_text, left: state.left() };
-        let Site { parts, agent: key } = self.site;
+        self.purse.renew(state.left(), state.open_calls());
+        let draw = Some(Draw { purse: Arc::clone(&self.purse), call: id });
+        let Site { parts, agent } = self.site;
+        let memory = Some(Arc::clone(&agent.memory));
+        let above = Above { steering, has_outside_text, memory, draw };
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());
@@ -119,7 +126,8 @@ impl<'a> RunningCalls<'a> {
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
         let (config, origin) = (&parts.config, tool.origin());
-        let work = within_call(key, above, async move { tool.execute(context, arguments).await });
+        let work =
+            within_call(agent.key(), above, async move { tool.execute(context, arguments).await });
         let ended = span.clone();
         let start = move || {
             let task = tokio::spawn(work.instrument(span));
@@ -143,7 +151,8 @@ impl<'a> RunningCalls<'a> {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }
             let duration_ms = elapsed_ms(started);
-            News::Ended(id, Box::new(ToolEnd { result, parts, duration_ms, origin }))
+            let end = ToolEnd { result, parts, duration_ms, origin, below: None };
+            News::Ended(id, Box::new(end))
         };
         self.running.push(Box::pin(running));
     }
@@ -184,7 +193,7 @@ impl<'a> RunningCalls<'a> {
         let request = ApprovalRequest::new(approval_id, id_of_call, name, arguments).reason(reason);
         let tool = entry.map(|entry| Arc::clone(entry.tool));
         let proposal = proposals::prepare(
-            (self.site.parts, self.site.agent),
+            (self.site.parts, self.site.agent.key()),
             tool,
             context,
             id,
@@ -238,7 +247,7 @@ impl<'a> RunningCalls<'a> {
 
     /// Passes on an event of a tool; returns the end of a call, behind all events.
     pub(super) async fn pass_on(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
-        let (id, end) = match news {
+        let (id, mut end) = match news {
             News::Event(event) => {
                 emitter.emit_while_running(*event).await;
                 return None;
@@ -254,6 +263,7 @@ impl<'a> RunningCalls<'a> {
         while let Ok(event) = self.events.try_recv() {
             emitter.emit_while_running(*event).await;
         }
+        end.below = self.purse.settle(id).map(Box::new);
         Some(StepInput::Ran(id, end))
     }
 

@@ -52,7 +52,7 @@ pub(super) struct Open {
 impl<'a> Conversation<'a> {
     /// Returns what calls need of the run's setup.
     pub(super) fn site(&self) -> Site<'a> {
-        Site { parts: self.parts, agent: self.agent.key() }
+        Site { parts: self.parts, agent: self.agent }
     }
 
     fn request(&self, state: &RunState) -> Request {

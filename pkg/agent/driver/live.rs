@@ -103,7 +103,7 @@ struct Driver<'a> {
     conversation: Conversation<'a>,
     /// The work that the state has asked for and that has not begun.
     due: Option<Due>,
-    calls: Option<RunningCalls<'a>>,
+    calls: Option<Box<RunningCalls<'a>>>,
     /// The messages of the run that the memory has.
     remembered: usize,
     writer: Option<&'a mut Writer>,
@@ -309,6 +309,7 @@ impl<'a> Driver<'a> {
         let (at, place) = (Time(clock::now()), effects.len());
         let kept = self.writer.as_ref().map(|_| to_raw_value(&input));
         self.state.step(self.conversation.parts, at, input, effects);
+        nesting::with_draw(|draw| draw.note(self.state.spent()));
         if let (Some(Effect::Commit(_)), Some(kept)) = (effects.get(place), kept) {
             // What cannot be written is found where it should be.
             let input = kept.unwrap_or_default();
@@ -349,14 +350,16 @@ impl<'a> Driver<'a> {
                 let site = self.conversation.site();
                 let Conversation { parts, emitter, .. } = &mut self.conversation;
                 if let Some(end) = parts.forbidden(&call.name, self.state.context()) {
-                    let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+                    let calls =
+                        self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
                     calls.refuse(id, end);
                     return Ok(());
                 }
                 if !self.resumed.as_ref().is_some_and(|resumed| resumed.told.contains(&id)) {
                     calls::tell(call, emitter).await;
                 }
-                let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+                let calls =
+                    self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
                 calls.begin(id, call, &self.state, emitter);
             }
             Effect::Propose(id) => self.propose(id),
@@ -368,7 +371,7 @@ impl<'a> Driver<'a> {
             }
             Effect::Audit(denial) => self.audit(*denial),
             Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
-            Effect::Stop => self.calls.iter().for_each(RunningCalls::stop),
+            Effect::Stop => self.calls.iter().for_each(|calls| calls.stop()),
             // Whoever steers the run has cut it.
             Effect::Cut => {}
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
@@ -393,7 +396,7 @@ impl<'a> Driver<'a> {
             return;
         };
         let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
-        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+        let calls = self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
         let reason = self.state.approval_reason(self.conversation.parts, call);
         calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
     }
@@ -419,7 +422,7 @@ impl<'a> Driver<'a> {
             return;
         };
         let (site, emitter) = (self.conversation.site(), &self.conversation.emitter);
-        let calls = self.calls.get_or_insert_with(|| RunningCalls::of(site, emitter));
+        let calls = self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
         let (pause, run) = (self.state.pause(id), self.state.context());
         calls.send(id, client_call_id, call, pause, run, emitter);
     }
@@ -444,7 +447,7 @@ impl<'a> Driver<'a> {
             None => {}
         }
         if self.conversation.open.is_some() {
-            return self.conversation.read(&self.state, self.calls.as_mut()).await;
+            return self.conversation.read(&self.state, self.calls.as_deref_mut()).await;
         }
         self.calls.as_mut()?.next(&mut self.conversation.emitter).await
     }

@@ -26,7 +26,7 @@ use crate::{
 pub(in crate::agent) struct Shared {
     pub(in crate::agent) parts: Arc<Parts>,
     pub(in crate::agent) modes: Arc<Modes>,
-    pub(in crate::agent) memory: SharedMemory,
+    pub(in crate::agent) memory: Arc<SharedMemory>,
     /// Held by a run to its end, with the writer of the journal.
     pub(in crate::agent) turn: Mutex<Option<Writer>>,
     pub(in crate::agent) written: Written,

@@ -1,6 +1,9 @@
 //! The memory of an agent, for its run and for those who ask what was said.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    fmt,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use super::Memory;
 
@@ -14,5 +17,11 @@ impl SharedMemory {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Box<dyn Memory>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for SharedMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SharedMemory").finish_non_exhaustive()
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Most answers of the model. `None`: the agent's `max_turns` alone.
+    /// Most answers of the model, those of agents below included. `None`: the agent's `max_turns` alone.
     pub turns: Option<u32>,
     /// Most tokens of all requests and answers together, as the provider reports them; a provider that
     /// reports none spends none, and an event says so once. `None`: no limit.
@@ -138,7 +138,7 @@ impl fmt::Display for Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spent {
-    /// The tokens that the provider reported, of input and output.
+    /// The tokens that the provider reported, of input and output, those of agents below included.
     pub tokens: u64,
     /// The time, without that in which the run was put away.
     pub time: Duration,

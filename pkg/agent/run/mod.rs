@@ -1,5 +1,6 @@
 //! The part of a run that is its own: who asks, from where, until when, and for how much.
 
+mod below;
 mod budget;
 mod caller;
 mod context;
@@ -7,7 +8,7 @@ mod input;
 mod shared_state;
 mod surface;
 
-pub(crate) use self::shared_state::SharedState;
+pub(crate) use self::{below::SpentBelow, shared_state::SharedState};
 pub use self::{
     budget::{Budget, Limit, Spent},
     caller::Caller,

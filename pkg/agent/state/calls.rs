@@ -203,6 +203,13 @@ impl Calls {
         self.list.is_empty()
     }
 
+    /// Returns the number of calls that have not ended.
+    pub(super) fn open(&self) -> usize {
+        let has_ended =
+            |call: &&Call| matches!(call.state, CallState::Ended(_) | CallState::Settled);
+        self.list.len() - self.list.iter().filter(has_ended).count()
+    }
+
     /// Returns the places of the calls that run.
     pub(super) fn running(&self) -> impl Iterator<Item = usize> {
         (0..self.list.len()).filter(|place| self.is_running(*place))

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Failure, inbox::Said, verdict::Decided};
 use crate::{
+    agent::run::SpentBelow,
     llm::Cost,
     types::{
         AgentError, AgentEvent, ErrorCode, FinishReason, Message, Part, Text, TextOrigin, ToolCall,
@@ -129,13 +130,16 @@ pub(crate) struct ToolEnd {
     /// The place that the text comes from.
     #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
     pub(crate) origin: TextOrigin,
+    /// The use that agents below made of the budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) below: Option<Box<SpentBelow>>,
 }
 
 impl ToolEnd {
     /// Returns the end of a call that did not run.
     pub(crate) fn refused(why: (Failure, String)) -> Self {
         let (parts, origin) = (Vec::new(), TextOrigin::Own);
-        Self { result: Err(why), parts, duration_ms: 0, origin }
+        Self { result: Err(why), parts, duration_ms: 0, origin, below: None }
     }
 }
 

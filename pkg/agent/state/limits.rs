@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Answer, Effect, RunState, Time};
 use crate::{
-    agent::{BUDGET_UNMEASURED, Budget, Limit, Spent},
+    agent::{BUDGET_UNMEASURED, Budget, Limit, Spent, run::SpentBelow},
     types::{AgentError, AgentEvent, ErrorCode},
 };
 
@@ -21,13 +21,30 @@ impl RunState {
     /// Counts an answer, and tells once of each limit that it does not count for.
     pub(super) fn spend(&mut self, answer: &Answer, out: &mut Vec<Effect>) {
         self.outcome.spent.add(answer.usage.as_ref(), answer.cost);
+        if answer.error.is_none() {
+            self.tell_unmeasured(answer.usage.is_none(), answer.cost.is_none(), out);
+        }
+    }
+
+    /// Counts what agents below have spent.
+    pub(super) fn spend_below(&mut self, below: Option<&SpentBelow>, out: &mut Vec<Effect>) {
+        let Some(below) = below else { return };
+        self.turns_below = self.turns_below.saturating_add(below.turns);
+        let spent = &mut self.outcome.spent;
+        spent.tokens = spent.tokens.saturating_add(below.tokens);
+        spent.cost = spent.cost.zip(below.cost).map(|(sum, cost)| sum + cost);
+        self.tell_unmeasured(false, below.cost.is_none(), out);
+    }
+
+    /// Tells once of each limit that does not count.
+    fn tell_unmeasured(&mut self, tokens: bool, cost: bool, out: &mut Vec<Effect>) {
         let budget = &self.spec.budget;
         let unmeasured = [
-            (Limit::Tokens, budget.tokens.is_some() && answer.usage.is_none()),
-            (Limit::Cost, budget.cost.is_some() && answer.cost.is_none()),
+            (Limit::Tokens, budget.tokens.is_some() && tokens),
+            (Limit::Cost, budget.cost.is_some() && cost),
         ];
         for (limit, is_unmeasured) in unmeasured {
-            if is_unmeasured && answer.error.is_none() && !self.unmeasured.contains(&limit) {
+            if is_unmeasured && !self.unmeasured.contains(&limit) {
                 self.unmeasured.push(limit);
                 let data = json!({ "limit": limit });
                 let event = AgentEvent::Custom { name: BUDGET_UNMEASURED.into(), data };
@@ -36,9 +53,16 @@ impl RunState {
         }
     }
 
+    /// Returns what the run and the agents below it have spent.
+    pub(crate) fn spent(&self) -> SpentBelow {
+        SpentBelow::of(self.outcome.turns.saturating_add(self.turns_below), &self.outcome.spent)
+    }
+
     /// Returns the first limit that is reached.
     pub(super) fn limit(&self) -> Option<Limit> {
-        if self.outcome.turns >= self.spec.max_turns {
+        let used = self.outcome.turns.saturating_add(self.turns_below);
+        let is_used_up = self.spec.budget.turns.is_some_and(|most| used >= most);
+        if is_used_up || self.outcome.turns >= self.spec.max_turns {
             return Some(Limit::Turns);
         }
         self.spec.budget.reached(&self.outcome.spent)
@@ -46,15 +70,14 @@ impl RunState {
 
     /// Returns the budget that is left; the answer that asked is one of its turns.
     pub(crate) fn left(&self) -> Budget {
-        let Budget { turns, tokens, time, cost } = self.spec.budget;
-        let spent = &self.outcome.spent;
-        let used = spent.cost.unwrap_or_default();
-        Budget {
-            turns: turns.map(|most| most.saturating_sub(self.outcome.turns)),
-            tokens: tokens.map(|most| most.saturating_sub(spent.tokens)),
-            time: time.map(|most| most.saturating_sub(spent.time)),
-            cost: cost.map(|most| most.less(used)),
-        }
+        let budget = self.spec.budget;
+        let time = budget.time.map(|most| most.saturating_sub(self.outcome.spent.time));
+        Budget { time, ..budget.without(self.spent()) }
+    }
+
+    /// Returns the number of calls that have not ended.
+    pub(crate) fn open_calls(&self) -> usize {
+        self.calls.open()
     }
 
     /// Returns the error of a run that ends at this limit.
@@ -63,7 +86,8 @@ impl RunState {
         let spent: &Spent = &self.outcome.spent;
         let (most, used) = match limit {
             Limit::Turns => {
-                let turns = self.spec.max_turns;
+                let below = self.spec.budget.turns.filter(|_| self.turns_below > 0);
+                let turns = below.unwrap_or(self.spec.max_turns);
                 let message = format!(
                     "the limit of {turns} turns is reached; raise max_turns or ask for less"
                 );

@@ -109,6 +109,9 @@ pub(crate) struct RunState {
     pub(super) outcome: RunOutcome,
     /// The limits for which something is not counted, and of which that was told.
     pub(super) unmeasured: Vec<Limit>,
+    /// The answers of the models of agents below.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) turns_below: u32,
     /// The time of the last input; it never goes back.
     pub(super) at: Time,
     /// The number of inputs that were taken.
@@ -148,6 +151,7 @@ impl RunState {
             told: false,
             outcome: RunOutcome::new(run_id),
             unmeasured: Vec::new(),
+            turns_below: 0,
             at,
             taken: 0,
         }
@@ -239,6 +243,7 @@ impl RunState {
             StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
             StepInput::Ran(id, end) => {
+                self.spend_below(end.below.as_deref(), out);
                 self.calls.end(id.place, *end, out);
                 if self.phase == Phase::Calling {
                     self.go_on_with_calls(rules, out);
@@ -485,4 +490,9 @@ pub(crate) fn missing_results(last: &Message) -> Option<Message> {
 /// Returns the result of a call that does not run.
 fn not_run(call: &ToolCall, why: &str) -> ToolResult {
     ToolResult::new(call.id.clone(), call.name.clone(), why).error(true)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

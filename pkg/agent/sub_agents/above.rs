@@ -1,6 +1,9 @@
 //! The part of a run that the agents below it inherit.
 
-use crate::agent::{Budget, Steering};
+use std::sync::Arc;
+
+use super::Draw;
+use crate::agent::{Steering, memory::SharedMemory};
 
 /// The part of a run that the agents below it inherit.
 #[derive(Debug, Clone, Default)]
@@ -9,6 +12,8 @@ pub(crate) struct Above {
     pub(crate) steering: Option<Steering>,
     /// `true` when text from outside is in the conversation.
     pub(crate) has_outside_text: bool,
-    /// The budget that is left.
-    pub(crate) left: Budget,
+    /// The conversation of the run.
+    pub(crate) memory: Option<Arc<SharedMemory>>,
+    /// The way to what is left of the budget.
+    pub(crate) draw: Option<Draw>,
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::Draw;
 use crate::agent::tools::ToolError;
 
 /// The places for agents that are tools: as many work at the same time. Clones are the same places, so that
@@ -54,6 +55,8 @@ pub(crate) struct Family {
     depth: u32,
     max_depth: u32,
     places: Places,
+    /// The part of the budget above.
+    draw: Option<Draw>,
     held: Mutex<Held>,
 }
 
@@ -70,6 +73,7 @@ impl Family {
         above: Option<&Self>,
         max_depth: u32,
         places: &Places,
+        draw: Option<Draw>,
     ) -> Result<Self, ToolError> {
         let (depth, max_depth, places) = match above {
             Some(above) => (above.depth, above.max_depth.min(max_depth), &above.places),
@@ -83,7 +87,12 @@ impl Family {
             return Err(ToolError::failed(problem));
         }
         let held = Mutex::default();
-        Ok(Self { depth: depth + 1, max_depth, places: places.clone(), held })
+        Ok(Self { depth: depth + 1, max_depth, places: places.clone(), draw, held })
+    }
+
+    /// Returns the part of the budget above.
+    pub(crate) fn draw(&self) -> Option<&Draw> {
+        self.draw.as_ref()
     }
 
     /// Waits for a place; returns `false` when the call is told to stop first.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::DropGuard;
 
-use super::{Above, Family, Places, SubAgentEvent, places::Waiting};
+use super::{Above, Family, Places, SubAgentEvent, places::Waiting, recent::recent};
 use crate::{
     agent::{
         Budget, DefaultAgent, OutcomeKind, RunInput, RunOutcome, RunStream, nesting,
@@ -27,9 +27,10 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// An agent as a tool of others: a call gives it a task, and reads its final text. See
 /// [`DefaultAgent::into_tool`].
 ///
-/// Each call is a run of a [fork](DefaultAgent::fork): it begins with the task alone, and forgets it at its end.
+/// Each call is a run of a [fork](DefaultAgent::fork): it begins with the task, and the
+/// [last messages](Self::recent) if it is to, and forgets it at its end.
 /// The run has the context of the run that asks: its caller, for whom permissions are looked up, its deadline,
-/// and its cancel; and it may spend what is left of its budget at that moment. What the agent below asks a person or the
+/// and its cancel; and it may spend a part of what is left of its budget. What the agent below asks a person or the
 /// client about is asked through the run above, with ids of its own. Its events come as [`SubAgentEvent`].
 ///
 /// # Examples
@@ -60,6 +61,7 @@ pub struct SubAgent {
     name: Text,
     description: String,
     budget: Budget,
+    recent: usize,
     max_depth: u32,
     places: Places,
     timeout: Duration,
@@ -88,6 +90,7 @@ impl SubAgent {
             name: name.into(),
             description: description.into(),
             budget: Budget::default(),
+            recent: 0,
             max_depth: MAX_DEPTH,
             places: Places::new(PLACES),
             timeout: TIMEOUT,
@@ -95,10 +98,38 @@ impl SubAgent {
         }
     }
 
-    /// Narrows the budget of each call. Default: what is left of that of the run which asks.
+    /// Narrows the budget of each call. Default: an equal part, for each call that is open, of what is left to the run
+    /// which asks; what it did not use goes back.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// Gives each call at most this many of the last messages of the conversation above, before its task; 6 are usual.
+    /// Calls come with their results: a call that is open, as this one, is left out. Default: none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
+    /// use serde_json::json;
+    ///
+    /// let below = ScriptedProvider::new([ScriptedTurn::new().text("Looked.")]);
+    /// let tool = DefaultAgent::builder(below.clone()).build()?.into_tool("helper", "Helps.").recent(6);
+    /// let call = ScriptedTurn::new().call("helper", json!({ "task": "Look for it." }));
+    /// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Done.")]);
+    /// DefaultAgent::builder(provider).tool(tool).build()?.run("Where is the key?").await?;
+    /// let texts: Vec<_> = below.requests()[0].messages.iter().map(|it| it.text()).collect();
+    /// assert_eq!(texts, ["Where is the key?", "Look for it."]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn recent(mut self, messages: usize) -> Self {
+        self.recent = messages;
         self
     }
 
@@ -134,12 +165,12 @@ impl SubAgent {
 
     /// Runs a task to its end, in a place.
     async fn work(self, context: ToolContext, task: String) -> Result<ToolOutput, ToolError> {
-        let above = nesting::family();
-        let family = Family::below(above.as_deref(), self.max_depth, &self.places)?;
+        let (above, inherited) = (nesting::family(), nesting::above());
+        let draw = inherited.draw.clone();
+        let family = Family::below(above.as_deref(), self.max_depth, &self.places, draw)?;
         let family = Arc::new(family);
         let waiting = Waiting::begin(above);
         let stop = context.cancelled().clone();
-        let inherited = nesting::above();
         let result = if family.begin(&stop).await {
             let run = self.run(&context, inherited, task);
             let result = nesting::as_child(Arc::clone(&family), run).await;
@@ -159,7 +190,7 @@ impl SubAgent {
         above: Above,
         task: String,
     ) -> Result<ToolOutput, ToolError> {
-        let budget = self.budget.narrowed(above.left);
+        let budget = above.draw.map_or(self.budget, |draw| draw.take(self.budget));
         if let Some(limit) = budget.zero() {
             return Err(self.failed(&format!("nothing is left of `{limit}`")));
         }
@@ -167,6 +198,13 @@ impl SubAgent {
         input.context = context.run().clone();
         let agent = self.agent.fork();
         agent.hears_outside_text(above.has_outside_text);
+        if let Some(memory) = above.memory.filter(|_| self.recent > 0) {
+            let messages = recent(memory.lock().transcript().messages(), self.recent);
+            let mut own = agent.0.memory.lock();
+            for message in messages {
+                own.add(message);
+            }
+        }
         let cancel = context.cancelled().child_token();
         let _stopped: DropGuard = cancel.clone().drop_guard();
         let mut stream =

@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     agent::{
         ApprovalPolicy, Budget, Caller, Decision, Places, RunInput, SubAgent, SubAgentEvent,
-        tools::ToolEffects,
+        journal::MemoryJournal, tools::ToolEffects,
     },
     llm::Request,
     types::{ErrorCode, TextOrigin},
@@ -360,4 +360,160 @@ async fn a_report_has_a_bound() {
     let agent = DefaultAgent::builder(provider).tool(tool).build().unwrap();
     agent.run("Go.").await.unwrap();
     assert!(read(&agent)[0].0.contains(r#""resultChars":101"#));
+}
+
+#[tokio::test]
+async fn the_last_messages_come_before_the_task_when_asked_for() {
+    let below = ScriptedProvider::new([text("Below.")]);
+    let tool = DefaultAgent::builder(below.clone()).build().unwrap().into_tool("below", "");
+    let echo = ScriptedTurn::new().call("echo", json!({ "text": "a" }));
+    let above = ScriptedProvider::new([text("Hello."), echo, task("below"), text("Done.")]);
+    let agent = builder(&above).tool(tool.recent(4)).build().unwrap();
+    agent.run("Hi.").await.unwrap();
+    agent.run("Go.").await.unwrap();
+    let requests = below.requests();
+    let sent: Vec<_> = requests[0].messages.iter().map(|it| it.text()).collect();
+    assert_eq!(sent, ["Hello.", "Go.", "", "", "Do it."]);
+    let calls = requests[0].messages.iter().flat_map(|it| it.tool_calls()).count();
+    let results = requests[0].messages.iter().flat_map(|it| it.tool_results()).count();
+    assert_eq!((calls, results), (1, 1), "the call that asks is left out");
+    assert_eq!(agent.transcript().len(), 8, "that of the agent above is its own");
+}
+
+#[tokio::test]
+async fn one_that_asks_the_agent_above_it_is_a_failed_call_and_not_a_wait() {
+    // An agent that is a tool of its own fork: the depth ends it. One that asks the agent itself: the wait would.
+    let agent = Arc::new(std::sync::OnceLock::<DefaultAgent>::new());
+    let asked = Arc::clone(&agent);
+    let upwards = tool_fn("upwards", "", move |_: ToolContext, _: Nothing| {
+        let above = asked.get().cloned().unwrap();
+        async move { above.run("Again.").await.map(|it| it.text).map_err(|it| it.to_string()) }
+    });
+    let below = of([ScriptedTurn::new().call("upwards", json!({})), text("Below.")]).tool(upwards);
+    let (above, is_set) = (pair(below).build().unwrap(), agent.get().is_none());
+    assert!(is_set && agent.set(above.clone()).is_ok());
+    let mut stream = above.run_stream("Go.");
+    let mut failures = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        if let Some(below) = SubAgentEvent::read(&envelope.event)
+            && let AgentEvent::ToolResultError { content, .. } = below.envelope.event
+        {
+            failures.push(content);
+        }
+    }
+    assert_eq!(stream.outcome().await.unwrap().text, "Above.");
+    let [failure] = failures.as_slice() else { panic!("{failures:?}") };
+    assert!(failure.contains("asked from inside one of its own tools"), "{failure}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_goes_round_in_a_circle_is_a_failed_call_that_says_so() {
+    let turns = (0..9).map(|_| ScriptedTurn::new().call("nope", json!({})));
+    let agent = pair(of(turns)).build().unwrap();
+    assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
+    let results = read(&agent);
+    let (result, is_error) = &results[0];
+    assert!(*is_error && result.contains("the agent `below` failed"), "{result}");
+    assert!(result.contains("nope"), "{result}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_put_away_reads_that_the_agent_below_was_interrupted() {
+    let mut interrupted = 0;
+    for at in 0.. {
+        let (journal, places) = (MemoryJournal::default(), Places::new(1));
+        let above = |turns: Vec<ScriptedTurn>| {
+            let deep = of([text("Deep.")]).build().unwrap().into_tool("deep", "").places(&places);
+            let below = of([task("deep"), text("Below.")]).tool(deep).event_capacity(1);
+            let below = below.build().unwrap().into_tool("below", "").places(&places);
+            let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(below);
+            agent.event_capacity(1).journal(journal.clone()).build().unwrap()
+        };
+        let first = above(vec![task("below"), text("Done.")]);
+        let (mut stream, mut last) = (first.run_stream("Go."), None);
+        for _ in 0..=at {
+            last = stream.next().await;
+        }
+        drop((stream, first));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(places.free(), 1, "at {at}");
+        let Some(last) = last else { break };
+        if SubAgentEvent::read(&last.event).is_none() {
+            continue;
+        }
+        let second = above(vec![text("Done.")]);
+        let outcome = second.resume().await.unwrap().unwrap();
+        assert_eq!(outcome.text, "Done.", "at {at}");
+        let results = read(&second);
+        let [(result, is_error)] = results.as_slice() else { panic!("at {at}: {results:?}") };
+        // Its end may be written down while its last event waits for the reader.
+        assert!(*is_error || result == "Below.", "at {at}: {result}");
+        assert_eq!(*is_error, result.contains("This call was interrupted"), "at {at}: {result}");
+        interrupted += usize::from(*is_error);
+    }
+    assert!(interrupted > 10, "{interrupted} times");
+}
+
+#[tokio::test(start_paused = true)]
+async fn steering_at_each_event_reaches_the_run_above_once_and_no_agent_below() {
+    let mut all = 0;
+    let mut stream = nested(&Places::new(1)).0.run_stream("Go.");
+    while stream.next().await.is_some() {
+        all += 1;
+    }
+    for at in 0..all {
+        for now in [false, true] {
+            let places = Places::new(1);
+            let (agent, [first, second, third]) = nested(&places);
+            let mut stream = agent.run_stream("Go.");
+            let steering = stream.steering();
+            for _ in 0..at {
+                stream.next().await.unwrap();
+            }
+            let said = steering.steer("And this.");
+            if now {
+                let _cut = steering.steer_now("At once.");
+            }
+            let ended = timeout(LONG, async { while stream.next().await.is_some() {} }).await;
+            assert!(ended.is_ok(), "{at} {now}");
+            let outcome = stream.outcome().await.unwrap_or_else(|failed| *failed.outcome);
+            let texts = outcome.messages.iter().filter(|it| it.text() == "And this.");
+            let undelivered = outcome.undelivered.iter().filter(|it| it.text() == "And this.");
+            let heard = texts.count() + undelivered.count();
+            assert_eq!(heard, usize::from(said.is_ok()), "{at} {now}");
+            for request in second.requests().iter().chain(&third.requests()) {
+                assert!(request.messages.iter().all(|it| it.text() != "And this."), "{at} {now}");
+            }
+            let open = [&first, &second, &third].map(ScriptedProvider::open_streams);
+            assert_eq!((places.free(), open), (1, [0; 3]), "{at} {now}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn through_channels_events_are_nested_and_requests_are_answered() {
+    let removed = Arc::<AtomicUsize>::default();
+    let agent = pair(removing(&removed)).build().unwrap();
+    let (handle, mut channels) = agent.start();
+    channels.input.send("Go.").await.unwrap();
+    let (mut asked, mut parents) = (0, Vec::new());
+    while let Some(envelope) = channels.events.recv().await {
+        if let Some(below) = SubAgentEvent::read(&envelope.event) {
+            assert_eq!(below.parent_run_id, envelope.run_id);
+            if !parents.contains(&below.envelope.run_id) {
+                parents.push(below.envelope.run_id.clone());
+            }
+            if let AgentEvent::ToolApprovalRequest(request) = below.envelope.event {
+                assert_eq!(removed.load(Ordering::SeqCst), 0);
+                channels.approval.answer(&request.approval_id, Decision::Grant).unwrap();
+                asked += 1;
+            }
+        }
+        if matches!(envelope.event, AgentEvent::UpdateBusy { busy: false }) {
+            break;
+        }
+    }
+    assert_eq!((asked, parents.len(), removed.load(Ordering::SeqCst)), (1, 1, 1));
+    drop(channels);
+    handle.shutdown().await;
 }

@@ -116,6 +116,11 @@ impl Cost {
         Self { pico_dollars: self.pico_dollars.saturating_sub(other.pico_dollars) }
     }
 
+    /// Returns one of this many equal parts, rounded up.
+    pub(crate) fn part(self, parts: u32) -> Self {
+        Self { pico_dollars: self.pico_dollars.div_ceil(u128::from(parts.max(1))) }
+    }
+
     /// Returns millionths of a dollar, rounded to the nearest, half up.
     #[must_use]
     pub fn micro_dollars(self) -> u64 {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod approval;
+mod below;
 mod escape;
 mod fold;
 mod notice;

@@ -3,13 +3,13 @@
 use std::mem::take;
 
 use forgeline::{
-    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, UNDELIVERED},
+    agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, SUB_AGENT, SubAgentEvent, UNDELIVERED},
     types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
 };
 use owo_colors::Style;
 use serde_json::Value;
 
-use super::{approval, fold::fold, notice, screen::Screen};
+use super::{approval, below::Below, fold::fold, notice, screen::Screen};
 
 /// Most bytes of one call's arguments that are shown; the rest is counted.
 const MAX_ARGUMENT_BYTES: usize = 600;
@@ -29,6 +29,8 @@ pub struct Renderer {
     last_call: Text,
     /// Sources of the open message, each once; shown below it.
     sources: Vec<String>,
+    /// The agents below that work.
+    below: Below,
     /// `true` when nothing is folded, and requests are shown.
     is_whole: bool,
 }
@@ -68,6 +70,22 @@ impl Renderer {
 
     /// Returns the text that `event` adds; empty when it shows nothing.
     pub fn event(&mut self, event: &AgentEvent) -> String {
+        let mut lines = self.below.call_ended(event);
+        if let Some(below) = SubAgentEvent::read(event) {
+            lines = self.below.event(below, self.is_whole);
+            if lines.is_empty() {
+                return lines;
+            }
+        }
+        if !lines.is_empty() {
+            self.end();
+            lines.insert_str(0, &self.screen.take());
+        }
+        lines + &self.shown(event)
+    }
+
+    /// Returns the text that an event of the run itself adds.
+    fn shown(&mut self, event: &AgentEvent) -> String {
         match event {
             AgentEvent::ThinkingContent { content } => self.thinking(content),
             AgentEvent::MessageContent { content, refusal } => {
@@ -126,7 +144,7 @@ impl Renderer {
                 self.note("the answer ended before this was said:");
                 self.said(data.get("texts").and_then(Value::as_array).into_iter().flatten());
             }
-            AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK => {
+            AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK && name != SUB_AGENT => {
                 let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
                 self.note(&format!("{name}: {data}"));
             }

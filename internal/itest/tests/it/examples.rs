@@ -39,6 +39,7 @@ fn an_agent_takes_eighty_lines() {
         "text_agent",
         "steered",
         "put_away",
+        "sub_agents",
         "answered_elsewhere",
         "approved_edit",
         "edited_command",

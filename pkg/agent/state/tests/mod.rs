@@ -105,7 +105,7 @@ fn saying(text: &str) -> Answer {
 
 fn ended(result: Result<&str, Failure>) -> ToolEnd {
     let result = result.map(str::to_owned).map_err(|kind| (kind, format!("{kind:?}")));
-    ToolEnd { result, parts: Vec::new(), duration_ms: 1, origin: TextOrigin::Own }
+    ToolEnd { result, parts: Vec::new(), duration_ms: 1, origin: TextOrigin::Own, below: None }
 }
 
 /// Takes an input at time 1 and returns the effects.

@@ -1,0 +1,202 @@
+//! Agents that are tools of others: a line when one begins, a line when it ends, those below it indented.
+
+use forgeline::{
+    agent::SubAgentEvent,
+    types::{AgentEvent, Text},
+};
+
+use super::{Renderer, escape_controls, fold::fold};
+
+/// Most characters of a failure that are shown.
+const MAX_FAILURE_CHARS: usize = 32;
+
+/// The agents of one run that work.
+#[derive(Debug, Default)]
+pub(super) struct Below(Vec<Agent>);
+
+/// An agent that works.
+#[derive(Debug)]
+struct Agent {
+    run_id: Text,
+    call_id: Text,
+    name: Text,
+    turns: usize,
+    calls: usize,
+    failure: Option<String>,
+    /// Shows its events, and the agents below it.
+    renderer: Renderer,
+    /// The beginning of a line.
+    held: String,
+}
+
+impl Below {
+    /// Returns whole lines for an event of an agent below; `is_whole` shows all of them.
+    pub(super) fn event(&mut self, event: SubAgentEvent, is_whole: bool) -> String {
+        let SubAgentEvent { call_id, name, envelope, .. } = event;
+        let (run_id, event) = (envelope.run_id, envelope.event);
+        let mut shown = String::new();
+        let at = self.0.iter().position(|agent| agent.run_id == run_id).unwrap_or_else(|| {
+            shown = format!("  ▸ {} begins\n", escape_controls(&name));
+            let (renderer, held) = (Renderer::new(is_whole), String::new());
+            let (turns, calls, failure) = (0, 0, None);
+            self.0.push(Agent { run_id, call_id, name, turns, calls, failure, renderer, held });
+            self.0.len() - 1
+        });
+        let Some(agent) = self.0.get_mut(at) else { return shown };
+        agent.see(&event, is_whole, &mut shown);
+        if matches!(event, AgentEvent::UpdateBusy { busy: false }) {
+            shown.push_str(&self.0.remove(at).end(None));
+        }
+        shown
+    }
+
+    /// Returns the last line of an agent whose call has ended before it told of its end.
+    pub(super) fn call_ended(&mut self, event: &AgentEvent) -> String {
+        let (AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. }) = event
+        else {
+            return String::new();
+        };
+        self.0
+            .extract_if(.., |agent| agent.call_id == *id)
+            .map(|it| it.end(Some("stopped")))
+            .collect()
+    }
+}
+
+impl Agent {
+    fn see(&mut self, event: &AgentEvent, is_whole: bool, shown: &mut String) {
+        match event {
+            AgentEvent::ApiCallStart { .. } => self.turns += 1,
+            AgentEvent::ToolCall { .. } => self.calls += 1,
+            AgentEvent::Error { error, .. } => self.failure = Some(error.message.to_string()),
+            _ => {}
+        }
+        // People are asked, and agents further below work, where the rest is folded too.
+        let is_shown = is_whole
+            || event.kind().starts_with("tool_approval")
+            || SubAgentEvent::read(event).is_some();
+        if is_shown {
+            self.held.push_str(&self.renderer.event(event));
+            while let Some((line, rest)) = self.held.split_once('\n') {
+                shown.push_str(&indented(line));
+                self.held = rest.to_owned();
+            }
+        }
+    }
+
+    /// Returns the line of its end, behind what it had begun to show.
+    fn end(mut self, how: Option<&str>) -> String {
+        self.held.push_str(&self.renderer.footer(""));
+        let begun: String = self.held.lines().map(indented).collect();
+        let how = match (&self.failure, how) {
+            (_, Some(how)) => how.to_owned(),
+            (Some(failure), None) => {
+                let (line, _) = fold(failure, 1);
+                let line: String = line.concat().chars().take(MAX_FAILURE_CHARS).collect();
+                format!("failed: {line}")
+            }
+            (None, None) => "done".to_owned(),
+        };
+        let (turns, calls) = (counted(self.turns, "turn"), counted(self.calls, "call"));
+        let line = escape_controls(&format!("{}: {how}", self.name)).into_owned();
+        format!("{begun}  ◂ {line} ({turns}, {calls})\n")
+    }
+}
+
+fn indented(line: &str) -> String {
+    if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use forgeline::{
+        agent::{DefaultAgent, SubAgent},
+        testing::{ScriptedProvider, ScriptedTurn},
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    fn below(name: &'static str, turns: [ScriptedTurn; 2], tool: Option<SubAgent>) -> DefaultAgent {
+        let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).system(name);
+        match tool {
+            Some(tool) => agent.tool(tool),
+            None => agent,
+        }
+        .build()
+        .unwrap()
+    }
+
+    /// Shows a run with two levels below it, the deepest of which fails.
+    async fn shown(is_whole: bool) -> String {
+        let text = |text| ScriptedTurn::new().text(text);
+        let ask = |name| ScriptedTurn::new().call(name, json!({ "task": "Look." }));
+        let fails = below("c", [ScriptedTurn::new().call("nope", json!({})), text("\n")], None);
+        let middle = [ask("search"), text("It rains.")];
+        let middle = below("b", middle, Some(fails.into_tool("search", "Searches.")));
+        let top = [ask("weather"), text("Stay in.")];
+        let top = below("a", top, Some(middle.into_tool("weather", "Looks at the weather.")));
+        let (mut stream, mut renderer) = (top.run_stream("Go."), Renderer::new(is_whole));
+        let mut shown = String::new();
+        while let Some(envelope) = stream.next().await {
+            shown.push_str(&renderer.event(&envelope.event));
+        }
+        anstream::adapter::strip_str(&shown).to_string()
+    }
+
+    #[tokio::test]
+    async fn agents_below_are_indented_and_folded() {
+        let shown = shown(false).await;
+        let lines: Vec<_> = shown.lines().collect();
+        let want = [
+            "● weather {\"task\":\"Look.\"}",
+            "  ▸ weather begins",
+            "    ▸ search begins",
+            "    ◂ search: ",
+            "  ◂ weather: done (2 turns, 1 call)",
+            "  └ It rains.",
+            "",
+            "Stay in.",
+        ];
+        assert_eq!(lines.len(), want.len(), "{shown}");
+        for (line, want) in lines.iter().zip(want) {
+            assert!(line.starts_with(want) && line.chars().count() <= 80, "{line:?} in {shown}");
+        }
+    }
+
+    #[tokio::test]
+    async fn all_of_it_is_shown_on_request() {
+        let shown = shown(true).await;
+        for part in ["\n  It rains.\n", "\n  ◂ weather: done", "\n  ● search", "\n    ● nope"]
+        {
+            assert!(shown.contains(part), "{part:?} in {shown}");
+        }
+    }
+
+    #[test]
+    fn one_that_is_stopped_ends_with_its_call() {
+        let mut agents = Below::default();
+        let event = SubAgentEvent::read(&AgentEvent::Custom {
+            name: forgeline::agent::SUB_AGENT.into(),
+            data: json!({
+                "parent_run_id": "run-1", "call_id": "call_0", "name": "help\u{7}",
+                "envelope": { "run_id": "run-2", "turn": 1, "seq": 0, "at": 0, "type": "message_content", "content": "a" },
+            }),
+        });
+        let shown = agents.event(event.unwrap(), false);
+        assert!(shown.starts_with("  ▸ help") && !shown.contains('\u{7}'), "{shown:?}");
+        let result = |id: &str| AgentEvent::ToolResultError {
+            id: id.into(),
+            tool_name: "help".into(),
+            content: "cancelled".into(),
+            duration_ms: 1,
+        };
+        assert_eq!(agents.call_ended(&result("call_1")), "");
+        assert!(agents.call_ended(&result("call_0")).contains(": stopped (0 turns, 0 calls)"));
+        assert_eq!(agents.call_ended(&result("call_0")), "");
+    }
+}

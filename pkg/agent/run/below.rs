@@ -1,0 +1,75 @@
+//! The use that runs of agents below made of a budget.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Budget, Spent};
+use crate::llm::Cost;
+
+/// The use that runs of agents below made of a budget. Their time is that of the run above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SpentBelow {
+    pub(crate) turns: u32,
+    pub(crate) tokens: u64,
+    /// `None` when the price or the tokens of an answer are not known.
+    pub(crate) cost: Option<Cost>,
+}
+
+impl SpentBelow {
+    pub(crate) const NOTHING: Self = Self { turns: 0, tokens: 0, cost: Some(Cost::ZERO) };
+
+    /// Returns the use that a run and those below it have made.
+    pub(crate) fn of(turns: u32, spent: &Spent) -> Self {
+        Self { turns, tokens: spent.tokens, cost: spent.cost }
+    }
+
+    /// Returns both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            turns: self.turns.saturating_add(other.turns),
+            tokens: self.tokens.saturating_add(other.tokens),
+            cost: self.cost.zip(other.cost).map(|(one, other)| one + other),
+        }
+    }
+
+    /// Returns the higher one of each; what is not known counts as nothing.
+    pub(crate) fn or_more(self, other: Self) -> Self {
+        Self {
+            turns: self.turns.max(other.turns),
+            tokens: self.tokens.max(other.tokens),
+            cost: Some(self.cost.unwrap_or_default().max(other.cost.unwrap_or_default())),
+        }
+    }
+}
+
+impl Budget {
+    /// Returns what is left after this use.
+    pub(crate) fn without(self, used: SpentBelow) -> Self {
+        let Self { turns, tokens, time, cost } = self;
+        Self {
+            turns: turns.map(|most| most.saturating_sub(used.turns)),
+            tokens: tokens.map(|most| most.saturating_sub(used.tokens)),
+            time,
+            cost: cost.map(|most| most.less(used.cost.unwrap_or_default())),
+        }
+    }
+
+    /// Returns one of this many equal parts, rounded up; the time is not parted.
+    pub(crate) fn part(self, parts: u32) -> Self {
+        let parts = parts.max(1);
+        Self {
+            turns: self.turns.map(|most| most.div_ceil(parts)),
+            tokens: self.tokens.map(|most| most.div_ceil(parts.into())),
+            time: self.time,
+            cost: self.cost.map(|most| most.part(parts)),
+        }
+    }
+
+    /// Returns the most that can be used of it, where it has a limit.
+    pub(crate) fn most(self) -> SpentBelow {
+        SpentBelow {
+            turns: self.turns.unwrap_or_default(),
+            tokens: self.tokens.unwrap_or_default(),
+            cost: Some(self.cost.unwrap_or_default()),
+        }
+    }
+}
