@@ -24,7 +24,9 @@ impl SkillArgs {
     pub(crate) fn find(&self, root: &Path, is_quiet: bool) -> anyhow::Result<Skills> {
         if let Some(folder) = self.skills.iter().find(|folder| !folder.is_dir()) {
             let folder = folder.display();
-            return Err(usage(format!("--skills {folder} is no folder; name one that is there")));
+            return Err(usage(format!(
+                "--skills {folder} is not a folder; name one that is there"
+            )));
         }
         let skills = Skills::find(self.skills.iter().cloned().chain(Skills::usual_folders(root)));
         for problem in skills.problems().iter().filter(|_| !is_quiet) {

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    Skill, SkillProblem,
     frontmatter::{Frontmatter, parse},
+    skill::{Skill, SkillProblem},
 };
 use crate::{
     agent::{

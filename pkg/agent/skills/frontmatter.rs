@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::yaml::{Document, Value, values};
+use super::{
+    fault::{Fault, fault},
+    yaml::{Document, Value, values},
+};
 use crate::types::Text;
 
 /// The longest name of a skill, in bytes.
@@ -26,18 +29,6 @@ pub(super) struct Frontmatter {
     pub(super) compatibility: Option<String>,
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) allowed_tools: Vec<String>,
-}
-
-/// A problem in a file, at a line that is counted from 1.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) line: usize,
-    pub(super) problem: String,
-}
-
-/// Returns a fault.
-pub(super) fn fault(line: usize, problem: impl Into<String>) -> Fault {
-    Fault { line, problem: problem.into() }
 }
 
 /// Returns the fields and the instructions of the skill in the folder `folder`.

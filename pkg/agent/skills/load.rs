@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Skills,
     find::{Found, MAX_FILE_BYTES, skill_file},
     frontmatter::parse,
 };
@@ -30,31 +29,25 @@ struct Load {
     path: Option<String>,
 }
 
-impl Skills {
-    /// Returns the tool `load_skill`, which reads the instructions of a skill, or a file in its folder.
-    ///
-    /// It reads text of at most 128 KiB, follows no link, and shows neither hidden files nor keys.
-    #[must_use]
-    pub fn tool(&self) -> Arc<dyn Tool> {
-        let skills = self.clone();
-        let about = "Reads the instructions of a skill, or a file that belongs to it.";
-        let tool = tool_fn(LOAD_SKILL, about, move |context: ToolContext, load: Load| {
-            let skills = skills.clone();
-            blocking(context, move |stop| skills.load(&load, stop))
-        });
-        Arc::new(tool.idempotent().effects(ToolEffects::Reads))
-    }
+/// Returns the tool that reads these skills.
+pub(super) fn load_skill(skills: Arc<[Found]>) -> Arc<dyn Tool> {
+    let about = "Reads the instructions of a skill, or a file that belongs to it.";
+    let tool = tool_fn(LOAD_SKILL, about, move |context: ToolContext, load: Load| {
+        let skills = skills.clone();
+        blocking(context, move |stop| read_skill(&skills, &load, stop))
+    });
+    Arc::new(tool.idempotent().effects(ToolEffects::Reads))
+}
 
-    fn load(&self, load: &Load, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
-        let Some(found) = self.found.iter().find(|found| *found.skill.name == *load.name) else {
-            let names: Vec<_> = self.iter().map(|skill| format!("`{}`", skill.name)).collect();
-            let problem = format!("is not that of a skill; there are: {}", names.join(", "));
-            return Err(ToolError::invalid("name", problem));
-        };
-        match load.path.as_deref().filter(|path| !path.is_empty()) {
-            Some(path) => resource(found, path),
-            None => instructions(found, stop),
-        }
+fn read_skill(skills: &[Found], load: &Load, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
+    let Some(found) = skills.iter().find(|found| *found.skill.name == *load.name) else {
+        let names: Vec<_> = skills.iter().map(|found| format!("`{}`", found.skill.name)).collect();
+        let problem = format!("is not that of a skill; there are: {}", names.join(", "));
+        return Err(ToolError::invalid("name", problem));
+    };
+    match load.path.as_deref().filter(|path| !path.is_empty()) {
+        Some(path) => resource(found, path),
+        None => instructions(found, stop),
     }
 }
 

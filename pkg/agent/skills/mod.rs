@@ -1,5 +1,6 @@
 //! Skills: instructions in folders, listed in the prompt and loaded when a task needs them.
 
+mod fault;
 mod find;
 mod frontmatter;
 mod load;
@@ -15,11 +16,12 @@ use std::{
 };
 
 use self::find::{Found, find};
+use self::load::load_skill;
 pub use self::{
     prompt::SkillsPrompt,
     skill::{Skill, SkillProblem},
 };
-use super::AgentBuilder;
+use super::{AgentBuilder, tools::Tool};
 
 /// The skills in some folders, each a folder with a `SKILL.md` as the open format has it.
 ///
@@ -88,6 +90,14 @@ impl Skills {
     #[must_use]
     pub fn prompt(&self) -> SkillsPrompt {
         SkillsPrompt::new(self.iter())
+    }
+
+    /// Returns the tool `load_skill`, which reads the instructions of a skill, or a file in its folder.
+    ///
+    /// It reads text of at most 128 KiB, follows no link, and shows neither hidden files nor keys.
+    #[must_use]
+    pub fn tool(&self) -> Arc<dyn Tool> {
+        load_skill(self.found.clone())
     }
 }
 

@@ -5,7 +5,7 @@ use std::{future::ready, sync::Arc};
 use futures_core::future::BoxFuture;
 use quick_xml::escape::partial_escape;
 
-use super::{Skill, load::LOAD_SKILL};
+use super::{load::LOAD_SKILL, skill::Skill};
 use crate::{
     agent::prompts::{PromptContext, SystemPrompt},
     llm::parser::{Neutral, ThinkingDialect, ToolDialect},

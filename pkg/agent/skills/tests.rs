@@ -5,10 +5,7 @@ use std::{fs, path::PathBuf};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    frontmatter::{Fault, parse},
-    *,
-};
+use super::{fault::Fault, frontmatter::parse, *};
 use crate::{
     agent::DefaultAgent,
     testing::{ScriptedProvider, ScriptedTurn},

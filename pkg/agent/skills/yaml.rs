@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 
-use super::frontmatter::{Fault, fault};
+use super::fault::{Fault, fault};
 
 /// The fields of a document: name, line and value.
 pub(super) type Document = Vec<(String, usize, Value)>;

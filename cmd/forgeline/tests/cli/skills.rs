@@ -55,6 +55,6 @@ async fn skills_are_listed_shown_as_they_load_and_bad_ones_are_named() {
 fn a_folder_of_skills_that_is_not_there_is_wrong_usage() {
     let outcome = run(&["run", "--provider", "demo", "--skills", "no/such/folder", "Hi"], b"");
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
-    let said = "--skills no/such/folder is no folder; name one that is there";
+    let said = "--skills no/such/folder is not a folder; name one that is there";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }

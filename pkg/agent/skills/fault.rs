@@ -1,0 +1,13 @@
+//! A problem at a line of a file.
+
+/// A problem in a file, at a line that is counted from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) line: usize,
+    pub(super) problem: String,
+}
+
+/// Returns a fault.
+pub(super) fn fault(line: usize, problem: impl Into<String>) -> Fault {
+    Fault { line, problem: problem.into() }
+}
