@@ -28,9 +28,9 @@ async fn call(
         .build()?;
     agent.run(RunInput::from("Go on.").caller(Caller::new(caller))).await?;
     let requests = provider.requests();
-    let messages = requests.last().map(|request| request.messages.messages()).unwrap_or_default();
-    let result = messages.iter().flat_map(|message| message.tool_results()).last();
-    Ok(result.map(|result| result.content.to_string()).unwrap_or_default())
+    let messages = requests.last().into_iter().flat_map(|request| request.messages.iter());
+    let result = messages.flat_map(|message| message.tool_results()).last();
+    Ok(result.map(|result| result.content.clone()).unwrap_or_default())
 }
 
 async fn told(file: &Path) -> Result<[String; 4], Box<dyn Error>> {

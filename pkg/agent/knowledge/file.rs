@@ -77,10 +77,10 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn within(bytes: &[u8]) -> Result<(), KnowledgeError> {
-    match bytes.len() as u64 > MAX_BYTES {
-        true => Err(KnowledgeError::failed(format!("the file has more than {MAX_BYTES} bytes"))),
-        false => Ok(()),
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(KnowledgeError::failed(format!("the file has more than {MAX_BYTES} bytes")));
     }
+    Ok(())
 }
 
 fn failed(error: &io::Error) -> KnowledgeError {

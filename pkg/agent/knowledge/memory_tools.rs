@@ -126,10 +126,10 @@ impl MemoryTools {
             tool_fn("memory.delete", about_delete, move |context: ToolContext, it: Delete| {
                 let (store, owner) = (Arc::clone(&store), owner_of(&context));
                 async move {
-                    match store.delete(owner, it.key.as_str().into()).await? {
-                        true => Ok(format!("forgot `{}`", it.key)),
-                        false => Err(unknown(&it.key)),
+                    if store.delete(owner, it.key.as_str().into()).await? {
+                        return Ok(format!("forgot `{}`", it.key));
                     }
+                    Err(unknown(&it.key))
                 }
             });
         let delete = delete.previewed_by(move |context, it: Delete| {
@@ -195,10 +195,10 @@ fn unknown(key: &str) -> ToolError {
 
 impl From<KnowledgeError> for ToolError {
     fn from(error: KnowledgeError) -> Self {
-        match error {
-            KnowledgeError::Busy => Self::transient(error.to_string()),
-            error => Self::failed(error.to_string()),
+        if error == KnowledgeError::Busy {
+            return Self::transient(error.to_string());
         }
+        Self::failed(error.to_string())
     }
 }
 

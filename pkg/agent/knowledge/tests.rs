@@ -128,7 +128,7 @@ fn notes_have_limits_and_room_comes_back() {
     assert_eq!(notes.save(&ann(), Note::new("more", "x")), Ok(true));
 
     // One owner fills its share, and all owners the whole.
-    let fill = |notes: &mut Notes, owner: &Owner| {
+    let pour = |notes: &mut Notes, owner: &Owner| {
         let save =
             |number: usize| notes.save(owner, Note::new(format!("{number}"), text(16_000))).err();
         (0..).find_map(save).unwrap()
@@ -137,10 +137,10 @@ fn notes_have_limits_and_room_comes_back() {
     let owner = |number: usize| Owner { id: Some(format!("{number}").into()), scope: None };
     let most = 1 << 20;
     assert_eq!(
-        fill(&mut notes, &owner(0)),
+        pour(&mut notes, &owner(0)),
         KnowledgeError::Full { what: "bytes of memories", most }
     );
-    let last = (1..17).map(|number| fill(&mut notes, &owner(number))).last().unwrap();
+    let last = (1..17).map(|number| pour(&mut notes, &owner(number))).last().unwrap();
     let all = KnowledgeError::Full { what: "bytes of all memories", most: 16 << 20 };
     assert_eq!(last, all);
     assert!(notes.delete(&owner(0), "0"));
@@ -177,7 +177,8 @@ fn a_damaged_file_is_an_error_with_line_and_byte_that_quotes_nothing() {
     let mut bytes = good.clone().into_bytes();
     bytes[at + 9] = 0xff;
     assert_eq!(damaged(&bytes).0, 2);
-    let again = format!("{good}{}", &good[starts[2]..]).replace("\"lines\":2", "\"lines\":3");
+    let again =
+        format!("{good}{}", good.get(starts[2]..).unwrap()).replace("\"lines\":2", "\"lines\":3");
     assert_eq!(damaged(again.as_bytes()), (4, good.len()), "a key twice");
     let other = good.replace("memories", "anything");
     assert_eq!(damaged(other.as_bytes()), (1, 0), "another kind");

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::words;
 
-/// How soon further times of a word count less.
+/// The times of a word beyond which further ones count little.
 const SATURATION: f64 = 1.2;
-/// How much longer documents are held against their words.
+/// The share of a score that depends on the length of its document.
 const LENGTH_WEIGHT: f64 = 0.75;
 
 /// The words of documents, numbered in the order in which they came.

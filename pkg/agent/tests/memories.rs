@@ -30,7 +30,7 @@ async fn told(store: &LocalMemoryStore, caller: &str, calls: Vec<Call>) -> Vec<S
     agent.run(RunInput::from("Go.").caller(Caller::new(caller))).await.unwrap();
     let requests = provider.requests();
     let messages = &requests[count].messages;
-    messages.iter().flat_map(|it| it.tool_results()).map(|it| it.content.to_string()).collect()
+    messages.iter().flat_map(|it| it.tool_results()).map(|it| it.content.clone()).collect()
 }
 
 #[tokio::test(start_paused = true)]
