@@ -43,12 +43,12 @@ mod feedback;
 mod input;
 #[cfg(feature = "runtime")]
 pub mod journal;
-#[cfg(feature = "mcp")]
-pub mod mcp;
 #[cfg(feature = "runtime")]
 pub mod knowledge;
 #[cfg(feature = "runtime")]
 mod lexical;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 #[cfg(feature = "runtime")]
 pub mod memory;
 #[cfg(feature = "runtime")]

@@ -13,6 +13,8 @@ use forgeline::{
     types::Text,
 };
 
+use tokio::runtime::Runtime;
+
 use crate::{
     amount::AmountArgs,
     approve::Approve,
@@ -20,6 +22,7 @@ use crate::{
     environment::Environment,
     exit::{UsageResult as _, note, usage},
     kept::{KeepArgs, Keeper},
+    mcp::McpArgs,
     probe::find_local_server,
     provider_choice::{ProviderArgs, choose},
     question::QuestionArgs,
@@ -46,6 +49,9 @@ pub struct AgentArgs {
     /// The skills that the model may load
     #[command(flatten)]
     skills: SkillArgs,
+    /// Whose tools it may call besides
+    #[command(flatten)]
+    mcp: McpArgs,
     /// What the model is told before everything else
     #[arg(short, long, value_name = "TEXT")]
     system: Option<String>,
@@ -204,12 +210,19 @@ impl Built {
     }
 }
 
+/// Returns the line of a tool; of what a server writes about it, the first line.
+fn describe(tool: &Arc<dyn Tool>) -> String {
+    let line = tool.description().lines().next().unwrap_or_default();
+    format!("{}: {}", tool.name(), escape_controls(line))
+}
+
 /// Builds the agent and says on stderr who answers and why.
 ///
 /// # Errors
 ///
-/// A usage error for flags that do not go together or a folder that cannot be read.
-pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
+/// A usage error for flags that do not go together or a folder that cannot be read; an error when a required
+/// MCP server does not work.
+pub fn build(args: &AgentArgs, runtime: &Runtime) -> anyhow::Result<Built> {
     let trace = args.amount.is_traced().then(trace::start);
     let environment = Environment::default();
     let choice = choose(&args.provider, |name| environment.get(name), find_local_server);
@@ -251,9 +264,14 @@ pub fn build(args: &AgentArgs) -> anyhow::Result<Built> {
             tools.push(skills.tool());
         }
     }
-    let described = tools.iter().map(|tool| format!("{}: {}", tool.name(), tool.description()));
-    let described = described.collect();
-    let names: Vec<_> = tools.iter().map(|tool| Text::from(tool.name())).collect();
+    let connected = if args.no_tools { None } else { args.mcp.connect(runtime)? };
+    let mut described: Vec<_> = tools.iter().map(describe).collect();
+    let mut names: Vec<_> = tools.iter().map(|tool| Text::from(tool.name())).collect();
+    if let Some(connected) = connected {
+        described.extend(connected.tools.iter().map(describe));
+        names.extend(connected.tools.iter().map(|tool| Text::from(tool.name())));
+        builder = builder.tool_source(connected.servers);
+    }
     builder = args.approve.set_up(builder.tools(tools), &names)?;
     let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
     if !args.amount.is_quiet() {

@@ -16,6 +16,7 @@ mod image;
 pub mod input;
 pub mod interrupt;
 pub mod kept;
+mod mcp;
 pub mod models;
 pub mod output;
 pub mod parse;

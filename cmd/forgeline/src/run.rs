@@ -40,8 +40,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen()?;
     let prompt = prompt(&args.prompt)?;
     let prompt = args.agent.question.beside()?.behind(prompt);
-    let built = build(&args.agent)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let built = build(&args.agent, &runtime)?;
     let mut show = Show::start(form(args), args.agent.amount)?.traced(built.trace.clone());
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {

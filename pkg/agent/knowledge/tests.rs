@@ -158,12 +158,11 @@ fn two() -> Vec<u8> {
 #[test]
 fn a_damaged_file_is_an_error_with_line_and_byte_that_quotes_nothing() {
     let good = String::from_utf8(two()).unwrap();
-    let damaged = |text: &[u8]| match Notes::from_file(text).unwrap_err() {
-        KnowledgeError::Damaged { line, offset, problem } => {
-            assert!(!problem.contains("hunter2"));
-            (line, usize::try_from(offset).unwrap())
-        }
-        other => panic!("{other:?}"),
+    let damaged = |text: &[u8]| {
+        let error = Notes::from_file(text).unwrap_err();
+        let KnowledgeError::Damaged { line, offset, problem } = error else { panic!("{error:?}") };
+        assert!(!problem.contains("hunter2"));
+        (line, usize::try_from(offset).unwrap())
     };
     let starts: Vec<_> =
         std::iter::once(0).chain(good.match_indices('\n').map(|(at, _)| at + 1)).collect();

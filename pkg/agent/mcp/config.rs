@@ -38,7 +38,7 @@ const MEMBERS: &str = "`type`, `command`, `args`, `env`, `cwd`, `required` or `t
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct McpConfig {
-    /// The servers, in the order of the file.
+    /// The servers, in the order of the file. Default: none, as a file may have.
     pub servers: Vec<McpServer>,
 }
 
@@ -47,19 +47,19 @@ pub struct McpConfig {
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "members of a file that have nothing in common")]
 pub struct McpServer {
-    /// The name, which begins the names of its tools: letters, digits, `_` and `-`, at most 32.
+    /// The name, which begins the names of its tools: letters, digits, `_` and `-`, at most 32. Required.
     pub name: Text,
-    /// The program.
+    /// The program. Required.
     pub command: String,
-    /// The arguments of the program.
+    /// The arguments of the program. Default: none.
     pub arguments: Vec<String>,
-    /// Variables that the program sees besides `PATH` and a few others. Their values are secrets.
+    /// Variables that the program sees besides `PATH` and a few others. Their values are secrets. Default: none.
     pub variables: Vec<(String, SecretString)>,
-    /// The folder in which the program runs; `None` for this process's.
+    /// The folder in which the program runs. Default: `None`, this process's.
     pub folder: Option<PathBuf>,
-    /// `true` when an agent is of no use without the server.
+    /// `true` when an agent is of no use without the server. Default: `false`.
     pub is_required: bool,
-    /// `true` when the server's hints may lower what its tools need approval for.
+    /// `true` when the server's hints may lower what its tools need approval for. Default: `false`.
     pub trusts_annotations: bool,
 }
 
@@ -165,7 +165,7 @@ impl<'a> Member<'a> {
         let variable = |(name, value): (&String, &'a Value)| {
             let member = self.below(name, value);
             if name.is_empty() || name.contains(['=', '\0']) {
-                return Err(member.wrong("is no name of a variable; expected one without `=`"));
+                return Err(member.wrong("is not a name of a variable; expected one without `=`"));
             }
             Ok((name.clone(), SecretString::from(member.string()?)))
         };
@@ -176,7 +176,7 @@ impl<'a> Member<'a> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_plain) {
             let problem =
-                "is no name of a server; expected letters, digits, `_` and `-`, at most 32";
+                "is not a name of a server; expected letters, digits, `_` and `-`, at most 32";
             return Err(self.wrong(problem));
         }
         let mut server = McpServer {

@@ -47,7 +47,7 @@ pub(super) struct Session {
     service: RunningService<RoleClient, ()>,
     /// Changes with each line of the server that is too long.
     too_long: watch::Receiver<()>,
-    /// `None` when the server is no process of ours.
+    /// `None` when the server is not a process of ours.
     _group: Option<ProcessGroup>,
 }
 

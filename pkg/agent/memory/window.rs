@@ -211,9 +211,7 @@ mod tests {
     }
 
     fn around() -> Request {
-        let mut around = Request::default();
-        around.system = Some("Be brief. ".repeat(20).into());
-        around
+        Request { system: Some("Be brief. ".repeat(20).into()), ..Request::default() }
     }
 
     const MOST: u64 = 1_000;

@@ -14,7 +14,7 @@ impl Call {
     pub(super) fn allow(&mut self, out: &mut Vec<Effect>) {
         let result = Ok(feedback::ALLOWED.to_owned());
         let (parts, origin) = (Vec::new(), TextOrigin::Own);
-        self.end(ToolEnd { result, parts, duration_ms: 0, origin }, out);
+        self.end(ToolEnd { result, parts, duration_ms: 0, origin, below: None }, out);
     }
 
     /// Returns the refusal of arguments that a person gave in place of the model's: the provider runs these.

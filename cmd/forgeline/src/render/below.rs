@@ -65,11 +65,10 @@ impl Below {
 
 impl Agent {
     fn see(&mut self, event: &AgentEvent, is_whole: bool, shown: &mut String) {
-        match event {
-            AgentEvent::ApiCallStart { .. } => self.turns += 1,
-            AgentEvent::ToolCall { .. } => self.calls += 1,
-            AgentEvent::Error { error, .. } => self.failure = Some(error.message.to_string()),
-            _ => {}
+        self.turns += u32::from(matches!(event, AgentEvent::ApiCallStart { .. }));
+        self.calls += u32::from(matches!(event, AgentEvent::ToolCall { .. }));
+        if let AgentEvent::Error { error, .. } = event {
+            self.failure = Some(error.message.to_string());
         }
         // People are asked, and agents further below work, where the rest is folded too.
         let is_shown = is_whole

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// An empty folder of this name.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder).unwrap();
@@ -27,7 +27,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// An answer that calls a tool.
-fn call(name: &str, arguments: &Value) -> Vec<Step> {
+pub(crate) fn call(name: &str, arguments: &Value) -> Vec<Step> {
     let function = json!({ "name": name, "arguments": arguments.to_string() });
     let call = json!({ "index": 0, "id": format!("call_{name}"), "type": "function", "function": function });
     vec![
@@ -43,7 +43,12 @@ fn write(path: &str, text: &str) -> Vec<Step> {
     call("files_write", &json!({ "path": path, "content": text }))
 }
 
-fn arguments<'a>(command: &'a str, url: &'a str, root: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn arguments<'a>(
+    command: &'a str,
+    url: &'a str,
+    root: &'a Path,
+    more: &[&'a str],
+) -> Vec<&'a str> {
     let root = root.to_str().unwrap();
     let fixed = [command, "--base-url", url, "--model", "m", "--no-keep", "--root", root];
     [&fixed[..], more].concat()

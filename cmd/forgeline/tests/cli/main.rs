@@ -20,6 +20,8 @@ mod flood;
 mod interrupt;
 mod kept;
 mod llama;
+#[cfg(unix)]
+mod mcp;
 mod models;
 mod parse;
 mod process;

@@ -40,7 +40,7 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         ("[]",                                              "`(file)` is an array; expected an object"),
         ("{}",                                              "`mcpServers` is missing; expected an object of servers by name"),
         (r#"{"servers":{}}"#,                               "`servers` is unknown; expected `mcpServers`"),
-        (r#"{"mcpServers":{"a.b":{"command":"x"}}}"#,       "`mcpServers.a.b` is no name of a server; expected letters, digits, `_` and `-`, at most 32"),
+        (r#"{"mcpServers":{"a.b":{"command":"x"}}}"#,       "`mcpServers.a.b` is not a name of a server; expected letters, digits, `_` and `-`, at most 32"),
         (r#"{"mcpServers":{"a":{}}}"#,                      "`mcpServers.a.command` is missing or empty; expected the program of the server"),
         (r#"{"mcpServers":{"a":{"command":1}}}"#,           "`mcpServers.a.command` is a number; expected a string"),
         (r#"{"mcpServers":{"a":{"args":["x",null]}}}"#,     "`mcpServers.a.args[1]` is null; expected a string"),
