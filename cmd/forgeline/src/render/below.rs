@@ -65,8 +65,8 @@ impl Below {
 
 impl Agent {
     fn see(&mut self, event: &AgentEvent, is_whole: bool, shown: &mut String) {
-        self.turns += u32::from(matches!(event, AgentEvent::ApiCallStart { .. }));
-        self.calls += u32::from(matches!(event, AgentEvent::ToolCall { .. }));
+        self.turns += usize::from(matches!(event, AgentEvent::ApiCallStart { .. }));
+        self.calls += usize::from(matches!(event, AgentEvent::ToolCall { .. }));
         if let AgentEvent::Error { error, .. } = event {
             self.failure = Some(error.message.to_string());
         }
