@@ -68,7 +68,7 @@ pub(super) struct RunningCalls<'a> {
     site: Site<'a>,
     events_in: mpsc::Sender<Box<AgentEvent>>,
     events: mpsc::Receiver<Box<AgentEvent>>,
-    /// What agents below have of the budget.
+    /// The part of the budget that agents below have.
     purse: Arc<Purse>,
 }
 

@@ -37,7 +37,7 @@ struct Seen {
     tokens: u64,
 }
 
-/// What was left out of the next request for the first time.
+/// The part of a conversation that is left out of a request for the first time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::agent) struct LeftOut {
     pub(in crate::agent) messages: usize,

@@ -1,10 +1,10 @@
-//! What is left of the budget of a run, and the parts of it that agents below have.
+//! The rest of the budget of a run, and the parts of it that agents below have.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::agent::{Budget, run::SpentBelow, state::CallId};
 
-/// What is left of the budget of a run, and the parts of it that agents below have.
+/// The rest of the budget of a run, and the parts of it that agents below have.
 ///
 /// Each agent of an answer gets an equal part when it begins to work; what it did not use goes back at its end, for
 /// those that begin later.
