@@ -1,6 +1,6 @@
 //! The agents whose tools or prompt parts are at work in a task.
 
-use std::{iter::successors, sync::Arc};
+use std::{iter::successors, num::NonZeroUsize, sync::Arc};
 
 use super::sub_agents::{Above, Draw, Family};
 use crate::types::{AgentError, ErrorCode};
@@ -13,7 +13,7 @@ tokio::task_local! {
 #[derive(Clone)]
 struct Within {
     /// `None`: a tool that an agent is.
-    agent: Option<usize>,
+    agent: Option<NonZeroUsize>,
     outer: Option<Arc<Within>>,
     /// The run of an agent below another in which the task is.
     family: Option<Arc<Family>>,
@@ -23,7 +23,7 @@ struct Within {
 
 /// Awaits work that the agent waits for.
 pub(super) fn within<F: Future>(agent: usize, work: F) -> impl Future<Output = F::Output> {
-    enter(Some(agent), family(), None, work)
+    enter(NonZeroUsize::new(agent), family(), None, work)
 }
 
 /// Awaits a call of the agent, from which agents below inherit.
@@ -32,7 +32,7 @@ pub(super) fn within_call<F: Future>(
     above: Above,
     work: F,
 ) -> impl Future<Output = F::Output> {
-    enter(Some(agent), family(), Some(Box::new(above)), work)
+    enter(NonZeroUsize::new(agent), family(), Some(Box::new(above)), work)
 }
 
 /// Awaits a run of an agent below another.
@@ -41,7 +41,7 @@ pub(super) fn as_child<F: Future>(family: Arc<Family>, work: F) -> impl Future<O
 }
 
 fn enter<F: Future>(
-    agent: Option<usize>,
+    agent: Option<NonZeroUsize>,
     family: Option<Arc<Family>>,
     above: Option<Box<Above>>,
     work: F,
@@ -87,7 +87,7 @@ pub(super) fn with_draw(tell: impl FnOnce(&Draw)) {
 pub(super) fn check(agent: usize) -> Result<(), AgentError> {
     let waits = WITHIN.try_with(|within| {
         let mut at = Some(within);
-        while let Some(within) = at.filter(|within| within.agent != Some(agent)) {
+        while let Some(within) = at.filter(|within| within.agent != NonZeroUsize::new(agent)) {
             at = within.outer.as_deref();
         }
         at.is_some()

@@ -462,7 +462,7 @@ impl<'a> Driver<'a> {
         let run_id = conversation.emitter.run_id().clone();
         let input = self.state.input().map(Message::text).unwrap_or_default();
         let (run, state) = (self.state.context().clone(), conversation.parts.state.clone());
-        let withheld = conversation.parts.withheld(&run);
+        let withheld = conversation.parts.withheld(&run).into_boxed_slice();
         let mut context = PromptContext::new(run_id, input, run, state);
         if !conversation.parts.prompts.is_empty() {
             let specs = conversation.parts.specs.clone();

@@ -50,9 +50,10 @@ struct Around {
     conversation: Transcript,
     agent_number: usize,
     tools: Arc<[ToolSpec]>,
-    withheld: Vec<Text>,
+    withheld: Box<[Text]>,
     /// The answers that parts give in place of the model, with their places.
-    answers: Mutex<Vec<(usize, String)>>,
+    #[expect(clippy::box_collection, reason = "few parts answer, and all runs have room for it")]
+    answers: Mutex<Option<Box<Vec<(usize, String)>>>>,
 }
 
 impl PromptContext {
@@ -67,7 +68,7 @@ impl PromptContext {
         conversation: Transcript,
         agent_number: usize,
         tools: Arc<[ToolSpec]>,
-        withheld: Vec<Text>,
+        withheld: Box<[Text]>,
     ) -> Self {
         let answers = Mutex::default();
         let around = Around { conversation, agent_number, tools, withheld, answers };
@@ -101,6 +102,7 @@ impl PromptContext {
     pub fn answer(&self, text: impl Into<String>) {
         let Some(around) = &self.around else { return };
         let mut answers = around.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = answers.get_or_insert_default();
         if answers.iter().all(|(part, _)| *part != self.part) {
             answers.push((self.part, text.into()));
         }
@@ -117,10 +119,10 @@ impl PromptContext {
     }
 
     /// Returns the answer of the part of this place.
-    pub(super) fn answer_of(&self, part: usize) -> Option<String> {
+    pub(super) fn answer_of(&self, part: usize) -> Option<Box<String>> {
         let answers = self.around.as_ref()?.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = answers.iter().find(|(place, text)| *place == part && !text.trim().is_empty());
-        answer.map(|(_, text)| text.clone())
+        let is_it = |it: &&(usize, String)| it.0 == part && !it.1.trim().is_empty();
+        answers.as_ref()?.iter().find(is_it).map(|(_, text)| Box::new(text.clone()))
     }
 
     /// Returns the last messages of the conversation before the input, at most six, the oldest first.

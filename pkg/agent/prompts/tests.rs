@@ -247,7 +247,7 @@ fn the_last_messages_are_shared_and_at_most_six() {
         Transcript::shared(messages.clone()),
         0,
         Arc::default(),
-        Vec::new(),
+        Box::default(),
     );
     let texts: Vec<_> = context.recent().iter().map(|message| message.text()).collect();
     assert_eq!(texts, ["3", "4", "5", "6", "7", "8"]);

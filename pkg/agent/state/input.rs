@@ -72,11 +72,11 @@ pub(crate) struct Prompt {
     /// The system prompt, without the tools.
     pub(crate) text: String,
     /// The names of the agent's tools that the run may not use.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) withheld: Vec<Text>,
-    /// The answer that a part of the prompt gives in place of the model.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) withheld: Box<[Text]>,
+    /// The answer that a part of the prompt gives in place of the model. In a box: it is rare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) answer: Option<String>,
+    pub(crate) answer: Option<Box<String>>,
 }
 
 impl From<&str> for Prompt {

@@ -112,11 +112,13 @@ impl Cost {
     }
 
     /// Returns this cost without another; nothing where that is higher.
+    #[cfg(feature = "runtime")]
     pub(crate) const fn less(self, other: Self) -> Self {
         Self { pico_dollars: self.pico_dollars.saturating_sub(other.pico_dollars) }
     }
 
     /// Returns one of this many equal parts, rounded up.
+    #[cfg(feature = "runtime")]
     pub(crate) fn part(self, parts: u32) -> Self {
         Self { pico_dollars: self.pico_dollars.div_ceil(u128::from(parts.max(1))) }
     }
