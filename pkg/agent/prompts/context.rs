@@ -52,8 +52,7 @@ struct Around {
     tools: Arc<[ToolSpec]>,
     withheld: Box<[Text]>,
     /// The answers that parts give in place of the model, with their places.
-    #[expect(clippy::box_collection, reason = "few parts answer, and all runs have room for it")]
-    answers: Mutex<Option<Box<Vec<(usize, String)>>>>,
+    answers: Mutex<Vec<(usize, Box<str>)>>,
 }
 
 impl PromptContext {
@@ -102,9 +101,8 @@ impl PromptContext {
     pub fn answer(&self, text: impl Into<String>) {
         let Some(around) = &self.around else { return };
         let mut answers = around.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let answers = answers.get_or_insert_default();
         if answers.iter().all(|(part, _)| *part != self.part) {
-            answers.push((self.part, text.into()));
+            answers.push((self.part, text.into().into_boxed_str()));
         }
     }
 
@@ -119,10 +117,10 @@ impl PromptContext {
     }
 
     /// Returns the answer of the part of this place.
-    pub(super) fn answer_of(&self, part: usize) -> Option<Box<String>> {
+    pub(super) fn answer_of(&self, part: usize) -> Option<Box<str>> {
         let answers = self.around.as_ref()?.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |it: &&(usize, String)| it.0 == part && !it.1.trim().is_empty();
-        answers.as_ref()?.iter().find(is_it).map(|(_, text)| Box::new(text.clone()))
+        let is_it = |it: &&(usize, Box<str>)| it.0 == part && !it.1.trim().is_empty();
+        answers.iter().find(is_it).map(|(_, text)| text.clone())
     }
 
     /// Returns the last messages of the conversation before the input, at most six, the oldest first.

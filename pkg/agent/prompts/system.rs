@@ -70,7 +70,7 @@ where
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Composed {
     pub(crate) text: String,
-    pub(crate) answer: Option<Box<String>>,
+    pub(crate) answer: Option<Box<str>>,
 }
 
 /// Makes all parts concurrently, each within `limit`, and joins them.

@@ -74,9 +74,9 @@ pub(crate) struct Prompt {
     /// The names of the agent's tools that the run may not use.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) withheld: Box<[Text]>,
-    /// The answer that a part of the prompt gives in place of the model. In a box: it is rare.
+    /// The answer that a part of the prompt gives in place of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) answer: Option<Box<String>>,
+    pub(crate) answer: Option<Box<str>>,
 }
 
 impl From<&str> for Prompt {
