@@ -30,15 +30,15 @@ pub const SUB_AGENT: &str = "sub_agent";
 /// let provider = ScriptedProvider::new([call, ScriptedTurn::new().text("Stay in.")]);
 /// let agent = DefaultAgent::builder(provider).tool(weather).build()?;
 /// let mut stream = agent.run_stream("Shall we go out?");
-/// let mut kinds = Vec::new();
+/// let mut said = String::new();
 /// while let Some(envelope) = stream.next().await {
 ///     if let Some(below) = SubAgentEvent::read(&envelope.event) {
 ///         assert_eq!(below.parent_run_id, envelope.run_id);
 ///         assert_ne!(below.envelope.run_id, envelope.run_id);
-///         kinds.push(below.envelope.event.kind());
+///         said.push_str(below.envelope.event.text());
 ///     }
 /// }
-/// assert!(kinds.contains(&"message_content"));
+/// assert_eq!(said, "It rains.");
 /// # Ok(())
 /// # }
 /// ```
