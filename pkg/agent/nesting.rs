@@ -40,6 +40,17 @@ pub(super) fn as_child<F: Future>(family: Arc<Family>, work: F) -> impl Future<O
     enter(None, Some(family), None, work)
 }
 
+/// Returns work that is done for whom this task is, in a task of its own.
+pub(super) fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let within = WITHIN.try_with(Clone::clone).ok();
+    async move {
+        match within {
+            Some(within) => WITHIN.scope(within, work).await,
+            None => work.await,
+        }
+    }
+}
+
 fn enter<F: Future>(
     agent: Option<NonZeroUsize>,
     family: Option<Arc<Family>>,
