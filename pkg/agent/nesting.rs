@@ -75,7 +75,9 @@ pub(super) fn above() -> Above {
 /// Returns the number of agents that wait for this task.
 pub(super) fn depth() -> usize {
     let depth = WITHIN.try_with(|within| {
-        1 + successors(within.outer.as_deref(), |within| within.outer.as_deref()).count()
+        let all = successors(Some(within), |within| within.outer.as_deref());
+        // A run of an agent below stands inside the call that waits for it.
+        all.filter(|within| within.agent.is_some()).count()
     });
     depth.unwrap_or_default()
 }
