@@ -91,6 +91,8 @@ mod sync;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
+mod tool_search;
+#[cfg(feature = "runtime")]
 mod tool_source;
 #[cfg(feature = "runtime")]
 pub mod tools;
@@ -129,6 +131,7 @@ pub use self::{
     session::AgentHandle,
     steering::Steering,
     sub_agents::{Places, SUB_AGENT, SubAgent, SubAgentEvent},
+    tool_search::ToolSearch,
     tool_source::ToolSource,
     typed_run::TypedOutcome,
 };

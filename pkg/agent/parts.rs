@@ -1,13 +1,14 @@
 //! The parts of an agent.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{
     AgentConfig, Approver, AuditSink, Authorizer, Observer, Permissions, ToolSource,
     prompts::SystemPrompt,
     run::SharedState,
     state::Grant,
-    tools::{Tool, ToolRegistry},
+    tool_search::Shelf,
+    tools::{RegistryError, TOOL_SEARCH, Tool, ToolRegistry, ToolSearchTool},
 };
 use crate::llm::{ModelCard, Provider, Request, ToolSpec};
 
@@ -20,6 +21,10 @@ pub(super) struct Parts {
     pub(super) sources: Vec<Arc<dyn ToolSource>>,
     /// The descriptions of the tools, which the registry shares.
     pub(super) specs: Arc<[ToolSpec]>,
+    /// The tools that are found by a search, where there are too many to offer them all.
+    pub(super) shelf: Option<Arc<Shelf>>,
+    /// The last shelf of a run with tools of its own.
+    pub(super) last_shelf: Arc<Mutex<Option<Arc<Shelf>>>>,
     pub(super) state: SharedState,
     pub(super) request: Request,
     pub(super) approver: Option<Arc<dyn Approver>>,
@@ -43,6 +48,42 @@ impl Parts {
     pub(super) fn has_gates(&self) -> bool {
         let has_gate = |tool: &dyn Tool| tool.permission().is_some() || tool.surface().is_some();
         self.permissions.is_some() || self.tools.iter().any(|entry| has_gate(&**entry.tool))
+    }
+
+    /// Returns the descriptions of the tools that a model is offered from the start.
+    pub(super) fn offered(&self) -> &Arc<[ToolSpec]> {
+        self.shelf.as_ref().map_or(&self.specs, |shelf| shelf.first())
+    }
+
+    /// Takes note of the tools: describes them, or lets the model search where there are too many.
+    ///
+    /// # Errors
+    ///
+    /// When the tool that searches cannot be added.
+    pub(super) fn offer_tools(&mut self) -> Result<(), RegistryError> {
+        let search = &self.config.tool_search;
+        let window = self.card().and_then(|card| card.context_tokens).unwrap_or(search.window);
+        let window = self.config.max_context_tokens.map_or(window, |most| most.min(window));
+        let is_searched = Shelf::is_needed(&self.tools, search, window);
+        if is_searched && self.tools.find(TOOL_SEARCH).is_none() {
+            self.tools.register_protected(Arc::new(ToolSearchTool))?;
+        }
+        self.specs = self.tools.share_specs();
+        self.shelf = is_searched.then(|| self.shelf_of_tools());
+        self.is_gated = self.has_gates();
+        Ok(())
+    }
+
+    /// Returns the shelf of the tools: the last one, if it has the same.
+    fn shelf_of_tools(&self) -> Arc<Shelf> {
+        let mut last = self.last_shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shelf) = last.as_ref().filter(|shelf| shelf.is_of(&self.specs)) {
+            return Arc::clone(shelf);
+        }
+        let search = &self.config.tool_search;
+        let shelf = Arc::new(Shelf::new(&self.tools, Arc::clone(&self.specs), search));
+        *last = Some(Arc::clone(&shelf));
+        shelf
     }
 
     /// Returns the catalog's entry of the model.

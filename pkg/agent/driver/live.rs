@@ -175,8 +175,9 @@ impl<'a> Driver<'a> {
         };
         emitter.begin_turn(state.outcome().turns);
         let (mode, remembered) = (modes.current(), state.outcome().messages.len());
-        let (template, open) = (None, None);
-        let conversation = Conversation { agent, parts, modes, mode, emitter, template, open };
+        let (template, loaded, open) = (None, None, None);
+        let conversation =
+            Conversation { agent, parts, modes, mode, emitter, template, loaded, open };
         let (due, calls, taken) = (None, None, VecDeque::new());
         Self { state, conversation, due, calls, remembered, writer, taken, resumed }
     }
@@ -465,7 +466,7 @@ impl<'a> Driver<'a> {
         let withheld = conversation.parts.withheld(&run).into_boxed_slice();
         let mut context = PromptContext::new(run_id, input, run, state);
         if !conversation.parts.prompts.is_empty() {
-            let specs = conversation.parts.specs.clone();
+            let specs = conversation.parts.offered().clone();
             let messages = conversation.agent.memory.lock().transcript().clone();
             context = context.around(messages, nesting::depth(), specs, withheld.clone());
         }

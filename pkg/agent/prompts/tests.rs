@@ -72,12 +72,7 @@ impl Drop for Folder {
 }
 
 fn context(tools: &[&str], withheld: &[&str], number: usize) -> PromptContext {
-    let spec = |name: &&str| ToolSpec {
-        name: Text::from(*name),
-        description: String::new(),
-        parameters: serde_json::json!({}),
-        strict: false,
-    };
+    let spec = |name: &&str| ToolSpec::new(*name, "", serde_json::json!({}));
     let specs: Arc<[ToolSpec]> = tools.iter().map(spec).collect();
     let withheld = withheld.iter().map(|name| Text::from(*name)).collect();
     let run = RunInput::from("Hi").module("orders").context;
