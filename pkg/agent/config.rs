@@ -114,7 +114,8 @@ pub struct AgentConfig {
     /// the last answer with its results always go. A call is never parted from its result. A custom event named
     /// [`CONTEXT_TRIMMED`] tells it. The conversation and the journal keep all. Default: `None`, no limit.
     pub max_context_tokens: Option<u64>,
-    /// The search for tools, where there are too many to describe them all in each request.
+    /// The search for tools, where there are too many to describe them all in each request. Default: beyond a twentieth
+    /// of the window of the model.
     pub tool_search: ToolSearch,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
