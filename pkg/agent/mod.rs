@@ -124,7 +124,8 @@ pub use self::{
     permissions::{ModulePermissions, NamedPermissions, Permissions, ToolAccess},
     records::{
         CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
-        MetricNames, Observer, RequestSent, RunBegan, RunRecord, TurnRecord,
+        MetricNames, Observer, PrefixChange, PrefixPart, RequestSent, RunBegan, RunRecord,
+        TurnRecord,
     },
     run::{Budget, Caller, Limit, RunContext, RunInput, Spent, Surface},
     run_stream::RunStream,

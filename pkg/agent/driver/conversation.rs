@@ -147,7 +147,7 @@ impl<'a> Conversation<'a> {
                 request.messages.push(message);
             }
             if let Some(recorder) = self.emitter.recorder() {
-                recorder.request(id.turn, &request);
+                recorder.request(id.turn, &request, &self.agent.prefix);
             }
             match goal {
                 Some(goal) => caught::answer(provider, request, goal.clone()),

@@ -469,11 +469,17 @@ impl<'a> Driver<'a> {
             let specs = conversation.parts.offered().clone();
             let messages = conversation.agent.memory.lock().transcript().clone();
             context = context.around(messages, nesting::depth(), specs, withheld.clone());
+            if conversation.emitter.recorder().is_some() {
+                context = context.observed();
+            }
         }
         let (parts, limit) =
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
+        if let Some(recorder) = conversation.emitter.recorder() {
+            recorder.prepared(context.places());
+        }
         let prepared =
             |Composed { text, answer }| StepInput::Prepared(Prompt { text, withheld, answer });
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
