@@ -20,6 +20,7 @@ use crate::{
 };
 
 /// The whole order of a prompt, in our own words.
+#[cfg(feature = "skills")]
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/system_prompt.md");
 
 const LIMIT: Duration = Duration::from_mins(1);

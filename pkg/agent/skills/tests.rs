@@ -233,7 +233,7 @@ fn the_usual_folders_are_those_that_are_there() {
     assert!(folders.len() <= 2 && Skills::find(&folders[..1]).problems().is_empty());
 }
 
-// Covers: E-15, E-17, E-24, E-25, E-35
+// Covers: E-15, E-17, E-24, E-25, E-35, H-22, H-31
 #[tokio::test]
 async fn a_skill_is_listed_loaded_and_stays_in_the_conversation() {
     let folder = Folder::new("loaded");
