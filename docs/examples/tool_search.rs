@@ -43,12 +43,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let agent = clerk(DemoProvider::new())?;
     let mut stream = agent.run_stream("Order 12 pieces with storehouse7.order_shelf42, please.");
     while let Some(envelope) = stream.next().await {
-        match envelope.event {
-            AgentEvent::ToolCall { tool_name, arguments, .. } => {
-                println!("{tool_name} {}", arguments.as_str());
-            }
-            AgentEvent::ToolResult { content, .. } => println!("  {content}"),
-            _ => {}
+        if let AgentEvent::ToolCall { tool_name, arguments, .. } = &envelope.event {
+            println!("{tool_name} {}", arguments.as_str());
+        } else if let AgentEvent::ToolResult { content, .. } = &envelope.event {
+            println!("  {content}");
         }
     }
     println!("{}", stream.outcome().await?.text);

@@ -7,7 +7,7 @@ use super::{
     prompts::SystemPrompt,
     run::SharedState,
     state::Grant,
-    tool_search::Shelf,
+    tool_search::ToolIndex,
     tools::{RegistryError, TOOL_SEARCH, Tool, ToolRegistry, ToolSearchTool},
 };
 use crate::llm::{ModelCard, Provider, Request, ToolSpec};
@@ -22,9 +22,9 @@ pub(super) struct Parts {
     /// The descriptions of the tools, which the registry shares.
     pub(super) specs: Arc<[ToolSpec]>,
     /// The tools that are found by a search, where there are too many to offer them all.
-    pub(super) shelf: Option<Arc<Shelf>>,
-    /// The last shelf of a run with tools of its own.
-    pub(super) last_shelf: Arc<Mutex<Option<Arc<Shelf>>>>,
+    pub(super) index: Option<Arc<ToolIndex>>,
+    /// The last index of a run with tools of its own.
+    pub(super) last_index: Arc<Mutex<Option<Arc<ToolIndex>>>>,
     pub(super) state: SharedState,
     pub(super) request: Request,
     pub(super) approver: Option<Arc<dyn Approver>>,
@@ -52,7 +52,7 @@ impl Parts {
 
     /// Returns the descriptions of the tools that a model is offered from the start.
     pub(super) fn offered(&self) -> &Arc<[ToolSpec]> {
-        self.shelf.as_ref().map_or(&self.specs, |shelf| shelf.first())
+        self.index.as_ref().map_or(&self.specs, |index| index.first())
     }
 
     /// Takes note of the tools: describes them, or lets the model search where there are too many.
@@ -64,26 +64,26 @@ impl Parts {
         let search = &self.config.tool_search;
         let window = self.card().and_then(|card| card.context_tokens).unwrap_or(search.window);
         let window = self.config.max_context_tokens.map_or(window, |most| most.min(window));
-        let is_searched = Shelf::is_needed(&self.tools, search, window);
+        let is_searched = ToolIndex::is_needed(&self.tools, search, window);
         if is_searched && self.tools.find(TOOL_SEARCH).is_none() {
             self.tools.register_protected(Arc::new(ToolSearchTool))?;
         }
         self.specs = self.tools.share_specs();
-        self.shelf = is_searched.then(|| self.shelf_of_tools());
+        self.index = is_searched.then(|| self.index_of_tools());
         self.is_gated = self.has_gates();
         Ok(())
     }
 
-    /// Returns the shelf of the tools: the last one, if it has the same.
-    fn shelf_of_tools(&self) -> Arc<Shelf> {
-        let mut last = self.last_shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shelf) = last.as_ref().filter(|shelf| shelf.is_of(&self.specs)) {
-            return Arc::clone(shelf);
+    /// Returns the index of the tools: the last one, if it has the same.
+    fn index_of_tools(&self) -> Arc<ToolIndex> {
+        let mut last = self.last_index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = last.as_ref().filter(|index| index.is_of(&self.specs)) {
+            return Arc::clone(index);
         }
         let search = &self.config.tool_search;
-        let shelf = Arc::new(Shelf::new(&self.tools, Arc::clone(&self.specs), search));
-        *last = Some(Arc::clone(&shelf));
-        shelf
+        let index = Arc::new(ToolIndex::new(&self.tools, Arc::clone(&self.specs), search));
+        *last = Some(Arc::clone(&index));
+        index
     }
 
     /// Returns the catalog's entry of the model.

@@ -131,6 +131,7 @@ impl Request {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolSpec {
     /// The tool's name, such as `calculator` or `files.read`.
     pub name: Text,

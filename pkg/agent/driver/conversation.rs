@@ -22,7 +22,7 @@ use crate::{
         memory::{LeftOut, Window},
         parts::Parts,
         state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
-        tool_search::{Loaded, Shelf},
+        tool_search::{Loaded, ToolIndex},
     },
     llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec},
     types::{AgentEvent, Completion, ErrorCode, FinishReason},
@@ -78,22 +78,22 @@ impl<'a> Conversation<'a> {
             self.template = Some(Box::new(self.request(state)));
             self.loaded = None;
         }
-        if let Some(shelf) = self.parts.shelf.as_deref().filter(|_| self.mode.native) {
-            self.load(shelf, state);
+        if let Some(index) = self.parts.index.as_deref().filter(|_| self.mode.native) {
+            self.load(index, state);
         }
         self.template.as_deref().cloned().unwrap_or_default()
     }
 
     /// Adds the tools that the conversation has found behind those that were offered from the start.
-    fn load(&mut self, shelf: &Shelf, state: &RunState) {
+    fn load(&mut self, index: &ToolIndex, state: &RunState) {
         let Self { agent, parts, template, loaded, .. } = self;
         let (loaded, Some(template)) = (loaded.get_or_insert_default(), template) else { return };
-        if !loaded.read(shelf, agent.memory.lock().transcript()) {
+        if !loaded.read(index, agent.memory.lock().transcript()) {
             return;
         }
         let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
         let first = template.tools.iter().filter(|spec| !spec.deferred).cloned().collect();
-        template.tools = loaded.behind(&first, shelf, may_use);
+        template.tools = loaded.behind(&first, index, may_use);
     }
 
     /// Sends the request for an answer.

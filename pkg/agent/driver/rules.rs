@@ -90,7 +90,7 @@ impl Rules for Parts {
     fn unknown_tool(&self, name: &str, withheld: &[Text]) -> String {
         let names = self.offered().iter().map(|spec| &spec.name);
         let text = feedback::unknown_tool(name, names.filter(|name| !withheld.contains(name)));
-        if self.shelf.is_some() { text + feedback::OR_FOUND } else { text }
+        if self.index.is_some() { text + feedback::OR_FOUND } else { text }
     }
 
     fn has_tools(&self, withheld: &[Text]) -> bool {

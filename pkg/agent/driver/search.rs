@@ -20,11 +20,11 @@ const MAX_SHOWN_BYTES: usize = 300;
 impl Site<'_> {
     /// Returns the end of a call that searches for tools; `None` where its tool is another.
     pub(super) fn search(&self, name: &str, arguments: &Json, state: &RunState) -> Option<ToolEnd> {
-        let shelf = self.parts.shelf.as_ref().filter(|_| name == TOOL_SEARCH)?;
+        let index = self.parts.index.as_ref().filter(|_| name == TOOL_SEARCH)?;
         let Self { parts, native, .. } = *self;
         let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
         let result = read_arguments(arguments).map(|Searched { query }| {
-            let found = shelf.find(&query, parts.config.tool_search.most, may_use);
+            let found = index.find(&query, parts.config.tool_search.most, may_use);
             let names: Box<[Text]> = found.iter().map(|spec| spec.name.clone()).collect();
             (ToolOutput::new(told(&found, native)), names)
         });

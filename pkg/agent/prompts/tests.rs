@@ -189,7 +189,7 @@ async fn bad_input_is_named_with_what_to_do_and_the_rest_works() {
     let rest = "[The rest is left out: the instructions of a project have at most 32 KiB.]";
     let text = "[Left out: `server/AGENTS.md` is not UTF-8 from byte 3 on; save it as UTF-8.]";
     for part in [rest, text, "Orders are never deleted.", "<name>good</name>"] {
-        assert!(system.contains(part), "{part} in {}", &system[system.len() - 2_000..]);
+        assert!(system.contains(part), "{part}");
     }
     assert!(system.len() < 40 << 10, "{}", system.len());
     let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();

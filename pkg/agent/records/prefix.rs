@@ -114,6 +114,9 @@ mod tests {
 
     use super::*;
 
+    /// The parts of a prompt, the tools, and the change to them.
+    type Row<'r> = (&'r [&'r str], &'r [&'r str], Option<(PrefixPart, usize)>);
+
     fn prefix(texts: &[&str], tools: &[&str]) -> Prefix {
         let spec = |name: &&str| ToolSpec::new(*name, "", json!({ "type": "object" }));
         let tools: Vec<_> = tools.iter().map(spec).collect();
@@ -127,7 +130,7 @@ mod tests {
         use PrefixPart::{Prompt, Tools};
         let before = prefix(&["You help.", "Lisbon.", "It is 9."], &["a", "b"]);
         #[rustfmt::skip]
-        let rows: [(&[&str], &[&str], Option<(PrefixPart, usize)>); 9] = [
+        let rows: [Row<'_>; 9] = [
             (&["You help.", "Lisbon.", "It is 9."], &["a", "b"],      None),
             (&["You help.", "Lisbon.", "It is 9."], &["a", "b", "c"], None),
             (&["You help.", "Lisbon.", "It is 9."], &["a", "c"],      Some((Tools, 1))),

@@ -223,8 +223,8 @@ async fn a_record_says_which_part_of_the_prompt_changed_and_where() {
     agent.fork().run(RunInput::from("Hi").page("three")).await.unwrap();
     let changes: Vec<_> = log.turns().iter().map(|turn| turn.prefix_change).collect();
     let changes: Vec<_> = changes.iter().map(|it| it.map(|it| (it.part, it.offset))).collect();
-    let changed = Some((PrefixPart::Prompt(2), "You help.\n\n".len()));
-    assert_eq!(changes, [None, None, None, None, changed, None, None]);
+    let page = Some((PrefixPart::Prompt(2), "You help.\n\n".len()));
+    assert_eq!(changes, [None, None, None, None, page, None, None]);
 }
 
 #[tokio::test(start_paused = true)]

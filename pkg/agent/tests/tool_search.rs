@@ -304,15 +304,15 @@ async fn contributed_tools_are_searched_and_their_index_is_made_once() {
     let (provider, builder) = agent_of(run().into_iter().chain(run()));
     let source = |_: RunContext| async { Ok(many(0..1_000)) };
     let agent = builder.tool(crate::agent::tools::Calculator).tool_source(source).build().unwrap();
-    assert!(agent.0.parts.shelf.is_none());
-    let shelf =
-        || agent.0.parts.last_shelf.lock().unwrap().clone().map(|it| Arc::as_ptr(&it).addr());
+    assert!(agent.0.parts.index.is_none());
+    let index =
+        || agent.0.parts.last_index.lock().unwrap().clone().map(|it| Arc::as_ptr(&it).addr());
     agent.run("Go.").await.unwrap();
-    let first = shelf();
+    let first = index();
     assert!(first.is_some());
     let calculator = |request: &Request| names(request).contains(&"calculator");
     assert!(!calculator(&provider.requests()[0]), "it is found as well");
     assert_eq!(agent.run("Go on.").await.unwrap().text, "Done.");
-    assert_eq!(shelf(), first);
+    assert_eq!(index(), first);
     assert_eq!(results(&agent)[3].0, "calendar.n7_create did it: Rehearsal");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Shelf;
+use super::ToolIndex;
 use crate::{
     llm::ToolSpec,
     types::{Message, Part, Text, Transcript},
@@ -24,7 +24,7 @@ pub(in crate::agent) struct Loaded {
 
 impl Loaded {
     /// Reads what is new in a conversation; returns `true` when other tools are loaded than before.
-    pub(in crate::agent) fn read(&mut self, shelf: &Shelf, conversation: &Transcript) -> bool {
+    pub(in crate::agent) fn read(&mut self, index: &ToolIndex, conversation: &Transcript) -> bool {
         let messages = conversation.messages();
         let before = self.read.checked_sub(1).and_then(|at| messages.get(at));
         let goes_on = match (before, &self.last) {
@@ -36,7 +36,7 @@ impl Loaded {
         let (mut places, from) = (known.clone(), if goes_on { self.read } else { 0 });
         let names =
             messages.iter().skip(from).flat_map(|message| &message.parts).flat_map(names_in);
-        for place in names.filter_map(|name| shelf.place_of(name)) {
+        for place in names.filter_map(|name| index.place_of(name)) {
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -55,10 +55,10 @@ impl Loaded {
     pub(in crate::agent) fn behind(
         &self,
         first: &Arc<[ToolSpec]>,
-        shelf: &Shelf,
+        index: &ToolIndex,
         may_use: impl Fn(&ToolSpec) -> bool,
     ) -> Arc<[ToolSpec]> {
-        let loaded = self.places.iter().filter_map(|place| shelf.at(*place));
+        let loaded = self.places.iter().filter_map(|place| index.at(*place));
         let loaded: Vec<_> = loaded.filter(|spec| may_use(spec)).collect();
         if loaded.is_empty() {
             return Arc::clone(first);
@@ -98,7 +98,7 @@ mod tests {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Nothing {}
 
-    fn shelf(count: usize) -> Shelf {
+    fn index(count: usize) -> ToolIndex {
         let mut tools = ToolRegistry::default();
         for at in 0..count {
             let nothing = |_: ToolContext, _: Nothing| async { "" };
@@ -106,7 +106,7 @@ mod tests {
             tools.register(tool).unwrap();
         }
         let all = tools.share_specs();
-        Shelf::new(&tools, all, &ToolSearch::default())
+        ToolIndex::new(&tools, all, &ToolSearch::default())
     }
 
     fn found(names: impl IntoIterator<Item = usize>) -> Message {
@@ -120,48 +120,48 @@ mod tests {
         Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)])
     }
 
-    fn names(loaded: &Loaded, shelf: &Shelf) -> Vec<String> {
-        let specs = loaded.behind(&Arc::from([]), shelf, |_| true);
+    fn names(loaded: &Loaded, index: &ToolIndex) -> Vec<String> {
+        let specs = loaded.behind(&Arc::from([]), index, |_| true);
         specs.iter().map(|spec| spec.name.to_string()).collect()
     }
 
     #[test]
     fn what_is_found_or_called_is_loaded_once_and_in_order() {
-        let (shelf, mut loaded) = (shelf(9), Loaded::default());
+        let (index, mut loaded) = (index(9), Loaded::default());
         let mut conversation = Transcript::from_iter([Message::user("Hi")]);
-        assert!(!loaded.read(&shelf, &conversation));
+        assert!(!loaded.read(&index, &conversation));
         conversation.push(found([4, 2]));
-        assert!(loaded.read(&shelf, &conversation));
-        assert!(!loaded.read(&shelf, &conversation));
+        assert!(loaded.read(&index, &conversation));
+        assert!(!loaded.read(&index, &conversation));
         conversation.push(called(2));
-        assert!(!loaded.read(&shelf, &conversation), "it is loaded");
+        assert!(!loaded.read(&index, &conversation), "it is loaded");
         conversation.push(called(7));
         conversation.push(found([1, 4, 99]));
-        assert!(loaded.read(&shelf, &conversation));
-        assert_eq!(names(&loaded, &shelf), ["t.n4", "t.n2", "t.n7", "t.n1"]);
+        assert!(loaded.read(&index, &conversation));
+        assert_eq!(names(&loaded, &index), ["t.n4", "t.n2", "t.n7", "t.n1"]);
 
         let mut anew = Loaded::default();
-        anew.read(&shelf, &conversation);
-        assert_eq!(names(&anew, &shelf), names(&loaded, &shelf));
-        assert!(loaded.read(&shelf, &Transcript::from_iter([found([3])])), "another conversation");
-        assert_eq!(names(&loaded, &shelf), ["t.n3"]);
+        anew.read(&index, &conversation);
+        assert_eq!(names(&anew, &index), names(&loaded, &index));
+        assert!(loaded.read(&index, &Transcript::from_iter([found([3])])), "another conversation");
+        assert_eq!(names(&loaded, &index), ["t.n3"]);
     }
 
     #[test]
     fn few_enough_are_loaded_and_what_was_left_out_can_be_found_again() {
-        let (shelf, mut loaded) = (shelf(200), Loaded::default());
+        let (index, mut loaded) = (index(200), Loaded::default());
         let mut conversation = Transcript::from_iter([found(0..MAX_LOADED)]);
-        loaded.read(&shelf, &conversation);
-        assert_eq!(names(&loaded, &shelf).len(), MAX_LOADED);
+        loaded.read(&index, &conversation);
+        assert_eq!(names(&loaded, &index).len(), MAX_LOADED);
         conversation.push(found([100]));
-        loaded.read(&shelf, &conversation);
+        loaded.read(&index, &conversation);
         let left: Vec<_> = (33..64).chain([100]).map(|at| format!("t.n{at}")).collect();
-        assert_eq!(names(&loaded, &shelf), left);
+        assert_eq!(names(&loaded, &index), left);
         conversation.push(found([0]));
-        loaded.read(&shelf, &conversation);
-        assert_eq!(names(&loaded, &shelf).last().unwrap(), "t.n0");
+        loaded.read(&index, &conversation);
+        assert_eq!(names(&loaded, &index).last().unwrap(), "t.n0");
         let mut anew = Loaded::default();
-        anew.read(&shelf, &conversation);
-        assert_eq!(names(&anew, &shelf), names(&loaded, &shelf));
+        anew.read(&index, &conversation);
+        assert_eq!(names(&anew, &index), names(&loaded, &index));
     }
 }

@@ -286,9 +286,9 @@ fn tools(list: &[ToolSpec], marks: bool, defers: bool) -> Value {
     for (value, _) in tools.iter_mut().zip(list).filter(|(_, spec)| is_deferred(spec)) {
         value["defer_loading"] = Value::Bool(true);
     }
-    let last = list.iter().rposition(|spec| !is_deferred(spec));
-    if let Some(last) = last.and_then(|at| tools.get_mut(at)).filter(|_| marks) {
-        last["cache_control"] = mark();
+    let place = list.iter().rposition(|spec| !is_deferred(spec));
+    if let Some(marked) = place.and_then(|at| tools.get_mut(at)).filter(|_| marks) {
+        marked["cache_control"] = mark();
     }
     Value::Array(tools)
 }

@@ -51,15 +51,13 @@ fn search() -> Result<Vec<f64>> {
     runtime()?.block_on(async {
         let mut events = agent.run_stream("Change them all.");
         while let Some(envelope) = events.next().await {
-            match &envelope.event {
-                AgentEvent::ToolCall { .. } => began = Some(Instant::now()),
-                AgentEvent::ToolResult { content, .. } => {
-                    let name = format!("- calendar.n{}_change: ", times.len());
-                    right += usize::from(content.contains(&name));
-                    let took = began.take().map(|began| began.elapsed());
-                    times.extend(took.map(|took| took.as_secs_f64() * 1e6));
-                }
-                _ => {}
+            if let AgentEvent::ToolCall { .. } = &envelope.event {
+                began = Some(Instant::now());
+            } else if let AgentEvent::ToolResult { content, .. } = &envelope.event {
+                let took = began.take().map(|began: Instant| began.elapsed());
+                let name = format!("- calendar.n{}_change: ", times.len());
+                right += usize::from(content.contains(&name));
+                times.extend(took.map(|took| took.as_secs_f64() * 1e6));
             }
         }
     });

@@ -15,9 +15,9 @@ use crate::{
 /// Most bytes of a query that are looked at.
 const MAX_QUERY_BYTES: usize = 4 << 10;
 
-/// The tools of an agent that has many. It is made once, and shared by all runs that have the same ones.
+/// The index of an agent's tools, where there are many. It is made once, and shared by all runs that have the same ones.
 #[derive(Debug)]
-pub(in crate::agent) struct Shelf {
+pub(in crate::agent) struct ToolIndex {
     all: Arc<[ToolSpec]>,
     /// The tools that are offered from the start.
     first: Arc<[ToolSpec]>,
@@ -28,7 +28,7 @@ pub(in crate::agent) struct Shelf {
     ranking: Ranking,
 }
 
-impl Shelf {
+impl ToolIndex {
     /// Returns `true` when the tools take more of the model's window than they may, and some can be left for later.
     pub(in crate::agent) fn is_needed(
         tools: &ToolRegistry,
@@ -39,7 +39,7 @@ impl Shelf {
         search.is_over(tokens, window) && tools.iter().any(|entry| !is_first(&entry, search))
     }
 
-    /// Returns the shelf of these tools, whose descriptions are `all`.
+    /// Returns the index of these tools, whose descriptions are `all`.
     pub(in crate::agent) fn new(
         tools: &ToolRegistry,
         all: Arc<[ToolSpec]>,
@@ -90,8 +90,8 @@ impl Shelf {
         let query = slice(query, ..query.floor_char_boundary(MAX_QUERY_BYTES));
         let is_of_name = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
         // Whoever writes a name wants that tool.
-        let names = query.split(|letter| !is_of_name(letter));
-        let named = names.filter_map(|name| self.place_of(name.trim_matches('.')));
+        let words = query.split(|letter| !is_of_name(letter));
+        let named = words.filter_map(|word| self.place_of(word.trim_matches('.')));
         let ranked = self.ranking.find(query, usize::MAX);
         let ranked = ranked.into_iter().filter_map(|(at, _)| self.later.get(at).copied());
         let mut places: Vec<usize> = Vec::new();
