@@ -34,7 +34,8 @@ impl Site<'_> {
         };
         let able = parts.provider.info().capabilities;
         let most = parts.config.max_result_chars;
-        let is_whole = output.as_ref().is_ok_and(|output| output.content.len() <= most);
+        // What the model cannot read is not loaded.
+        let is_whole = output.as_ref().is_ok_and(|it| it.content.chars().count() <= most);
         let (result, _) = read(name, output, most, able);
         let found = if is_whole { names } else { Box::default() };
         Some(ToolEnd { found, ..ToolEnd::at_once(result) })

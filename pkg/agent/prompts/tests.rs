@@ -211,7 +211,6 @@ async fn bad_input_is_named_with_what_to_do_and_the_rest_works() {
     }
 }
 
-// Covers: T-38
 #[tokio::test]
 async fn what_a_project_says_cannot_write_calls_roles_or_reasoning() {
     let folder = Folder::new("foreign");

@@ -99,7 +99,7 @@ impl Search {
             let name = entry.file_name();
             let kind = entry.file_type().ok();
             let is_link = kind.is_some_and(|kind| kind.is_symlink());
-            // What is a file, or leads to one, is no skill.
+            // Files, and links to files, are passed over.
             let is_file = kind.is_some_and(|kind| kind.is_file())
                 || is_link && path.join(&name).metadata().is_ok_and(|it| it.is_file());
             if is_file || name.as_encoded_bytes().starts_with(b".") {
