@@ -10,7 +10,7 @@ use std::{
 use super::{
     AgentConfig, ApprovalPolicy, Approver, AtLimit, AuditSink, Authorizer, Budget, CallMode,
     CallStart, DefaultAgent, KeepThinking, NoToolCall, Observer, OutsideText, Permissions,
-    ToolSource,
+    ToolSearch, ToolSource,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -271,6 +271,7 @@ impl AgentBuilder {
         source_timeout(Duration),
         max_context_tokens(some u64),
         stop_repetition(bool),
+        tool_search(ToolSearch),
         event_capacity(usize),
     }
 
@@ -288,6 +289,8 @@ impl AgentBuilder {
             ("breaker_failures", config.breaker_failures as usize),
             ("event_capacity", config.event_capacity),
             ("input_capacity", config.input_capacity),
+            ("tool_search.most", config.tool_search.most),
+            ("tool_search.window", usize::from(config.tool_search.window != 0)),
         ];
         let times = [
             ("approval_timeout", Some(config.approval_timeout)),
@@ -319,13 +322,15 @@ impl AgentBuilder {
             tools.register_protected(Arc::new(ConverseTool))?;
         }
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
-        let (specs, request, approver) = (tools.share_specs(), self.request, self.approver);
+        let (request, approver) = (self.request, self.approver);
         let mut parts = Parts {
             provider,
             prompts,
             tools,
             sources: self.sources,
-            specs,
+            specs: Arc::default(),
+            index: None,
+            last_index: Arc::default(),
             state,
             request,
             approver,
@@ -338,7 +343,7 @@ impl AgentBuilder {
             config,
             card: OnceLock::new(),
         };
-        parts.is_gated = parts.has_gates();
+        parts.offer_tools()?;
         Ok(DefaultAgent::new(parts, self.memory, self.journal))
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Mode {
 
 impl Mode {
     fn new(parts: &Parts, native: bool) -> Self {
-        let specs = if native { Arc::clone(&parts.specs) } else { Arc::from([]) };
+        let specs = if native { Arc::clone(parts.offered()) } else { Arc::from([]) };
         let described = !native && !parts.tools.is_empty();
         let info = parts.provider.info();
         let models = Dialect::for_model(&info.model);
@@ -47,7 +47,7 @@ impl Mode {
             || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
         let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
         let neutral = Neutral::new(&dialect, &models.thinking);
-        let describe = || describe(&dialect, &neutral, parts.tools.specs());
+        let describe = || describe(&dialect, &neutral, parts.offered().iter());
         let section = if described { describe() } else { String::new() };
         // Where no text is a call, nothing is typed by them.
         let typing = parts.specs.iter().filter(|_| !dialect.is_none());

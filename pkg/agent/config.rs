@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalPolicy, Budget, OutsideText};
+use super::{ApprovalPolicy, Budget, OutsideText, ToolSearch};
 use crate::{llm::parser::ToolDialect, types::setters};
 
 /// Bounds and policies of an agent.
@@ -114,6 +114,9 @@ pub struct AgentConfig {
     /// the last answer with its results always go. A call is never parted from its result. A custom event named
     /// [`CONTEXT_TRIMMED`] tells it. The conversation and the journal keep all. Default: `None`, no limit.
     pub max_context_tokens: Option<u64>,
+    /// The search for tools, where there are too many to describe them all in each request. Default: beyond a twentieth
+    /// of the window of the model.
+    pub tool_search: ToolSearch,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
     /// once; the second time in a run ends it. Default: `true`.
@@ -154,6 +157,7 @@ impl Default for AgentConfig {
             prompt_timeout: Duration::from_secs(10),
             source_timeout: Duration::from_secs(10),
             max_context_tokens: None,
+            tool_search: ToolSearch::default(),
             stop_repetition: true,
             event_capacity: 64,
             input_capacity: 64,
@@ -190,6 +194,7 @@ impl AgentConfig {
         queue_timeout(Duration),
         prompt_timeout(Duration),
         source_timeout(Duration),
+        tool_search(ToolSearch),
         stop_repetition(bool),
         event_capacity(usize),
         input_capacity(usize),

@@ -66,8 +66,10 @@ impl DefaultAgent {
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
         let window = parts.config.max_context_tokens.map(|_| Box::default());
-        let outside = AtomicBool::new(false);
-        Self(Arc::new(Shared { parts, modes, memory, turn, written, window, grants, outside }))
+        let (outside, prefix) = (AtomicBool::new(false), std::sync::Mutex::default());
+        let shared =
+            Shared { parts, modes, memory, turn, written, window, grants, outside, prefix };
+        Self(Arc::new(shared))
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no

@@ -81,6 +81,19 @@ pub(super) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a Text>
     }
 }
 
+/// The end of the feedback for an unknown tool where tools are searched for.
+pub(super) const OR_FOUND: &str = " Other tools are found by `tool_search`.";
+
+/// The result of a search that found no tool.
+pub(super) const NOTHING_FOUND: &str = "No tool has any of these words. Search in other words, or say what is \
+    missing.";
+
+/// Returns the beginning of what a search for tools has found.
+pub(super) fn found(count: usize) -> String {
+    let (tools, they) = if count == 1 { ("tool", "It") } else { ("tools", "They") };
+    format!("{count} {tools} found. {they} can be called from now on:")
+}
+
 pub(super) fn bad_arguments(problem: &str) -> String {
     format!("The arguments do not fit: {problem}. Correct them and call again.")
 }

@@ -91,6 +91,8 @@ mod sync;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
+mod tool_search;
+#[cfg(feature = "runtime")]
 mod tool_source;
 #[cfg(feature = "runtime")]
 pub mod tools;
@@ -122,13 +124,15 @@ pub use self::{
     permissions::{ModulePermissions, NamedPermissions, Permissions, ToolAccess},
     records::{
         CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
-        MetricNames, Observer, RequestSent, RunBegan, RunRecord, TurnRecord,
+        MetricNames, Observer, PrefixChange, PrefixPart, RequestSent, RunBegan, RunRecord,
+        TurnRecord,
     },
     run::{Budget, Caller, Limit, RunContext, RunInput, Spent, Surface},
     run_stream::RunStream,
     session::AgentHandle,
     steering::Steering,
     sub_agents::{Places, SUB_AGENT, SubAgent, SubAgentEvent},
+    tool_search::ToolSearch,
     tool_source::ToolSource,
     typed_run::TypedOutcome,
 };

@@ -22,6 +22,7 @@ use crate::{
         memory::{LeftOut, Window},
         parts::Parts,
         state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
+        tool_search::{Loaded, ToolIndex},
     },
     llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec},
     types::{AgentEvent, Completion, ErrorCode, FinishReason},
@@ -38,6 +39,8 @@ pub(super) struct Conversation<'a> {
     /// The request that all requests of the run are made from. In a box: it is as large as all else
     /// that a waiting run holds.
     pub(super) template: Option<Box<Request>>,
+    /// The tools that the conversation has found, where they are searched for.
+    pub(super) loaded: Option<Box<Loaded>>,
     /// The answer under way.
     pub(super) open: Option<Box<Open>>,
 }
@@ -52,7 +55,7 @@ pub(super) struct Open {
 impl<'a> Conversation<'a> {
     /// Returns what calls need of the run's setup.
     pub(super) fn site(&self) -> Site<'a> {
-        Site { parts: self.parts, agent: self.agent }
+        Site { parts: self.parts, agent: self.agent, native: self.mode.native }
     }
 
     fn request(&self, state: &RunState) -> Request {
@@ -65,7 +68,7 @@ impl<'a> Conversation<'a> {
         }
         let is_offered =
             |spec: &&ToolSpec| !withheld.contains(&spec.name) && !now.contains(&spec.name);
-        let offered = self.parts.specs.iter().filter(is_offered).cloned().collect();
+        let offered = self.parts.offered().iter().filter(is_offered).cloned().collect();
         self.mode.request(&self.parts.request, text, caches, Some(offered))
     }
 
@@ -73,8 +76,24 @@ impl<'a> Conversation<'a> {
     fn next_request(&mut self, state: &RunState) -> Request {
         if self.template.is_none() {
             self.template = Some(Box::new(self.request(state)));
+            self.loaded = None;
+        }
+        if let Some(index) = self.parts.index.as_deref().filter(|_| self.mode.native) {
+            self.load(index, state);
         }
         self.template.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Adds the tools that the conversation has found behind those that were offered from the start.
+    fn load(&mut self, index: &ToolIndex, state: &RunState) {
+        let Self { agent, parts, template, loaded, .. } = self;
+        let (loaded, Some(template)) = (loaded.get_or_insert_default(), template) else { return };
+        if !loaded.read(index, agent.memory.lock().transcript()) {
+            return;
+        }
+        let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
+        let first = template.tools.iter().filter(|spec| !spec.deferred).cloned().collect();
+        template.tools = loaded.behind(&first, index, may_use);
     }
 
     /// Sends the request for an answer.
@@ -128,7 +147,7 @@ impl<'a> Conversation<'a> {
                 request.messages.push(message);
             }
             if let Some(recorder) = self.emitter.recorder() {
-                recorder.request(id.turn, &request);
+                recorder.request(id.turn, &request, &self.agent.prefix);
             }
             match goal {
                 Some(goal) => caught::answer(provider, request, goal.clone()),

@@ -6,17 +6,16 @@ use std::{
     ops::Range,
     pin::pin,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
     calls::{self, RunningCalls},
     conversation::Conversation,
-    guard::or_cancelled,
+    guard::{or_cancelled, unless_stopped},
     shared::Shared,
     spans,
     start::Start,
@@ -175,8 +174,9 @@ impl<'a> Driver<'a> {
         };
         emitter.begin_turn(state.outcome().turns);
         let (mode, remembered) = (modes.current(), state.outcome().messages.len());
-        let (template, open) = (None, None);
-        let conversation = Conversation { agent, parts, modes, mode, emitter, template, open };
+        let (template, loaded, open) = (None, None, None);
+        let conversation =
+            Conversation { agent, parts, modes, mode, emitter, template, loaded, open };
         let (due, calls, taken) = (None, None, VecDeque::new());
         Self { state, conversation, due, calls, remembered, writer, taken, resumed }
     }
@@ -466,33 +466,22 @@ impl<'a> Driver<'a> {
         let withheld = conversation.parts.withheld(&run).into_boxed_slice();
         let mut context = PromptContext::new(run_id, input, run, state);
         if !conversation.parts.prompts.is_empty() {
-            let specs = conversation.parts.specs.clone();
+            let specs = conversation.parts.offered().clone();
             let messages = conversation.agent.memory.lock().transcript().clone();
             context = context.around(messages, nesting::depth(), specs, withheld.clone());
+            if conversation.emitter.recorder().is_some() {
+                context = context.observed();
+            }
         }
         let (parts, limit) =
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
+        if let Some(recorder) = conversation.emitter.recorder() {
+            recorder.prepared(context.places());
+        }
         let prepared =
             |Composed { text, answer }| StepInput::Prepared(Prompt { text, withheld, answer });
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
-    }
-}
-
-/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
-async fn unless_stopped(
-    emitter: &Emitter,
-    grace: Duration,
-    work: impl Future<Output = Result<(), AgentError>>,
-) -> Result<(), AgentError> {
-    let stopped = async {
-        emitter.cancel().cancelled().await;
-        sleep(grace).await;
-    };
-    tokio::select! {
-        biased;
-        done = work => done,
-        () = stopped => Err(emitter.stop_reason().error()),
     }
 }

@@ -15,6 +15,7 @@ mod proposals;
 mod reading;
 mod result;
 mod rules;
+mod search;
 mod setting;
 mod shared;
 mod spans;

@@ -18,6 +18,7 @@ use crate::{
         memory::{SharedMemory, Window},
         nesting,
         parts::Parts,
+        records::Prefix,
     },
     types::{AgentError, ErrorCode, Message},
 };
@@ -36,6 +37,8 @@ pub(in crate::agent) struct Shared {
     pub(in crate::agent) grants: Grants,
     /// `true` once a run has had text from outside, which its memory may have dropped.
     pub(in crate::agent) outside: AtomicBool,
+    /// The beginning of the last request, where runs are observed.
+    pub(in crate::agent) prefix: std::sync::Mutex<Option<Box<Prefix>>>,
 }
 
 impl Shared {

@@ -133,13 +133,21 @@ pub(crate) struct ToolEnd {
     /// The use that agents below made of the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) below: Option<Box<SpentBelow>>,
+    /// The names of the tools that a search has found.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) found: Box<[Text]>,
 }
 
 impl ToolEnd {
     /// Returns the end of a call that did not run.
     pub(crate) fn refused(why: (Failure, String)) -> Self {
-        let (parts, origin) = (Vec::new(), TextOrigin::Own);
-        Self { result: Err(why), parts, duration_ms: 0, origin, below: None }
+        Self::at_once(Err(why))
+    }
+
+    /// Returns the end of a call that took no time.
+    pub(crate) fn at_once(result: Result<String, (Failure, String)>) -> Self {
+        let (parts, origin, found) = (Vec::new(), TextOrigin::Own, Box::default());
+        Self { result, parts, duration_ms: 0, origin, below: None, found }
     }
 }
 

@@ -49,6 +49,7 @@ mod streams;
 mod sub_agents;
 mod tasks;
 mod tool_schemas;
+mod tool_search;
 mod typed;
 mod untrusted_text;
 mod waiting;

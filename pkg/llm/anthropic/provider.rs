@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AnthropicDecoder,
+    found::Found,
     items::PROTOCOL,
     message::{self, Mark},
     reasoning::Reasoning,
@@ -130,13 +131,16 @@ impl WireFormat for Messages {
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
         let marks = body.request().cache == Some(PromptCache::Marks);
         options(&mut body, self.max_tokens)?;
-        body.tools("tools", u8::from(marks), |list| tools(list, marks));
+        let found = Found::new(&body.request().tools, body.config());
+        let defers = found.names().next().is_some();
+        let variant = u8::from(marks) | u8::from(defers) << 1;
+        body.tools("tools", variant, |list| tools(list, marks, defers));
         body.extra();
         if !body.is_set("messages") {
             let write = |texts: &[&str]| blocks(texts, marks);
             instructions::write(&mut body, "system", u8::from(marks), write)?;
         }
-        messages(body, marks, message::encode)
+        messages(body, marks, |run, mark, items| message::encode(run, mark, found, items))
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
@@ -176,7 +180,9 @@ fn messages(
     marks: bool,
     mut encode: impl FnMut(&[Arc<Message>], Mark, &mut JsonItems<'_>) -> Result<(), ProviderError>,
 ) -> Result<Vec<Bytes>, ProviderError> {
+    let found = Found::new(&body.request().tools, body.config());
     body.array("messages", None, |encoded, history| {
+        encoded.refer_to(found.names());
         let mut kept = history.len();
         // The last message, then those before it, up to the marked one.
         let mut tail: Vec<Vec<u8>> = Vec::new();
@@ -273,10 +279,16 @@ fn choice(choice: Option<&ToolChoice>, parallel: Option<bool>) -> Option<Value> 
     Some(value)
 }
 
-fn tools(list: &[ToolSpec], marks: bool) -> Value {
+/// Returns the tools; with `defers`, those that were found are not described here, and bear no mark.
+fn tools(list: &[ToolSpec], marks: bool, defers: bool) -> Value {
     let mut tools: Vec<_> = list.iter().map(tool).collect();
-    if let Some(last) = tools.last_mut().filter(|_| marks) {
-        last["cache_control"] = mark();
+    let is_deferred = |spec: &ToolSpec| defers && spec.deferred;
+    for (value, _) in tools.iter_mut().zip(list).filter(|(_, spec)| is_deferred(spec)) {
+        value["defer_loading"] = Value::Bool(true);
+    }
+    let place = list.iter().rposition(|spec| !is_deferred(spec));
+    if let Some(marked) = place.and_then(|at| tools.get_mut(at)).filter(|_| marks) {
+        marked["cache_control"] = mark();
     }
     Value::Array(tools)
 }
@@ -321,11 +333,12 @@ mod tests {
             for at in 0..step {
                 history.push(Message::user((turn * step + at).to_string()));
             }
+            let none = Found::new(&[], &config);
             let encode = |run: &[Arc<Message>], mark, items: &mut JsonItems<'_>| {
                 for message in run {
                     counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;
                 }
-                message::encode(run, mark, items)
+                message::encode(run, mark, none, items)
             };
             let request = Request::new(history.clone());
             let body = BodyWriter::new("anthropic", &request, &config).with_cache(&cache);

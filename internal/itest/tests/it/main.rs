@@ -10,6 +10,7 @@
 )]
 
 mod adr_index;
+mod anthropic_found_tools;
 mod anthropic_llama;
 mod anthropic_requests;
 mod anthropic_sessions;
