@@ -207,6 +207,7 @@ impl DefaultAgent {
         for message in restored.messages {
             memory.add(message);
         }
+        self.0.begin_window(restored.marks.as_deref());
         writer.go_on(restored.chain);
         Ok(open.map(|run| (run, restored.chain, setting)))
     }
@@ -246,6 +247,7 @@ impl DefaultAgent {
             writer.append(&Record::<()>::Cleared).await?;
         }
         self.0.memory.lock().clear();
+        self.0.begin_window(None);
         self.0.outside.store(false, Ordering::Release);
         Ok(())
     }

@@ -22,6 +22,8 @@ pub(super) struct Parts {
     pub(super) specs: Arc<[ToolSpec]>,
     pub(super) state: SharedState,
     pub(super) request: Request,
+    /// The model that sums up conversations, where it is another.
+    pub(super) summarizer: Option<Arc<dyn Provider>>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) authorizer: Option<Arc<dyn Authorizer>>,
     /// The rules about callers; `None` for those by name.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     agent::{
         RunContext,
-        state::{Effect, Rules, RunState, StepInput, missing_results},
+        state::{Effect, Marks, Rules, RunState, StepInput, missing_results},
     },
     types::Message,
 };
@@ -21,6 +21,8 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
+    /// What is known of the part of the conversation that is sent.
+    pub(crate) marks: Option<Box<Marks>>,
     open: Option<Run>,
     pub(crate) chain: Chain,
 }
@@ -74,16 +76,19 @@ pub(crate) fn restore(lines: &[String]) -> Result<Restored, RestoreError> {
                 // Of a run that was dropped, the next answers what is open.
                 let missing = restored.messages.last().and_then(|last| missing_results(last));
                 restored.messages.extend(missing.map(Arc::new));
+                restored.marks = state.marks().cloned().map(Box::new);
                 run = Some(Run { tools, state, took: Vec::new(), is_done: false });
             }
-            Record::Took { ref messages, done, .. } => {
+            Record::Took { ref messages, ref input, done, .. } => {
                 let Some(run) = run.as_mut().filter(|run| !run.is_done) else { return Err(unfit) };
                 restored.messages.extend(messages.iter().cloned());
+                Marks::see(&mut restored.marks, input);
                 run.is_done = done;
                 run.took.push((line, record));
             }
             Record::Cleared => {
                 restored.messages.clear();
+                restored.marks = None;
                 run = None;
             }
         }

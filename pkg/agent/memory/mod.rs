@@ -2,10 +2,12 @@
 
 mod conversation;
 mod shared;
+mod summary;
 mod window;
 
 pub use self::conversation::{ConversationMemory, Memory};
 pub(super) use self::{
     shared::SharedMemory,
-    window::{LeftOut, Window},
+    summary::{Parts, summary_tokens},
+    window::{Bounds, Look, Window},
 };

@@ -46,6 +46,7 @@ mod spans;
 mod steering;
 mod streams;
 mod sub_agents;
+mod summaries;
 mod tasks;
 mod tool_schemas;
 mod typed;
