@@ -1,12 +1,17 @@
 //! The memory of an agent.
 
 mod conversation;
+mod repair;
 mod shared;
 mod summary;
 mod window;
 
-pub use self::conversation::{ConversationMemory, Memory};
+pub use self::{
+    conversation::{ConversationMemory, Memory},
+    repair::repaired,
+};
 pub(super) use self::{
+    repair::{readable, repair},
     shared::SharedMemory,
     summary::{Parts, summary_tokens},
     window::{Bounds, Look, Window},

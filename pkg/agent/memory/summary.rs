@@ -176,7 +176,10 @@ mod tests {
 
     fn messages(count: usize, bytes: usize) -> Vec<Message> {
         let message = |at: usize| match at % 4 {
-            0 => Message::user(format!("Question {at}. {}", "Ein Satz ist lang. ".repeat(bytes / 19))),
+            0 => Message::user(format!(
+                "Question {at}. {}",
+                "Ein Satz ist lang. ".repeat(bytes / 19)
+            )),
             1 => {
                 let call = ToolCall::new("c", "look", json!({ "at": at }));
                 Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)])

@@ -1,11 +1,11 @@
 //! Conversations whose beginning is summed up.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
-use super::{cancel::assert_history_is_whole, *};
+use super::{cancel::assert_history_is_whole, journal::Broken, *};
 use crate::{
     agent::{
         ApprovalPolicy, Asked, Budget, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED,
@@ -29,7 +29,9 @@ fn usage(input: u64, output: u64) -> UsageInfo {
 
 /// A model that looks and answers at some length, and writes numbered summaries.
 fn model() -> ScriptedProvider {
-    model_with(|at| ScriptedTurn::new().text(format!("Summary {at}: they count.")).usage(usage(90, 9)))
+    model_with(|at| {
+        ScriptedTurn::new().text(format!("Summary {at}: they count.")).usage(usage(90, 9))
+    })
 }
 
 fn model_with(mut summary: impl FnMut(usize) -> ScriptedTurn + Send + 'static) -> ScriptedProvider {
@@ -50,7 +52,7 @@ fn model_with(mut summary: impl FnMut(usize) -> ScriptedTurn + Send + 'static) -
 fn builder_of(provider: &ScriptedProvider) -> AgentBuilder {
     let tool = tool_fn("look", "Looks.", |_: ToolContext, it: Echo| async move { it.text });
     let builder = DefaultAgent::builder(provider.clone()).system("Be brief.");
-    builder.tool(tool.may_repeat()).max_context_tokens(MOST).summarize_at(60)
+    builder.tool(tool.may_repeat().idempotent()).max_context_tokens(MOST).summarize_at(60)
 }
 
 fn question(turn: usize) -> String {
@@ -132,7 +134,10 @@ async fn summaries_take_the_place_of_what_they_are_of_and_have_those_before_them
     assert_eq!(of_all, 4 * covered as u64, "each message is summed up once");
     let last = requests.last().unwrap();
     assert!(texts(last).contains(&format!("Summary {}: they count.", for_summary.len())));
-    assert!((covered..60).all(|turn| texts(last).contains(&question(turn))), "and the rest is sent");
+    assert!(
+        (covered..60).all(|turn| texts(last).contains(&question(turn))),
+        "and the rest is sent"
+    );
     assert_eq!(agent.transcript().len(), 240, "the conversation keeps all");
 }
 
@@ -187,15 +192,13 @@ async fn a_run_that_is_put_away_around_a_summary_goes_on() {
     }
 }
 
-/// A conversation that is about to be summed up.
-async fn grown(builder: impl Fn() -> AgentBuilder) -> (DefaultAgent, usize) {
-    let agent = builder().build().unwrap();
+/// A conversation that is summed up before the next answer.
+async fn grown() -> (ConversationMemory, usize) {
+    let agent = builder_of(&model()).build().unwrap();
     for turn in 0.. {
-        let events = ask(&agent, turn..turn + 1).await;
-        if !named(&events[0], CONTEXT_SUMMARIZED).is_empty() {
-            let again = builder().build().unwrap();
-            ask(&again, 0..turn).await;
-            return (again, turn);
+        let before = agent.transcript();
+        if !named(&ask(&agent, turn..turn + 1).await[0], CONTEXT_SUMMARIZED).is_empty() {
+            return (ConversationMemory::from(before), turn);
         }
     }
     unreachable!("it is summed up some time")
@@ -204,10 +207,12 @@ async fn grown(builder: impl Fn() -> AgentBuilder) -> (DefaultAgent, usize) {
 // Covers: T-12
 #[tokio::test(start_paused = true)]
 async fn cancelling_at_every_event_around_a_summary_ends_the_run_properly() {
+    let (memory, turn) = grown().await;
     let mut cancelled = 0;
     for at in 0..100 {
         let provider = model();
-        let (agent, turn) = grown(|| builder_of(&provider).event_capacity(1)).await;
+        let builder = builder_of(&provider).memory(memory.clone()).event_capacity(1);
+        let agent = builder.build().unwrap();
         let (mut stream, mut events) = (agent.run_stream(question(turn).as_str()), Vec::new());
         while let Some(envelope) = stream.next().await {
             events.push(envelope);
@@ -229,6 +234,44 @@ async fn cancelling_at_every_event_around_a_summary_ends_the_run_properly() {
     assert!(cancelled > 8, "{cancelled}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_breaks_around_a_summary_ends_the_run_and_leaves_nothing() {
+    let (memory, turn) = grown().await;
+    for (lines, hangs) in (0..9).flat_map(|lines| [(lines, true), (lines, false)]) {
+        let (provider, left) = (model(), Arc::new(Mutex::new(lines)));
+        let journal = Broken { left, hangs, lines: MemoryJournal::default() };
+        let builder = builder_of(&provider).memory(memory.clone()).journal(journal);
+        let agent = builder.build().unwrap();
+        let (mut stream, mut events) = (agent.run_stream(question(turn).as_str()), Vec::new());
+        to_the_end(&mut stream, &mut events).await;
+        if let Err(error) = stream.outcome().await {
+            assert_eq!(error.error.code, ErrorCode::Journal, "after {lines} lines");
+        }
+        assert_history_is_whole(&agent);
+        assert_eq!(provider.open_streams(), 0);
+        assert_no_task_left().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_the_stream_around_a_summary_leaves_nothing() {
+    let (memory, turn) = grown().await;
+    for at in 0..30 {
+        let provider = model();
+        let agent = builder_of(&provider).memory(memory.clone()).event_capacity(1).build().unwrap();
+        let mut stream = agent.run_stream(question(turn).as_str());
+        for _ in 0..at {
+            stream.next().await;
+        }
+        drop(stream);
+        assert_eq!(provider.open_streams(), 0, "at {at}");
+        assert_no_task_left().await;
+        ask(&agent, turn + 1..turn + 2).await;
+        assert_fit(&provider.requests());
+        assert_history_is_whole(&agent);
+    }
+}
+
 /// Summaries that fail, each in another way.
 fn faults() -> Vec<(&'static str, fn() -> ScriptedTurn)> {
     vec![
@@ -244,9 +287,12 @@ fn faults() -> Vec<(&'static str, fn() -> ScriptedTurn)> {
 #[tokio::test(start_paused = true)]
 async fn a_summary_that_fails_is_told_and_messages_are_left_out_in_its_place() {
     for (name, fault) in faults() {
-        let provider = model_with(move |at| {
-            if at == 1 { fault() } else { ScriptedTurn::new().text("They count.") }
-        });
+        let provider =
+            model_with(
+                move |at| {
+                    if at == 1 { fault() } else { ScriptedTurn::new().text("They count.") }
+                },
+            );
         let agent = builder_of(&provider).build().unwrap();
         let events = ask(&agent, 0..40).await;
         let all: Vec<_> = events.into_iter().flatten().collect();
@@ -271,8 +317,7 @@ async fn a_summary_that_fails_is_told_and_messages_are_left_out_in_its_place() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_cancelled_while_a_summary_hangs_ends_and_counts_it() {
-    let provider =
-        model_with(|_| ScriptedTurn::new().text("They ").usage(usage(70, 3)).hang());
+    let provider = model_with(|_| ScriptedTurn::new().text("They ").usage(usage(70, 3)).hang());
     let agent = builder_of(&provider).summary_timeout(Duration::from_hours(1)).build().unwrap();
     let before = provider.requests().len();
     let mut turn = 0;
@@ -307,17 +352,18 @@ async fn a_run_that_is_cancelled_while_a_summary_hangs_ends_and_counts_it() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_summary_takes_counts_in_the_run_and_its_budget() {
+    let (memory, turn) = grown().await;
     let provider = model();
-    let (agent, turn) = grown(|| builder_of(&provider)).await;
+    let agent = builder_of(&provider).memory(memory.clone()).build().unwrap();
     let outcome = agent.run(question(turn)).await.unwrap();
-    assert_eq!(outcome.usage, Some(usage(90, 9)));
-    assert_eq!((outcome.spent.tokens, outcome.turns), (99, 2), "a summary is no turn");
-    let provider = model();
-    let (agent, turn) = grown(|| builder_of(&provider)).await;
+    let count = provider.requests().iter().filter(|it| is_for_summary(it)).count() as u64;
+    assert_eq!(outcome.usage, Some(usage(90 * count, 9 * count)));
+    assert_eq!((outcome.spent.tokens, outcome.turns), (99 * count, 2), "a summary is no turn");
+    let agent = builder_of(&model()).memory(memory).build().unwrap();
     let input = RunInput::from(question(turn).as_str()).budget(Budget::default().tokens(50));
     let outcome = agent.run(input).await.unwrap();
     assert_eq!(outcome.reason, OutcomeKind::LimitReached { limit: Limit::Tokens });
-    assert_eq!(outcome.spent.tokens, 99);
+    assert_eq!((outcome.spent.tokens, outcome.turns), (99 * count, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -387,12 +433,15 @@ async fn a_summary_of_text_from_outside_is_from_outside() {
             Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)]),
             Message::new(MessageRole::Tool, vec![Part::ToolResult(page)]),
         ];
-        messages.extend((0..60).flat_map(|at| {
-            [Message::assistant("Well. ".repeat(20)), Message::user(question(at))]
-        }));
+        messages.extend(
+            (0..60).flat_map(|at| {
+                [Message::assistant("Well. ".repeat(20)), Message::user(question(at))]
+            }),
+        );
         messages.push(Message::assistant("Well."));
         let journal = MemoryJournal::default();
-        let memory = ConversationMemory::from(messages.into_iter().collect::<crate::types::Transcript>());
+        let memory =
+            ConversationMemory::from(messages.into_iter().collect::<crate::types::Transcript>());
         let agent = builder_of(&provider).memory(memory).journal(journal.clone()).build().unwrap();
         agent.run("Only say it.").await.unwrap();
         let line = journal.lines().into_iter().find(|line| line.contains("\"summed\":[")).unwrap();

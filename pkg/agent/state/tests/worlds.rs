@@ -404,18 +404,11 @@ fn answers_behind(list: usize, given: usize) -> Vec<Answer> {
 fn outgrown(id: AnswerId) -> Vec<StepInput> {
     let mut marks = Marks::default();
     marks.first = 1;
-    let fitted = Fitted {
-        marks,
-        messages: 1,
-        results: 0,
-        tokens: 5,
-        tokens_before: 9,
-    };
+    let fitted = Fitted { marks, messages: 1, results: 0, tokens: 5, tokens_before: 9 };
     let outgrown = Outgrown { first: 1, pinned: None, tokens: 9 };
     let usage = Some(UsageInfo { output_tokens: Some(7), ..UsageInfo::default() });
-    let ended = |result| {
-        StepInput::Summed(id, Box::new(Summed { result, requests: 1, usage, cost: None }))
-    };
+    let ended =
+        |result| StepInput::Summed(id, Box::new(Summed { result, requests: 1, usage, cost: None }));
     let text = "They met.".to_owned();
     vec![
         StepInput::Fitted(id, Box::new(fitted)),
