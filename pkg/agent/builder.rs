@@ -20,7 +20,7 @@ use super::{
     tools::{AskQuestionTool, ConverseTool, RegistryError, TaskCompletionTool, Tool, ToolRegistry},
 };
 use crate::{
-    llm::{Provider, ProviderError, Request, parser::ToolDialect},
+    llm::{Provider, ProviderError, Request, TokenEstimator, parser::ToolDialect},
     types::{AgentError, Text, setters},
 };
 
@@ -54,6 +54,7 @@ pub struct AgentBuilder {
     memory: Box<dyn Memory>,
     journal: Option<Arc<dyn Journal>>,
     summarizer: Option<Arc<dyn Provider>>,
+    estimator: TokenEstimator,
     approver: Option<Arc<dyn Approver>>,
     authorizer: Option<Arc<dyn Authorizer>>,
     permissions: Option<Arc<dyn Permissions>>,
@@ -127,6 +128,7 @@ impl AgentBuilder {
             memory: Box::new(ConversationMemory::default()),
             journal: None,
             summarizer: None,
+            estimator: TokenEstimator::new(),
             approver: None,
             authorizer: None,
             permissions: None,
@@ -194,6 +196,14 @@ impl AgentBuilder {
     #[must_use]
     pub fn summarizer(mut self, provider: impl Provider + 'static) -> Self {
         self.summarizer = Some(Arc::new(provider));
+        self
+    }
+
+    /// Sets who counts the tokens of requests, where they are [limited](AgentConfig::max_context_tokens); its own
+    /// scale is not looked at, reports of the provider set one. Default: one that needs no vocabulary.
+    #[must_use]
+    pub fn token_estimator(mut self, estimator: TokenEstimator) -> Self {
+        self.estimator = estimator.without_scale();
         self
     }
 
@@ -355,6 +365,7 @@ impl AgentBuilder {
             request,
             approver,
             summarizer: self.summarizer,
+            estimator: self.estimator,
             authorizer: self.authorizer,
             permissions: self.permissions,
             audit: self.audit,

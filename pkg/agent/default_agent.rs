@@ -18,7 +18,7 @@ use super::{
     driver::{self, Grants, Setting, Shared, Start, Written},
     emitter::Emitter,
     journal::{self, Chain, Journal, OpenRun, Record, Writer},
-    memory::{Memory, SharedMemory},
+    memory::{Memory, SharedMemory, Window},
     parts::Parts,
     session,
 };
@@ -65,7 +65,8 @@ impl DefaultAgent {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
-        let window = parts.config.max_context_tokens.map(|_| Box::default());
+        let window = parts.config.max_context_tokens;
+        let window = window.map(|_| Box::new(Window::of(parts.estimator.clone()).into()));
         let outside = AtomicBool::new(false);
         Self(Arc::new(Shared { parts, modes, memory, turn, written, window, grants, outside }))
     }

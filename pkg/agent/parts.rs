@@ -9,7 +9,7 @@ use super::{
     state::Grant,
     tools::{Tool, ToolRegistry},
 };
-use crate::llm::{ModelCard, Provider, Request, ToolSpec};
+use crate::llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec};
 
 /// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
 #[derive(Clone)]
@@ -22,6 +22,7 @@ pub(super) struct Parts {
     pub(super) specs: Arc<[ToolSpec]>,
     pub(super) state: SharedState,
     pub(super) request: Request,
+    pub(super) estimator: TokenEstimator,
     /// The model that sums up conversations, where it is another.
     pub(super) summarizer: Option<Arc<dyn Provider>>,
     pub(super) approver: Option<Arc<dyn Approver>>,

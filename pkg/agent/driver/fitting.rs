@@ -91,7 +91,8 @@ impl Conversation<'_> {
         let card = ModelCard::for_model(&provider.info().model);
         let own = card.and_then(|card| card.context_tokens).unwrap_or(u64::MAX);
         let most = marks.out_of_scale(most).min(own);
-        let parts = Parts::of(messages.iter().map(|it| &**it), most, |text| self.mode.broken(text));
+        let (messages_of, estimator) = (messages.iter().map(|it| &**it), &self.parts.estimator);
+        let parts = Parts::of(messages_of, most, estimator, |text| self.mode.broken(text));
         let parts = parts.map_err(failed)?;
         let (limit, cancel) = (config.summary_timeout, self.emitter.cancel().clone());
         let mut so_far = marks.summary.as_deref().map(str::to_owned);

@@ -30,6 +30,7 @@ pub(in crate::agent) struct Parts {
     parts: Vec<String>,
     /// Most tokens of a summary, and of an answer that may think before it.
     tokens: u64,
+    estimator: TokenEstimator,
 }
 
 impl Parts {
@@ -42,9 +43,10 @@ impl Parts {
     pub(in crate::agent) fn of<'a>(
         messages: impl Iterator<Item = &'a Message>,
         most: u64,
+        estimator: &TokenEstimator,
         broken: impl Fn(&str) -> String,
     ) -> Result<Self, String> {
-        let (estimator, tokens) = (TokenEstimator::new(), summary_tokens(most));
+        let tokens = summary_tokens(most);
         let system: Arc<str> = feedback::sum_up((tokens / 2).max(1)).into();
         // The summary so far, the answer with its thoughts, and the words around them.
         let taken = estimator.text(&system) + 3 * tokens + 64;
@@ -64,7 +66,7 @@ impl Parts {
             filled += tokens;
         };
         for message in messages {
-            each_piece(&broken(&written(message)), room, &estimator, &mut add);
+            each_piece(&broken(&written(message)), room, estimator, &mut add);
         }
         if !part.is_empty() {
             parts.push(part);
@@ -76,7 +78,7 @@ impl Parts {
                 parts.len()
             ));
         }
-        Ok(Self { system, parts, tokens })
+        Ok(Self { system, parts, tokens, estimator: estimator.clone() })
     }
 
     /// Returns the number of requests.
@@ -107,8 +109,7 @@ impl Parts {
 
     /// Returns a summary that is as long as it may be.
     pub(in crate::agent) fn cut<'a>(&self, mut text: &'a str) -> &'a str {
-        let estimator = TokenEstimator::new();
-        while estimator.text(text) > self.tokens && !text.is_empty() {
+        while self.estimator.text(text) > self.tokens && !text.is_empty() {
             text = slice(text, ..text.floor_char_boundary(text.len() * 3 / 4));
         }
         text
@@ -199,7 +200,8 @@ mod tests {
         let estimator = TokenEstimator::new();
         for (count, bytes) in [(4, 10), (40, 400), (4, 12_000), (80, 1_000)] {
             let messages = messages(count, bytes);
-            let parts = Parts::of(messages.iter(), MOST, str::to_owned).unwrap();
+            let parts =
+                Parts::of(messages.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap();
             let longest = "word ".repeat(10_000);
             let longest = parts.cut(&longest);
             assert!(estimator.text(longest) <= summary_tokens(MOST) && longest.len() > 100);
@@ -219,10 +221,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_words() {
         let few = messages(4, 10);
-        let error = Parts::of(few.iter(), 200, str::to_owned).unwrap_err();
+        let error = Parts::of(few.iter(), 200, &TokenEstimator::new(), str::to_owned).unwrap_err();
         assert!(error.contains("200 tokens leave no room"), "{error}");
         let many = messages(4_000, 400);
-        let error = Parts::of(many.iter(), MOST, str::to_owned).unwrap_err();
+        let error =
+            Parts::of(many.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap_err();
         assert!(error.contains("at most 32 are made"), "{error}");
     }
 
@@ -231,7 +234,8 @@ mod tests {
         let result = ToolResult::new("c", "read", format!("<a>{}<z>", "x".repeat(9_000)));
         let message = Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]);
         let broken = |text: &str| text.replace('<', "(");
-        let parts = Parts::of([&message].into_iter(), 20_000, broken).unwrap();
+        let parts =
+            Parts::of([&message].into_iter(), 20_000, &TokenEstimator::new(), broken).unwrap();
         let text = &parts.parts[0];
         assert!(text.starts_with("Result of read: (a>x") && text.ends_with("x(z>\n"), "{text}");
         assert!(text.len() < 5_000);

@@ -72,6 +72,11 @@ pub(in crate::agent) enum Look {
 }
 
 impl Window {
+    /// Creates a window of an empty conversation.
+    pub(in crate::agent) fn of(estimator: TokenEstimator) -> Self {
+        Self { estimator, ..Self::default() }
+    }
+
     /// Returns what the next run has to know of the part that is sent.
     pub(in crate::agent) fn marks(&self) -> &Marks {
         &self.marks
@@ -87,7 +92,8 @@ impl Window {
 
     /// Forgets the conversation, and keeps the scale of its estimates.
     pub(in crate::agent) fn clear(&mut self) {
-        *self = Self { marks: Marks::scaled(self.marks.scale), ..Self::default() };
+        let (estimator, marks) = (self.estimator.clone(), Marks::scaled(self.marks.scale));
+        *self = Self { estimator, marks, ..Self::default() };
     }
 
     /// Takes the messages of the conversation that are new, and leaves out others so that all that is sent with
