@@ -5,7 +5,7 @@ use forgeline::{agent::AgentBuilder, llm::ModelCard, types::AgentEvent};
 
 /// The window, as flags.
 #[derive(Debug, Clone, Args)]
-pub struct ContextArgs {
+pub(crate) struct ContextArgs {
     /// How many tokens a request may have; beyond it the beginning of the conversation is left out [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     context: Option<u64>,
@@ -82,7 +82,10 @@ mod tests {
     #[test]
     fn the_share_of_the_window_is_told_where_it_is_known() {
         let some = |input, output| (Some(input), Some(output));
-        assert_eq!(used(Some(8_000), "m", &[some(900, 100), some(2_400, 100)]), "window: 31 % of 8000");
+        assert_eq!(
+            used(Some(8_000), "m", &[some(900, 100), some(2_400, 100)]),
+            "window: 31 % of 8000"
+        );
         assert_eq!(used(None, "gpt-4o", &[some(64_000, 0)]), "window: 50 % of 128000");
         assert_eq!(used(Some(100), "gpt-4o", &[some(150, 1)]), "window: 151 % of 100");
         assert_eq!(used(None, "my own model", &[some(9, 9)]), "");

@@ -206,6 +206,12 @@ impl Window {
         self.opening = Some(Opening { summary, first, sent, tokens });
     }
 
+    /// Returns the number of messages that are sent.
+    fn count(&self) -> usize {
+        let rest = self.seen.len().saturating_sub(self.marks.first);
+        rest + usize::from(self.marks.pinned.is_some())
+    }
+
     fn tokens_of(&self, at: Option<usize>) -> u64 {
         at.and_then(|at| self.seen.get(at)).map_or(0, |seen| seen.tokens)
     }
@@ -227,7 +233,7 @@ impl Window {
         if tokens <= threshold || self.marks.has_failed {
             return None;
         }
-        let room = super::summary_tokens(most);
+        let room = super::summary_tokens(most) + self.estimator.text(&feedback::summary(""));
         let aim = (threshold.saturating_sub(self.around) / 2).saturating_sub(room);
         let (first, pinned) = self.cut(aim);
         let rest = self.tokens_from(first) + self.tokens_of(pinned);
@@ -238,7 +244,7 @@ impl Window {
     }
 
     fn make_room(&mut self, most: u64) -> Fitted {
-        let (before, first, around) = (self.estimated(), self.marks.first, self.around);
+        let (before, sent, around) = (self.estimated(), self.count(), self.around);
         let mut results = 0;
         if before > most {
             let aim = most.saturating_sub(around) / 2;
@@ -252,7 +258,7 @@ impl Window {
             self.open();
         }
         let (tokens, marks) = (self.marks.in_scale(self.estimated()), self.marks.clone());
-        let (messages, tokens_before) = (marks.first.saturating_sub(first), marks.in_scale(before));
+        let (messages, tokens_before) = (sent.saturating_sub(self.count()), marks.in_scale(before));
         Fitted { marks, messages, results, tokens, tokens_before }
     }
 

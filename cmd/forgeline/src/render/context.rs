@@ -40,7 +40,8 @@ mod tests {
     fn each_event_about_the_window_is_one_line_that_fits() {
         let trimmed = json!({ "messages": 123_456, "results": 1, "tokens": 100_000, "tokens_before": 200_000 });
         let results = json!({ "messages": 0, "results": 2, "tokens": 5, "tokens_before": 9 });
-        let summed = json!({ "messages": 40, "requests": 2, "tokens": 3_100, "tokens_before": 6_010 });
+        let summed =
+            json!({ "messages": 40, "requests": 2, "tokens": 3_100, "tokens_before": 6_010 });
         #[rustfmt::skip]
         let cases = [
             (CONTEXT_TRIMMED, trimmed, "left out to make room: 123456 messages, 1 result (200000 → 100000 tokens)"),
