@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -67,8 +67,18 @@ impl DefaultAgent {
         let (written, grants) = (Written::default(), Grants::default());
         let window = parts.config.max_context_tokens;
         let window = window.map(|_| Box::new(Window::of(parts.estimator.clone()).into()));
-        let outside = AtomicBool::new(false);
-        Self(Arc::new(Shared { parts, modes, memory, turn, written, window, grants, outside }))
+        let (outside, looked_through) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Self(Arc::new(Shared {
+            parts,
+            modes,
+            memory,
+            turn,
+            written,
+            window,
+            grants,
+            outside,
+            looked_through,
+        }))
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no
@@ -204,7 +214,7 @@ impl DefaultAgent {
         let open = restored.replay(&parts.tool_marks(), &**parts)?;
         let mut memory = self.0.memory.lock();
         memory.clear();
-        self.0.outside.store(false, Ordering::Release);
+        self.0.begin_anew();
         for message in restored.messages {
             memory.add(message);
         }
@@ -249,7 +259,7 @@ impl DefaultAgent {
         }
         self.0.memory.lock().clear();
         self.0.begin_window(None);
-        self.0.outside.store(false, Ordering::Release);
+        self.0.begin_anew();
         Ok(())
     }
 }

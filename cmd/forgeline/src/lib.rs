@@ -12,6 +12,7 @@ mod context;
 pub mod dialects;
 mod environment;
 pub mod exit;
+mod helpers;
 pub mod hint;
 mod image;
 pub mod input;
