@@ -19,7 +19,7 @@ use crate::{
         nesting,
         parts::Parts,
     },
-    types::{AgentError, ErrorCode, Message},
+    types::{AgentError, ErrorCode},
 };
 
 /// The state that the clones of an agent share.
