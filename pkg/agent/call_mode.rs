@@ -71,6 +71,11 @@ impl Mode {
         describe(&self.options.tools, &self.neutral, specs)
     }
 
+    /// Returns a text with the model's markers broken, so that it is read and not obeyed.
+    pub(super) fn broken(&self, text: &str) -> String {
+        self.neutral.text(text).into_owned()
+    }
+
     /// Returns the reader of an answer. Of one that a schema binds, the text is a value in which no call is
     /// looked for.
     pub(super) fn machine(&self, is_bound: bool) -> Box<StreamMachine> {

@@ -114,8 +114,8 @@ pub use self::{
     client_calls::ClientCalls,
     config::{
         ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, ANSWER_TYPED, AgentConfig, AtLimit,
-        BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CONTEXT_TRIMMED, CallMode, CallStart, KeepThinking,
-        NoToolCall, STEERED, UNDELIVERED,
+        BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
+        CONTEXT_TRIMMED, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,

@@ -10,7 +10,7 @@ use super::{
     tool_search::ToolIndex,
     tools::{RegistryError, TOOL_SEARCH, Tool, ToolRegistry, ToolSearchTool},
 };
-use crate::llm::{ModelCard, Provider, Request, ToolSpec};
+use crate::llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec};
 
 /// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
 #[derive(Clone)]
@@ -27,6 +27,9 @@ pub(super) struct Parts {
     pub(super) last_index: Arc<Mutex<Option<Arc<ToolIndex>>>>,
     pub(super) state: SharedState,
     pub(super) request: Request,
+    pub(super) estimator: TokenEstimator,
+    /// The model that sums up conversations, where it is another.
+    pub(super) summarizer: Option<Arc<dyn Provider>>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) authorizer: Option<Arc<dyn Authorizer>>,
     /// The rules about callers; `None` for those by name.

@@ -18,6 +18,7 @@ use tokio::runtime::Runtime;
 use crate::{
     amount::AmountArgs,
     approve::Approve,
+    context::ContextArgs,
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
@@ -65,6 +66,9 @@ pub struct AgentArgs {
     /// How much one answer may use
     #[command(flatten)]
     budget: BudgetArgs,
+    /// How much of the conversation is sent
+    #[command(flatten)]
+    context: ContextArgs,
     /// Longest time of one answer, tools included, in seconds, such as 90 or 0.5 [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -249,6 +253,7 @@ pub fn build(args: &AgentArgs, runtime: &Runtime) -> anyhow::Result<Built> {
         .max_turns(args.max_turns)
         .budget(args.budget.budget())
         .call_mode(args.call_mode.into());
+    builder = args.context.set_up(builder);
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());
     }

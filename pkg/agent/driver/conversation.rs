@@ -1,6 +1,6 @@
 //! A run's conversation: its requests, their answers, and the messages that are kept.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::json;
 use tracing::Instrument as _;
@@ -9,17 +9,17 @@ use super::{
     answer, bound,
     calls::{RunningCalls, Site},
     caught,
+    fitting::locked,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
     shared::Shared,
     spans,
 };
 use crate::{
     agent::{
-        CALL_MODE_FALLBACK, CONTEXT_TRIMMED, CallStart,
+        CALL_MODE_FALLBACK, CallStart,
         call_mode::{Mode, Modes, is_refusal},
         core::StreamEnd,
         emitter::Emitter,
-        memory::{LeftOut, Window},
         parts::Parts,
         state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
         tool_search::{Loaded, ToolIndex},
@@ -49,6 +49,8 @@ pub(super) struct Conversation<'a> {
 pub(super) struct Open {
     id: AnswerId,
     kind: AskKind,
+    /// The estimate for its request, where one is made.
+    estimated: u64,
     reading: Reading,
 }
 
@@ -73,7 +75,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Returns a copy of the request that all of the run are made from.
-    fn next_request(&mut self, state: &RunState) -> Request {
+    pub(super) fn next_request(&mut self, state: &RunState) -> Request {
         if self.template.is_none() {
             self.template = Some(Box::new(self.request(state)));
             self.loaded = None;
@@ -127,21 +129,21 @@ impl<'a> Conversation<'a> {
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
         let span = spans::chat(self.parts, id.turn, state.context().conversation());
-        if self.agent.window.is_some() {
-            Box::pin(self.make_room(state)).await;
-        }
         let start = AgentEvent::ApiCallStart { provider: name, model };
         self.emitter.emit(start).await;
-        let cancel = self.emitter.begin_answer();
+        let (cancel, mut estimated) = (self.emitter.begin_answer(), 0);
         let opening = span.in_scope(|| {
             let mut request = self.next_request(state).attempts_made(attempts_made);
             if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
             let Shared { memory, written, window, .. } = self.agent;
-            request.messages = match window {
-                Some(window) => written.history(&locked(window).sent(), mode),
-                None => written.history(memory.lock().transcript(), mode),
+            (request.messages, estimated) = match window {
+                Some(window) => {
+                    let window = locked(window);
+                    (written.history(&window.sent(), mode), window.estimated())
+                }
+                None => (written.history(memory.lock().transcript(), mode), 0),
             };
             for message in state.aside(kind) {
                 request.messages.push(message);
@@ -158,23 +160,7 @@ impl<'a> Conversation<'a> {
         let early = self.parts.config.call_start == CallStart::AsComplete && !is_last && !is_bound;
         let machine = mode.machine(is_bound);
         let reading = Reading::new(opening, machine, on_refusal, early, cancel, span);
-        self.open = Some(Box::new(Open { id, kind, reading }));
-    }
-
-    /// Leaves out of the next request what is too much, and tells it.
-    async fn make_room(&mut self, state: &RunState) {
-        let (window, most) = (&self.agent.window, self.parts.config.max_context_tokens);
-        let Some((window, most)) = window.as_ref().zip(most) else { return };
-        let around = self.next_request(state);
-        let left_out = {
-            let memory = self.agent.memory.lock();
-            locked(window).take(memory.transcript().messages(), &around, most)
-        };
-        if let Some(LeftOut { messages, results, tokens, tokens_before }) = left_out {
-            let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
-            let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
-            self.emitter.emit_while_running(event).await;
-        }
+        self.open = Some(Box::new(Open { id, kind, estimated, reading }));
     }
 
     /// Reads the answer under way, and returns when something of it is to be decided.
@@ -204,11 +190,12 @@ impl<'a> Conversation<'a> {
                 Heard::Ended(end) => Ok(end),
                 Heard::Refused(error) => Err(error),
             };
-            let Open { kind, reading, .. } = *self.open.take()?;
+            let Open { kind, estimated, reading, .. } = *self.open.take()?;
             match end {
                 Ok(end) => {
                     let goal = state.goal().filter(|_| kind == AskKind::Typed);
-                    let answer = self.close(reading, end, goal).await;
+                    let mut answer = self.close(reading, end, goal).await;
+                    answer.estimated = estimated;
                     return Some(StepInput::Answered(id, answer));
                 }
                 // In a box: it is rare, and asks once more.
@@ -241,6 +228,9 @@ impl<'a> Conversation<'a> {
         // A server in trouble is not asked twice as often because it might be the tools.
         let made = error.attempts();
         self.template = None;
+        if let Some(input) = self.fit(state, id) {
+            return Some(input);
+        }
         self.send(state, id, kind, made, OnRefusal::FailWith(error)).await;
         None
     }
@@ -303,6 +293,7 @@ impl<'a> Conversation<'a> {
             body_bytes,
             fenced_calls: completion.fenced_calls,
             usage,
+            estimated: 0,
             cost,
             finish_reason,
             error: completion.error,
@@ -318,10 +309,6 @@ impl<'a> Conversation<'a> {
             memory.add(Arc::new(results));
         }
     }
-}
-
-fn locked(window: &Mutex<Window>) -> MutexGuard<'_, Window> {
-    window.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns `true` when the request does not fit into the context.

@@ -134,6 +134,7 @@ struct Taken {
 enum Due {
     Prompt,
     Answer(AnswerId, AskKind),
+    Summary(AnswerId),
 }
 
 impl<'a> Driver<'a> {
@@ -162,6 +163,9 @@ impl<'a> Driver<'a> {
             state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
             state.begin_with(agent.has_outside_text());
+            if let Some(marks) = agent.window_marks() {
+                state.begin_window(marks);
+            }
             state
         };
         let (state, resumed) = match start {
@@ -342,9 +346,11 @@ impl<'a> Driver<'a> {
                     }
                 }
                 self.remembered = places.end;
+                self.conversation.agent.keep_window(self.state.marks());
             }
             Effect::Prepare => self.due = Some(Due::Prompt),
             Effect::Ask(id, kind) => self.due = Some(Due::Answer(id, kind)),
+            Effect::Summarize(id) => self.due = Some(Due::Summary(id)),
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
                 let site = self.conversation.site();
@@ -444,7 +450,15 @@ impl<'a> Driver<'a> {
     async fn next(&mut self) -> Option<StepInput> {
         match self.due.take() {
             Some(Due::Prompt) => return self.prepare().await,
-            Some(Due::Answer(id, kind)) => self.conversation.ask(&self.state, id, kind).await,
+            Some(Due::Answer(id, kind)) => {
+                if let Some(input) = self.conversation.fit(&self.state, id) {
+                    return Some(input);
+                }
+                self.conversation.ask(&self.state, id, kind).await;
+            }
+            Some(Due::Summary(id)) => {
+                return Some(Box::pin(self.conversation.summarize(&self.state, id)).await);
+            }
             None => {}
         }
         if self.conversation.open.is_some() {

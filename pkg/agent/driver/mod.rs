@@ -7,6 +7,7 @@ mod brackets;
 mod calls;
 mod caught;
 mod conversation;
+mod fitting;
 mod grants;
 mod guard;
 mod live;

@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, inbox::Said, verdict::Decided};
+use super::{
+    Failure,
+    inbox::Said,
+    marks::{Fitted, Outgrown, Summed},
+    verdict::Decided,
+};
 use crate::{
     agent::run::SpentBelow,
     llm::Cost,
@@ -48,6 +53,12 @@ pub(crate) enum StepInput {
     Prepared(Prompt),
     /// The run cannot begin: a part of the prompt failed.
     Unprepared(AgentError),
+    /// A part of the conversation is left out of the request for this answer, which was not sent yet.
+    Fitted(AnswerId, Box<Fitted>),
+    /// The conversation has passed the size at which its beginning is summed up; no request was sent yet.
+    Outgrown(AnswerId, Outgrown),
+    /// The summary before this answer is there, or has failed.
+    Summed(AnswerId, Box<Summed>),
     /// A call has ended while its answer goes on.
     Called(AnswerId, Box<Sealed>),
     /// An answer has ended: whole, cut, refused or failed.
@@ -97,6 +108,9 @@ pub(crate) struct Answer {
     pub(crate) body_bytes: Vec<usize>,
     pub(crate) fenced_calls: u32,
     pub(crate) usage: Option<UsageInfo>,
+    /// The estimate for its request before any scale; 0 where none is made.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(crate) estimated: u64,
     /// The cost by the catalog's prices, if these are known.
     pub(crate) cost: Option<Cost>,
     pub(crate) finish_reason: Option<FinishReason>,
@@ -192,4 +206,9 @@ impl CancelReason {
             }
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_none(tokens: &u64) -> bool {
+    *tokens == 0
 }

@@ -62,11 +62,18 @@ pub struct Messages {
     pub max_tokens: u32,
     /// Features of the API to switch on, for the header `anthropic-beta`. Default: none.
     pub beta: Vec<Text>,
+    /// The input tokens beyond which the server sums up the conversation itself; it wants at least 50,000. The summary
+    /// comes as an item and goes back with later requests, of which the server drops what was before it. It is a beta
+    /// of the vendor, for some models. Default: `None`, never.
+    pub compact_above: Option<u64>,
+    /// The input tokens beyond which the server clears the oldest results of tools, and keeps the last three. It is a
+    /// beta of the vendor. Default: `None`, never.
+    pub clear_results_above: Option<u64>,
 }
 
 impl Default for Messages {
     fn default() -> Self {
-        Self { max_tokens: 4096, beta: Vec::new() }
+        Self { max_tokens: 4096, beta: Vec::new(), compact_above: None, clear_results_above: None }
     }
 }
 
@@ -91,6 +98,28 @@ impl HttpBuilder<Messages> {
     #[must_use]
     pub fn beta(self, feature: impl Into<Text>) -> Self {
         self.wire(|messages| messages.beta.push(feature.into()))
+    }
+
+    /// Sets [`compact_above`](Messages::compact_above).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::anthropic::Anthropic;
+    ///
+    /// let builder = Anthropic::builder().api_key("your key").model("claude-sonnet-4-6");
+    /// let provider = builder.compact_above(150_000).build()?;
+    /// # Ok::<(), forgeline::llm::ProviderError>(())
+    /// ```
+    #[must_use]
+    pub fn compact_above(self, tokens: u64) -> Self {
+        self.wire(|messages| messages.compact_above = Some(tokens))
+    }
+
+    /// Sets [`clear_results_above`](Messages::clear_results_above).
+    #[must_use]
+    pub fn clear_results_above(self, tokens: u64) -> Self {
+        self.wire(|messages| messages.clear_results_above = Some(tokens))
     }
 }
 
@@ -122,8 +151,12 @@ impl WireFormat for Messages {
 
     fn headers(&self, _: &Request) -> Vec<(Text, Text)> {
         let mut headers = vec![(Text::from("anthropic-version"), Text::from(VERSION))];
-        if !self.beta.is_empty() {
-            headers.push((Text::from("anthropic-beta"), Text::from(self.beta.join(","))));
+        let of_edits = self.edits().map(|edit| edit.feature);
+        let own = self.beta.iter().map(Text::as_str);
+        let others = of_edits.filter(|feature| self.beta.iter().all(|own| own != feature));
+        let features: Vec<_> = own.chain(others).collect();
+        if !features.is_empty() {
+            headers.push((Text::from("anthropic-beta"), Text::from(features.join(","))));
         }
         headers
     }
@@ -134,6 +167,9 @@ impl WireFormat for Messages {
         let found = Found::new(&body.request().tools, body.config());
         let defers = found.names().next().is_some();
         let variant = u8::from(marks) | u8::from(defers) << 1;
+        let edits: Vec<_> = self.edits().map(Edit::value).collect();
+        let management = (!edits.is_empty()).then(|| json!({ "edits": edits }));
+        body.optional("context_management", management);
         body.tools("tools", variant, |list| tools(list, marks, defers));
         body.extra();
         if !body.is_set("messages") {
@@ -163,6 +199,35 @@ impl WireFormat for Messages {
 
     fn decoder(&self, config: &HttpConfig) -> AnthropicDecoder {
         AnthropicDecoder::new(config.limits)
+    }
+}
+
+/// A change that the server makes to a long conversation.
+struct Edit {
+    kind: &'static str,
+    /// The name in the header that switches it on.
+    feature: &'static str,
+    above: u64,
+}
+
+impl Edit {
+    fn value(self) -> Value {
+        let trigger = json!({ "type": "input_tokens", "value": self.above });
+        json!({ "type": self.kind, "trigger": trigger })
+    }
+}
+
+impl Messages {
+    fn edits(&self) -> impl Iterator<Item = Edit> {
+        let clear = self.clear_results_above.map(|above| {
+            let (kind, feature) = ("clear_tool_uses_20250919", "context-management-2025-06-27");
+            Edit { kind, feature, above }
+        });
+        let compact = self.compact_above.map(|above| {
+            let (kind, feature) = ("compact_20260112", "compact-2026-01-12");
+            Edit { kind, feature, above }
+        });
+        clear.into_iter().chain(compact)
     }
 }
 

@@ -41,6 +41,7 @@ mod layers;
 mod left_out;
 mod limits;
 mod llama;
+mod llama_tokens;
 mod models;
 mod modules;
 mod moved_sessions;
