@@ -3,10 +3,14 @@
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
 
+mod client;
 mod config;
+mod elicitation;
 mod error;
 mod expand;
 mod lines;
+mod open_calls;
+mod options;
 mod process;
 mod result;
 mod servers;
@@ -18,4 +22,5 @@ mod waiting;
 
 pub use config::{McpConfig, McpServer};
 pub use error::{McpConfigError, McpError};
+pub use options::{McpOptions, McpQuestion, Respondent};
 pub use servers::McpServers;
