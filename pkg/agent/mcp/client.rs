@@ -1,5 +1,5 @@
 //! This end of the protocol: what servers may ask for, and what they say unasked.
-#![expect(deprecated, reason = "roots are deprecated, and still asked for")]
+#![expect(deprecated, reason = "roots and sampling are deprecated, and still asked for")]
 
 use std::{
     collections::BTreeMap,
@@ -16,10 +16,12 @@ use futures_util::FutureExt as _;
 use rmcp::{
     ClientHandler, ErrorData,
     model::{
-        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability,
+        ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams,
+        CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationCapability,
         FormElicitationCapability, Implementation, InputRequest, InputRequests, InputResponses,
         ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam,
-        ProgressNotificationParam, Root, RootsCapabilities, UrlElicitationCapability,
+        ProgressNotificationParam, Root, RootsCapabilities, SamplingCapability,
+        UrlElicitationCapability,
     },
     service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient},
 };
@@ -30,6 +32,7 @@ use super::{
     McpOptions, McpQuestion,
     elicitation::{cancelled, question, result},
     open_calls::{Inbox, OpenCalls, Progress, Wanted},
+    sampling::{Sampled, refused, sample},
 };
 use crate::{
     agent::tools::{Question, ToolContext, ToolError, form},
@@ -67,9 +70,14 @@ impl Client {
         &self.0.calls
     }
 
-    /// Returns `true` when the list of tools has changed since this was asked last.
-    pub(super) fn take_change(&self) -> bool {
-        self.0.has_changed.swap(false, Ordering::AcqRel)
+    /// Returns `true` when the list of tools has changed since it was asked for.
+    pub(super) fn has_changed(&self) -> bool {
+        self.0.has_changed.load(Ordering::Acquire)
+    }
+
+    /// Begins to ask for the list of tools.
+    pub(super) fn begin_list(&self) {
+        self.0.has_changed.store(false, Ordering::Release);
     }
 
     /// Passes on what a server says and asks while it works on a call.
@@ -91,14 +99,19 @@ impl Client {
 
     /// Answers a server, unless it takes its question back.
     async fn give(&self, wanted: Wanted, context: &ToolContext) {
-        let Wanted::Input(params, mut reply) = wanted;
-        tokio::select! {
-            biased;
-            () = reply.closed() => {}
-            answer = self.input(*params, Some(context)) => {
-                // The server may have ended meanwhile.
-                let _gone = reply.send(answer);
+        match wanted {
+            Wanted::Input(params, reply) => {
+                hand(reply, self.input(*params, Some(context))).await;
             }
+            Wanted::Sample(params, reply) => hand(reply, self.sample(*params, context)).await,
+        }
+    }
+
+    /// Asks the model that servers may ask, if there is one and a person allows it.
+    async fn sample(&self, params: CreateMessageRequestParams, context: &ToolContext) -> Sampled {
+        match &self.0.options.sampling {
+            Some(sampling) => sample(sampling, &self.0.server, params, context).await,
+            None => Err(ErrorData::method_not_found::<CreateMessageRequestMethod>()),
         }
     }
 
@@ -119,6 +132,10 @@ impl Client {
                 }
                 InputRequest::ListRoots(_) if !self.0.options.roots.is_empty() => {
                     serde_json::to_value(self.roots())
+                }
+                InputRequest::CreateMessage(request) if self.0.options.sampling.is_some() => {
+                    let sampled = self.sample(request.params, context).await;
+                    serde_json::to_value(sampled.map_err(|error| self.failed(&error.message))?)
                 }
                 _ => return Err(self.failed("asks for what it was not offered")),
             };
@@ -176,6 +193,18 @@ impl Client {
     }
 }
 
+/// Hands over an answer, unless the server takes its question back.
+async fn hand<T>(mut reply: oneshot::Sender<T>, answer: impl Future<Output = T>) {
+    tokio::select! {
+        biased;
+        () = reply.closed() => {}
+        answer = answer => {
+            // The server may have ended meanwhile.
+            let _gone = reply.send(answer);
+        }
+    }
+}
+
 /// Returns progress as a line.
 fn line(progress: &Progress) -> String {
     let Progress { done, total, message } = progress;
@@ -197,6 +226,9 @@ impl ClientHandler for Client {
         if !self.0.options.roots.is_empty() {
             offered.roots = Some(RootsCapabilities::default());
         }
+        if self.0.options.sampling.is_some() {
+            offered.sampling = Some(SamplingCapability::default());
+        }
         ClientConfig::new(offered, Implementation::new("forgeline", env!("CARGO_PKG_VERSION")))
     }
 
@@ -212,6 +244,7 @@ impl ClientHandler for Client {
             match self.0.calls.want(origin, wanted).await {
                 Ok(()) => answer.await.unwrap_or_else(|_| cancelled()),
                 Err(Wanted::Input(params, _)) => self.input(*params, None).await,
+                Err(Wanted::Sample(..)) => cancelled(),
             }
         };
         Ok(tokio::select! {
@@ -219,6 +252,32 @@ impl ClientHandler for Client {
             () = context.ct.cancelled() => cancelled(),
             answer = answered => answer,
         })
+    }
+
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if self.0.options.sampling.is_none() {
+            return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
+        }
+        let (reply, answer) = oneshot::channel();
+        let origin = context.extensions.get::<InboundStreamOrigin>();
+        let wanted = Wanted::Sample(Box::new(params), reply);
+        let answered = async {
+            let wanted = self.0.calls.want(origin, wanted).await;
+            if wanted.is_ok() {
+                answer.await.unwrap_or_else(|_| Err(refused()))
+            } else {
+                Err(refused())
+            }
+        };
+        tokio::select! {
+            biased;
+            () = context.ct.cancelled() => Err(refused()),
+            answer = answered => answer,
+        }
     }
 
     async fn list_roots(

@@ -5,14 +5,18 @@
 
 mod client;
 mod config;
+mod contexts;
 mod elicitation;
 mod error;
 mod expand;
+mod found;
 mod lines;
 mod open_calls;
 mod options;
 mod process;
+mod reading;
 mod result;
+mod sampling;
 mod servers;
 mod session;
 #[cfg(test)]
@@ -21,6 +25,8 @@ mod tool;
 mod waiting;
 
 pub use config::{McpConfig, McpServer};
+pub use contexts::McpResourcePrompt;
 pub use error::{McpConfigError, McpError};
+pub use found::{McpPrompt, McpPromptArgument, McpResource};
 pub use options::{McpOptions, McpQuestion, Respondent};
 pub use servers::McpServers;

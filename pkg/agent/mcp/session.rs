@@ -1,6 +1,12 @@
 //! The session with one server.
 
-use std::{fmt, future::Future, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    future::Future,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use rmcp::{
     ServiceError,
@@ -21,10 +27,10 @@ use super::{
     McpError, McpOptions, McpServer,
     client::Client,
     lines::{Heard, Lines, MAX_LINE_BYTES, Trouble},
-    process,
+    process::{self, Held, Place},
 };
 use crate::{
-    agent::tools::{ToolContext, ToolError, process_group::ProcessGroup},
+    agent::tools::{ToolContext, ToolError},
     types::Text,
 };
 
@@ -32,7 +38,7 @@ use crate::{
 const START_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Longest wait for the whole list of a server's tools.
-const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Most tools of one server.
 const MAX_TOOLS: usize = 1_000;
@@ -48,21 +54,28 @@ const MAX_MESSAGE: usize = 500;
 
 /// A session, which ends when it is dropped.
 pub(super) struct Session {
-    server: Text,
+    pub(super) server: Text,
     client: Client,
-    service: RunningService<RoleClient, Client>,
+    pub(super) service: RunningService<RoleClient, Client>,
+    /// The names of the tools that were listed last.
+    offered: Mutex<BTreeSet<String>>,
     /// What is known of the server's output.
     heard: watch::Receiver<Heard>,
     /// `None` when the server is not a process of ours.
-    _group: Option<ProcessGroup>,
+    _group: Option<Held>,
 }
 
 impl Session {
     /// Starts a server and greets it.
-    pub(super) async fn start(server: &McpServer, options: &McpOptions) -> Result<Self, McpError> {
+    pub(super) async fn start(
+        server: &McpServer,
+        options: &McpOptions,
+        place: &Place,
+    ) -> Result<Self, McpError> {
         let (group, output, input) = process::start(server).map_err(|error| {
             McpError::NotStarted { server: server.name.clone(), reason: error.kind().to_string() }
         })?;
+        let group = place.hold(group);
         Self::over(server.name.clone(), options, output, input, Some(group)).await
     }
 
@@ -72,7 +85,7 @@ impl Session {
         options: &McpOptions,
         output: impl AsyncRead + Send + Unpin + 'static,
         input: impl AsyncWrite + Send + Unpin + 'static,
-        group: Option<ProcessGroup>,
+        group: Option<Held>,
     ) -> Result<Self, McpError> {
         let (output, heard) = Lines::new(output);
         let client = Client::new(server.clone(), options.clone());
@@ -80,7 +93,8 @@ impl Session {
         let greeting = serve_client(client.clone(), transport);
         let greeted = within(&server, "initialize", START_TIMEOUT, greeting);
         let service = greeted.await?.map_err(|error| failed(&server, &error.to_string()))?;
-        Ok(Self { server, client, service, heard, _group: group })
+        let offered = Mutex::default();
+        Ok(Self { server, client, service, offered, heard, _group: group })
     }
 
     /// Returns `true` once the server can answer nothing more.
@@ -91,7 +105,20 @@ impl Session {
 
     /// Lists the tools of the server, all pages.
     pub(super) async fn tools(&self) -> Result<Vec<Listed>, McpError> {
-        within(&self.server, "tools/list", LIST_TIMEOUT, self.pages()).await?
+        self.client.begin_list();
+        let listed = within(&self.server, "tools/list", LIST_TIMEOUT, self.pages()).await??;
+        let names = listed.iter().map(|tool| tool.name.clone().into_owned());
+        *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
+        Ok(listed)
+    }
+
+    /// Returns `false` for a tool that the server offers no more: it has changed its list, and the new one is without.
+    pub(super) async fn offers(&self, name: &str) -> bool {
+        // A list that cannot be had decides nothing: the call tells.
+        if self.client.has_changed() && self.tools().await.is_err() {
+            return true;
+        }
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
     async fn pages(&self) -> Result<Vec<Listed>, McpError> {
@@ -173,8 +200,7 @@ impl Session {
         context: &ToolContext,
     ) -> Result<ServerResult, ToolError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let mut heard = self.heard.clone();
-        let before = *heard.borrow_and_update();
+        let trouble = self.next_trouble();
         let cancel = context.cancelled();
         let cancelled = || ToolError::Cancelled { abandoned: false };
         let sent = tokio::select! {
@@ -183,10 +209,6 @@ impl Session {
             sent = self.client.calls().send(self.service.peer(), request, context.run_id()) => sent,
         };
         let (mut waiting, mut inbox) = sent.map_err(|error| self.tool_error(&error))?;
-        let trouble = async {
-            let trouble = heard.wait_for(|heard| heard.since(before).is_some()).await;
-            trouble.ok().and_then(|heard| heard.since(before)).unwrap_or(Trouble::Ended)
-        };
         let answer = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
@@ -198,7 +220,17 @@ impl Session {
         answer.map_err(|error| self.tool_error(&error))
     }
 
-    fn trouble(&self, trouble: &Trouble) -> McpError {
+    /// Waits for something that may have cost an answer, from now on.
+    pub(super) fn next_trouble(&self) -> impl Future<Output = Trouble> + use<> {
+        let mut heard = self.heard.clone();
+        let before = *heard.borrow_and_update();
+        async move {
+            let trouble = heard.wait_for(|heard| heard.since(before).is_some()).await;
+            trouble.ok().and_then(|heard| heard.since(before)).unwrap_or(Trouble::Ended)
+        }
+    }
+
+    pub(super) fn trouble(&self, trouble: &Trouble) -> McpError {
         let server = self.server.clone();
         match trouble {
             Trouble::TooLong => McpError::LineTooLong { server, limit: MAX_LINE_BYTES },
@@ -206,7 +238,7 @@ impl Session {
         }
     }
 
-    fn error(&self, error: &ServiceError) -> McpError {
+    pub(super) fn error(&self, error: &ServiceError) -> McpError {
         if matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)) {
             return McpError::Ended { server: self.server.clone() };
         }
@@ -219,7 +251,7 @@ impl Session {
 }
 
 /// Waits for an answer, at most this long.
-async fn within<T>(
+pub(super) async fn within<T>(
     server: &Text,
     request: &'static str,
     after: Duration,
