@@ -1,4 +1,4 @@
-//! Tools of MCP servers that run as child processes of this one.
+//! Tools of MCP servers: child processes of this one, and servers that are reached over HTTP.
 //!
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
@@ -7,7 +7,9 @@ mod config;
 mod error;
 mod expand;
 mod lines;
+mod member;
 mod process;
+mod remote;
 mod result;
 mod servers;
 mod session;
@@ -18,4 +20,8 @@ mod waiting;
 
 pub use config::{McpConfig, McpServer};
 pub use error::{McpConfigError, McpError};
+pub use remote::{
+    Authorize, FileTokens, LoopbackLogin, McpLogin, McpLoginError, McpOAuth, McpRemote,
+    MemoryTokens, TokenStore,
+};
 pub use servers::McpServers;

@@ -1,14 +1,17 @@
 //! The session with one server.
 
-use std::{fmt, future::Future, time::Duration};
+use std::{fmt, future::Future, pin::pin, sync::Arc, time::Duration};
 
 use rmcp::{
     ServiceError,
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, JsonObject,
-        PaginatedRequestParams, ServerResult, Tool as Listed,
+        PaginatedRequestParams, ProtocolVersion, ServerResult, Tool as Listed,
     },
-    service::{PeerRequestOptions, RoleClient, RunningService, serve_client},
+    service::{
+        ClientInitializeError, ClientLifecycleMode, PeerRequestOptions, RoleClient, RunningService,
+        serve_client, serve_client_with_lifecycle,
+    },
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
@@ -22,6 +25,7 @@ use super::{
     McpError, McpServer,
     lines::{Lines, MAX_LINE_BYTES},
     process,
+    remote::{McpRemote, Watch, connect},
     waiting::Waiting,
 };
 use crate::{
@@ -47,6 +51,8 @@ pub(super) struct Session {
     service: RunningService<RoleClient, ()>,
     /// Changes with each line of the server that is too long.
     too_long: watch::Receiver<()>,
+    /// `None` when the server is not reached over HTTP.
+    remote: Option<Arc<Watch>>,
     /// `None` when the server is not a process of ours.
     _group: Option<ProcessGroup>,
 }
@@ -54,10 +60,28 @@ pub(super) struct Session {
 impl Session {
     /// Starts a server and greets it.
     pub(super) async fn start(server: &McpServer) -> Result<Self, McpError> {
+        if let Some(remote) = &server.remote {
+            return Self::remote(server.name.clone(), remote).await;
+        }
         let (group, output, input) = process::start(server).map_err(|error| {
             McpError::NotStarted { server: server.name.clone(), reason: error.kind().to_string() }
         })?;
         Self::over(server.name.clone(), output, input, Some(group)).await
+    }
+
+    /// Greets a server that is reached over HTTP, of the newest or of an older version of the protocol.
+    async fn remote(server: Text, remote: &McpRemote) -> Result<Self, McpError> {
+        let (transport, watch) =
+            connect(&server, remote).map_err(|reason| failed(&server, &reason))?;
+        let versions = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        };
+        let greeting = serve_client_with_lifecycle((), transport, versions);
+        let greeted = within(&server, Some(&watch), "initialize", START_TIMEOUT, greeting).await?;
+        let service = greeted.map_err(|error| remote_failed(&server, &watch, &error))?;
+        let too_long = watch.too_long();
+        Ok(Self { server, service, too_long, remote: Some(watch), _group: None })
     }
 
     /// Greets the server at the other end.
@@ -69,9 +93,10 @@ impl Session {
     ) -> Result<Self, McpError> {
         let (output, too_long) = Lines::new(output);
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
-        let greeted = within(&server, "initialize", START_TIMEOUT, serve_client((), transport));
+        let greeted =
+            within(&server, None, "initialize", START_TIMEOUT, serve_client((), transport));
         let service = greeted.await?.map_err(|error| failed(&server, &error.to_string()))?;
-        Ok(Self { server, service, too_long, _group: group })
+        Ok(Self { server, service, too_long, remote: None, _group: group })
     }
 
     /// Returns `true` once the server can answer nothing more.
@@ -81,7 +106,8 @@ impl Session {
 
     /// Lists the tools of the server, all pages.
     pub(super) async fn tools(&self) -> Result<Vec<Listed>, McpError> {
-        within(&self.server, "tools/list", LIST_TIMEOUT, self.pages()).await?
+        let remote = self.remote.as_deref();
+        within(&self.server, remote, "tools/list", LIST_TIMEOUT, self.pages()).await?
     }
 
     async fn pages(&self) -> Result<Vec<Listed>, McpError> {
@@ -140,6 +166,9 @@ impl Session {
     }
 
     fn error(&self, error: &ServiceError) -> McpError {
+        if let Some(watch) = &self.remote {
+            return remote_error(&self.server, watch, error);
+        }
         if matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)) {
             return McpError::Ended { server: self.server.clone() };
         }
@@ -151,15 +180,52 @@ impl Session {
     }
 }
 
-/// Waits for an answer, at most this long.
+/// Waits for an answer, at most this long; while a person logs in, the wait begins anew.
 async fn within<T>(
     server: &Text,
+    remote: Option<&Watch>,
     request: &'static str,
     after: Duration,
     answer: impl Future<Output = T>,
 ) -> Result<T, McpError> {
-    let server = server.clone();
-    timeout(after, answer).await.map_err(|_| McpError::TimedOut { server, request, after })
+    let mut answer = pin!(answer);
+    loop {
+        if let Ok(answer) = timeout(after, &mut answer).await {
+            return Ok(answer);
+        }
+        if !remote.is_some_and(Watch::is_asking) {
+            return Err(McpError::TimedOut { server: server.clone(), request, after });
+        }
+    }
+}
+
+/// Returns the error of a remote server in its session.
+fn remote_error(server: &Text, watch: &Watch, error: &ServiceError) -> McpError {
+    match error {
+        ServiceError::TransportClosed => McpError::Ended { server: server.clone() },
+        ServiceError::TransportSend(error) => refused(server, watch, &watch.words(error)),
+        error => refused(server, watch, &watch.redacted(&error.to_string())),
+    }
+}
+
+/// Returns the error of a remote server at its greeting.
+fn remote_failed(server: &Text, watch: &Watch, error: &ClientInitializeError) -> McpError {
+    match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
+            remote_failed(server, watch, fallback)
+        }
+        ClientInitializeError::TransportError { error, .. } => {
+            refused(server, watch, &watch.words(error))
+        }
+        error => refused(server, watch, &watch.redacted(&error.to_string())),
+    }
+}
+
+fn refused(server: &Text, watch: &Watch, words: &str) -> McpError {
+    match watch.refusal() {
+        Some(reason) => McpError::NoAccess { server: server.clone(), reason },
+        None => failed(server, words),
+    }
 }
 
 fn failed(server: &Text, message: &str) -> McpError {
