@@ -9,12 +9,14 @@ use forgeline::{
         ApprovalPolicy, DefaultAgent,
         mcp::{Authorize, McpConfig, McpLogin, McpLoginError, McpServers, MemoryTokens},
     },
-    llm::{Request, ToolSpec},
+    llm::{
+        Request, ToolSpec,
+        transport::{HttpRequest, ReqwestTransport, Transport as _},
+    },
     testing::{ScriptedProvider, ScriptedTurn},
     types::MessageRole,
 };
 use futures_util::future::BoxFuture;
-use reqwest::{Client, redirect::Policy};
 use serde_json::{Map, Value, json};
 
 /// The address to which logins are sent back; nothing listens there.
@@ -35,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     let server = json!({ "type": "http", "url": url, "required": true, "oauth": oauth });
     let config = McpConfig::parse(&json!({ "mcpServers": { "s": server } }).to_string())?
-        .authorize(Automatic(browser()?))
+        .authorize(Automatic(ReqwestTransport::new()?))
         .token_store(MemoryTokens::new());
     let servers = McpServers::connect(config).await?;
     let agent = DefaultAgent::builder(ScriptedProvider::from_fn(turn))
@@ -43,8 +45,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .approval(ApprovalPolicy::Never)
         .build()?;
     let outcome = agent.run("Call each tool.").await?;
-    eprintln!("{:?}", outcome.kind);
-    for message in agent.transcript() {
+    eprintln!("{:?}", outcome.reason);
+    for message in agent.transcript().iter() {
         for result in message.tool_results() {
             eprintln!("{result:?}");
         }
@@ -89,32 +91,26 @@ fn example(schema: &Value) -> Value {
 }
 
 /// A person who always says yes, with a browser that shows nothing.
-struct Automatic(Client);
-
-struct Login(Client);
-
-fn browser() -> Result<Client, reqwest::Error> {
-    Client::builder().redirect(Policy::none()).build()
-}
+struct Automatic(ReqwestTransport);
 
 impl Authorize for Automatic {
     fn begin(&self, _server: &str) -> BoxFuture<'static, Result<Box<dyn McpLogin>, McpLoginError>> {
-        let login = Login(self.0.clone());
+        let login = Automatic(self.0.clone());
         Box::pin(async { Ok(Box::new(login) as Box<dyn McpLogin>) })
     }
 }
 
-impl McpLogin for Login {
+impl McpLogin for Automatic {
     fn redirect_uri(&self) -> String {
         REDIRECT.to_owned()
     }
 
     fn answer(self: Box<Self>, page: &str) -> BoxFuture<'static, Result<String, McpLoginError>> {
-        let page = self.0.get(page).send();
+        let page = self.0.send(HttpRequest::new("GET", page));
         Box::pin(async {
             let answer = page.await.map_err(|error| McpLoginError::new(error.to_string()))?;
-            let to = answer.headers().get("location").and_then(|value| value.to_str().ok());
-            to.map(str::to_owned).ok_or_else(|| McpLoginError::new("the page leads nowhere"))
+            let to = answer.header("location").map(str::to_owned);
+            to.ok_or_else(|| McpLoginError::new("the page leads nowhere"))
         })
     }
 }
