@@ -23,6 +23,7 @@ use crate::{
     agent::{
         CallEnd, CallStart, RunContext,
         clock::elapsed_ms,
+        desk::Desk,
         emitter::Emitter,
         feedback,
         nesting::{self, within_call},
@@ -70,6 +71,8 @@ pub(super) struct RunningCalls<'a> {
     events: mpsc::Receiver<Box<AgentEvent>>,
     /// The part of the budget that agents below have.
     purse: Arc<Purse>,
+    /// Where they ask the user.
+    desk: Arc<Desk>,
 }
 
 impl<'a> RunningCalls<'a> {
@@ -82,7 +85,9 @@ impl<'a> RunningCalls<'a> {
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
         let purse = Arc::default();
         nesting::with_draw(|draw| draw.connect(&purse));
-        Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse }
+        let limit = site.parts.config.approval_timeout;
+        let desk = Arc::new(Desk::new(emitter.steering().cloned(), limit));
+        Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse, desk }
     }
 
     /// Tells the calls that run to stop.
@@ -125,6 +130,8 @@ impl<'a> RunningCalls<'a> {
         let stop = cancel.child_token();
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
+        let (desk, own_id) = (Arc::clone(&self.desk), call.id.clone());
+        let context = context.at(&desk);
         let (config, origin) = (&parts.config, tool.origin());
         let work =
             within_call(agent.key(), above, async move { tool.execute(context, arguments).await });
@@ -144,7 +151,7 @@ impl<'a> RunningCalls<'a> {
                     start()
                 }
             };
-            let result = guard(config, limit, task, &cancel, &stop).await;
+            let result = guard(config, (&desk, &own_id, limit), task, &cancel, &stop).await;
             let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
             let (result, parts) = read(&name, result, most, able);
             if let Err((failure, _)) = &result {

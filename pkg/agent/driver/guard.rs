@@ -7,6 +7,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::agent::{
     AgentConfig,
+    desk::Desk,
     panic::text,
     tools::{ToolError, ToolOutput},
 };
@@ -15,7 +16,7 @@ use crate::agent::{
 /// does not is dropped, or left behind where it blocks its thread.
 pub(super) async fn guard(
     config: &AgentConfig,
-    limit: Duration,
+    (desk, call_id, limit): (&Desk, &str, Duration),
     mut work: AbortOnDropHandle<Result<ToolOutput, ToolError>>,
     cancel: &CancellationToken,
     stop: &CancellationToken,
@@ -24,7 +25,7 @@ pub(super) async fn guard(
         biased;
         done = &mut work => return done.unwrap_or_else(|failed| Err(broken(failed))),
         () = cancel.cancelled() => false,
-        () = tokio::time::sleep(limit) => true,
+        () = desk.worked(call_id, limit) => true,
     };
     stop.cancel();
     match tokio::time::timeout(config.tool_grace, &mut work).await {

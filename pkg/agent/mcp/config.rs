@@ -1,6 +1,6 @@
 //! The configuration of servers.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf};
 
 use secrecy::SecretString;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     McpConfigError,
     member::{Member, wrong},
-    remote::{Authorize, McpRemote, TokenStore, remote},
+    remote::{McpRemote, remote},
 };
 use crate::types::Text;
 
@@ -110,27 +110,6 @@ impl McpConfig {
         }
         check_names(&servers)?;
         Ok(Self { servers })
-    }
-
-    /// Sets who opens the page of a login. Without it, a server that needs one is an error.
-    #[must_use]
-    pub fn authorize(mut self, authorize: impl Authorize + 'static) -> Self {
-        let authorize: Arc<dyn Authorize> = Arc::new(authorize);
-        for remote in self.servers.iter_mut().filter_map(|server| server.remote.as_mut()) {
-            remote.login.authorize = Some(Arc::clone(&authorize));
-        }
-        self
-    }
-
-    /// Sets where tokens are kept. Default: files below the user's folder of configuration, see
-    /// [`FileTokens`](super::FileTokens).
-    #[must_use]
-    pub fn token_store(mut self, store: impl TokenStore + 'static) -> Self {
-        let store: Arc<dyn TokenStore> = Arc::new(store);
-        for remote in self.servers.iter_mut().filter_map(|server| server.remote.as_mut()) {
-            remote.login.tokens = Some(Arc::clone(&store));
-        }
-        self
     }
 }
 

@@ -3,11 +3,15 @@
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
 
+mod client;
 mod config;
+mod elicitation;
 mod error;
 mod expand;
 mod lines;
 mod member;
+mod open_calls;
+mod options;
 mod process;
 mod remote;
 mod result;
@@ -20,8 +24,9 @@ mod waiting;
 
 pub use config::{McpConfig, McpServer};
 pub use error::{McpConfigError, McpError};
+pub use options::{McpOptions, McpQuestion, Respondent};
 pub use remote::{
-    Authorize, FileTokens, LoopbackLogin, McpLogin, McpLoginError, McpOAuth, McpRemote,
+    FileTokens, LoopbackLogins, McpLogin, McpLoginError, McpLogins, McpOAuth, McpRemote,
     MemoryTokens, TokenStore,
 };
 pub use servers::McpServers;

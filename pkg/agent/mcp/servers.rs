@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use futures_util::future::join_all;
 use rmcp::model::Tool as Listed;
 
-use super::{McpConfig, McpError, McpServer, session::Session, tool::McpTool};
+use super::{McpConfig, McpError, McpOptions, McpServer, session::Session, tool::McpTool};
 use crate::{
     agent::{
         RunContext, ToolSource,
@@ -40,6 +40,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct McpServers {
     slots: Arc<[Slot]>,
+    options: McpOptions,
 }
 
 /// A server and what is known of it.
@@ -68,12 +69,26 @@ impl McpServers {
     ///
     /// A dropped start leaves no process.
     pub async fn connect(config: McpConfig) -> Result<Self, McpError> {
+        Self::connect_with(config, McpOptions::default()).await
+    }
+
+    /// Starts the servers as [`connect`](Self::connect) does, with what they may ask of this program.
+    ///
+    /// # Errors
+    ///
+    /// As for that.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped start leaves no process.
+    pub async fn connect_with(config: McpConfig, options: McpOptions) -> Result<Self, McpError> {
         let slot = |server| Slot {
             server,
             session: tokio::sync::Mutex::default(),
             last: Mutex::default(),
         };
-        let servers = Self { slots: config.servers.into_iter().map(slot).collect() };
+        let slots = config.servers.into_iter().map(slot).collect();
+        let servers = Self { slots, options };
         servers.list().await?;
         Ok(servers)
     }
@@ -95,12 +110,13 @@ impl McpServers {
     #[cfg(test)]
     pub(super) fn with_session(server: McpServer, session: Session) -> Self {
         let session = tokio::sync::Mutex::new(Some(Arc::new(session)));
-        Self { slots: [Slot { server, session, last: Mutex::default() }].into() }
+        let slots = [Slot { server, session, last: Mutex::default() }].into();
+        Self { slots, options: McpOptions::default() }
     }
 
     /// Lists the tools of all servers, in the order of the configuration.
     pub(super) async fn list(&self) -> Result<Vec<Arc<dyn Tool>>, McpError> {
-        let listed = join_all(self.slots.iter().map(Slot::tools)).await;
+        let listed = join_all(self.slots.iter().map(|slot| slot.tools(&self.options))).await;
         let mut tools = Vec::new();
         for (slot, listed) in self.slots.iter().zip(listed) {
             match listed {
@@ -119,8 +135,8 @@ impl Slot {
     }
 
     /// Lists the tools, and keeps what was wrong.
-    async fn tools(&self) -> Result<Vec<Arc<dyn Tool>>, McpError> {
-        let listed = self.listed().await;
+    async fn tools(&self, options: &McpOptions) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+        let listed = self.listed(options).await;
         let mut last = self.last();
         match listed {
             Ok((tools, left_out)) => {
@@ -134,8 +150,11 @@ impl Slot {
         }
     }
 
-    async fn listed(&self) -> Result<(Vec<Arc<dyn Tool>>, Vec<RegistryError>), McpError> {
-        let session = self.session().await?;
+    async fn listed(
+        &self,
+        options: &McpOptions,
+    ) -> Result<(Vec<Arc<dyn Tool>>, Vec<RegistryError>), McpError> {
+        let session = self.session(options).await?;
         let mut registry = ToolRegistry::default();
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         for listed in self.list_of(&session).await? {
@@ -162,14 +181,14 @@ impl Slot {
     }
 
     /// Returns the session, a new one when there is none or it has ended.
-    async fn session(&self) -> Result<Arc<Session>, McpError> {
+    async fn session(&self, options: &McpOptions) -> Result<Arc<Session>, McpError> {
         let mut session = self.session.lock().await;
         if let Some(session) = session.as_ref().filter(|session| !session.has_ended()) {
             return Ok(Arc::clone(session));
         }
         // The old process goes before the new one comes: both may want the same files.
         *session = None;
-        let started = Arc::new(Session::start(&self.server).await?);
+        let started = Arc::new(Session::start(&self.server, options).await?);
         *session = Some(Arc::clone(&started));
         Ok(started)
     }

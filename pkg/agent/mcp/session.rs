@@ -5,31 +5,31 @@ use std::{fmt, future::Future, pin::pin, sync::Arc, time::Duration};
 use rmcp::{
     ServiceError,
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, JsonObject,
-        PaginatedRequestParams, ProtocolVersion, ServerResult, Tool as Listed,
+        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequests,
+        InputResponses, JsonObject, PaginatedRequestParams, ProtocolVersion, ServerResult,
+        Tool as Listed,
     },
     service::{
-        ClientInitializeError, ClientLifecycleMode, PeerRequestOptions, RoleClient, RunningService,
-        serve_client, serve_client_with_lifecycle,
+        ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, serve_client,
+        serve_client_with_lifecycle,
     },
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::watch,
-    time::timeout,
+    time::{sleep, timeout},
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    McpError, McpServer,
-    lines::{Lines, MAX_LINE_BYTES},
+    McpError, McpOptions, McpServer,
+    client::Client,
+    lines::{Heard, Lines, MAX_LINE_BYTES, Trouble},
     process,
     remote::{McpRemote, Watch, connect},
-    waiting::Waiting,
 };
 use crate::{
-    agent::tools::{ToolError, process_group::ProcessGroup},
+    agent::tools::{ToolContext, ToolError, process_group::ProcessGroup},
     types::Text,
 };
 
@@ -42,66 +42,88 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 /// Most tools of one server.
 const MAX_TOOLS: usize = 1_000;
 
+/// Most times that a server asks for input before one result.
+const MAX_ROUNDS: u32 = 10;
+
+/// The pause before a server is asked again that wants nothing else.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Most characters of a server's own message in an error.
 const MAX_MESSAGE: usize = 500;
 
 /// A session, which ends when it is dropped.
 pub(super) struct Session {
     server: Text,
-    service: RunningService<RoleClient, ()>,
-    /// Changes with each line of the server that is too long.
-    too_long: watch::Receiver<()>,
+    client: Client,
+    service: RunningService<RoleClient, Client>,
     /// `None` when the server is not reached over HTTP.
     remote: Option<Arc<Watch>>,
+    /// What is known of the server's output.
+    heard: watch::Receiver<Heard>,
     /// `None` when the server is not a process of ours.
     _group: Option<ProcessGroup>,
 }
 
 impl Session {
     /// Starts a server and greets it.
-    pub(super) async fn start(server: &McpServer) -> Result<Self, McpError> {
+    pub(super) async fn start(server: &McpServer, options: &McpOptions) -> Result<Self, McpError> {
         if let Some(remote) = &server.remote {
-            return Self::remote(server.name.clone(), remote).await;
+            return Self::remote(server.name.clone(), options, remote).await;
         }
         let (group, output, input) = process::start(server).map_err(|error| {
             McpError::NotStarted { server: server.name.clone(), reason: error.kind().to_string() }
         })?;
-        Self::over(server.name.clone(), output, input, Some(group)).await
+        Self::over(server.name.clone(), options, output, input, Some(group)).await
     }
 
-    /// Greets a server that is reached over HTTP, of the newest or of an older version of the protocol.
-    async fn remote(server: Text, remote: &McpRemote) -> Result<Self, McpError> {
-        let (transport, watch) =
-            connect(&server, remote).map_err(|reason| failed(&server, &reason))?;
-        let versions = ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+    /// Greets a server that is reached over HTTP.
+    async fn remote(
+        server: Text,
+        options: &McpOptions,
+        remote: &McpRemote,
+    ) -> Result<Self, McpError> {
+        let client = Client::new(server.clone(), options.clone());
+        let greet = async |lifecycle| {
+            let (transport, watch) = connect(&server, remote, &options.login)
+                .map_err(|reason| failed(&server, &reason))?;
+            let greeting = serve_client_with_lifecycle(client.clone(), transport, lifecycle);
+            let greeted = within(&server, Some(&watch), "initialize", START_TIMEOUT, greeting);
+            Ok::<_, McpError>((greeted.await?, watch))
         };
-        let greeting = serve_client_with_lifecycle((), transport, versions);
-        let greeted = within(&server, Some(&watch), "initialize", START_TIMEOUT, greeting).await?;
-        let service = greeted.map_err(|error| remote_failed(&server, &watch, &error))?;
-        let too_long = watch.too_long();
-        Ok(Self { server, service, too_long, remote: Some(watch), _group: None })
+        let legacy_version = Some(ProtocolVersion::V_2025_11_25);
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        let newest = ClientLifecycleMode::Auto { preferred_versions, legacy_version };
+        let (mut service, mut watch) = greet(newest).await?;
+        if matches!(service, Err(ClientInitializeError::ExpectedInitResult(_))) {
+            // An older server that says yes to what it does not know.
+            (service, watch) = greet(ClientLifecycleMode::Initialize).await?;
+        }
+        let service = service.map_err(|error| remote_failed(&server, &watch, &error))?;
+        let heard = watch.heard();
+        Ok(Self { server, client, service, remote: Some(watch), heard, _group: None })
     }
 
     /// Greets the server at the other end.
     pub(super) async fn over(
         server: Text,
+        options: &McpOptions,
         output: impl AsyncRead + Send + Unpin + 'static,
         input: impl AsyncWrite + Send + Unpin + 'static,
         group: Option<ProcessGroup>,
     ) -> Result<Self, McpError> {
-        let (output, too_long) = Lines::new(output);
+        let (output, heard) = Lines::new(output);
+        let client = Client::new(server.clone(), options.clone());
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
-        let greeted =
-            within(&server, None, "initialize", START_TIMEOUT, serve_client((), transport));
+        let greeting = serve_client(client.clone(), transport);
+        let greeted = within(&server, None, "initialize", START_TIMEOUT, greeting);
         let service = greeted.await?.map_err(|error| failed(&server, &error.to_string()))?;
-        Ok(Self { server, service, too_long, remote: None, _group: group })
+        Ok(Self { server, client, service, remote: None, heard, _group: group })
     }
 
     /// Returns `true` once the server can answer nothing more.
     pub(super) fn has_ended(&self) -> bool {
-        self.service.is_closed() || self.service.peer().is_transport_closed()
+        let has_ended = self.heard.borrow().has_ended;
+        has_ended || self.service.is_closed() || self.service.peer().is_transport_closed()
     }
 
     /// Lists the tools of the server, all pages.
@@ -129,40 +151,97 @@ impl Session {
         }
     }
 
-    /// Calls a tool. A call that is cancelled or dropped is cancelled at the server.
+    /// Calls a tool, as often as the server asks for input first. A call that is cancelled or dropped is cancelled at the
+    /// server.
     pub(super) async fn call(
         &self,
         name: String,
         arguments: JsonObject,
-        cancel: &CancellationToken,
+        context: &ToolContext,
     ) -> Result<CallToolResult, ToolError> {
-        let request = CallToolRequestParams::new(name).with_arguments(arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(request));
-        let options = PeerRequestOptions::no_options();
-        let mut too_long = self.too_long.clone();
-        too_long.mark_unchanged();
+        let mut params = CallToolRequestParams::new(name).with_arguments(arguments);
+        for _ in 0..MAX_ROUNDS {
+            match self.round(params.clone(), context).await? {
+                ServerResult::CallToolResult(result) => return Ok(result),
+                // Some servers leave out what they have none of.
+                ServerResult::EmptyResult(_) => return Ok(CallToolResult::default()),
+                ServerResult::InputRequiredResult(required) => {
+                    params.request_state = required.request_state;
+                    params.input_responses = match required.input_requests {
+                        Some(requests) => Some(self.inputs(requests, context).await?),
+                        None => self.pause(context).await?,
+                    };
+                }
+                _ => return Err(self.tool_error(&ServiceError::UnexpectedResponse)),
+            }
+        }
+        let server = &self.server;
+        let message = format!(
+            "the MCP server `{server}` asked for input {MAX_ROUNDS} times and has no result"
+        );
+        Err(ToolError::failed(message))
+    }
+
+    /// Answers the requests of a result that asks for input, unless the call is cancelled.
+    async fn inputs(
+        &self,
+        requests: InputRequests,
+        context: &ToolContext,
+    ) -> Result<InputResponses, ToolError> {
+        tokio::select! {
+            biased;
+            () = context.cancelled().cancelled() => Err(ToolError::Cancelled { abandoned: false }),
+            inputs = self.client.inputs(requests, context) => inputs,
+        }
+    }
+
+    /// Gives the server time: it wants to be asked again, and nothing else.
+    async fn pause<T>(&self, context: &ToolContext) -> Result<Option<T>, ToolError> {
+        tokio::select! {
+            biased;
+            () = context.cancelled().cancelled() => Err(ToolError::Cancelled { abandoned: false }),
+            () = sleep(PAUSE) => Ok(None),
+        }
+    }
+
+    /// Sends a call once, and waits for what the server says to it.
+    async fn round(
+        &self,
+        params: CallToolRequestParams,
+        context: &ToolContext,
+    ) -> Result<ServerResult, ToolError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let mut heard = self.heard.clone();
+        let before = *heard.borrow_and_update();
+        let cancel = context.cancelled();
         let cancelled = || ToolError::Cancelled { abandoned: false };
         let sent = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
-            sent = self.service.peer().send_cancellable_request(request, options) => sent,
+            sent = self.client.calls().send(self.service.peer(), request, context.run_id()) => sent,
         };
-        let mut waiting = Waiting::new(sent.map_err(|error| self.tool_error(&error))?);
+        let (mut waiting, mut inbox) = sent.map_err(|error| self.tool_error(&error))?;
+        let trouble = async {
+            let trouble = heard.wait_for(|heard| heard.since(before).is_some()).await;
+            trouble.ok().and_then(|heard| heard.since(before)).unwrap_or(Trouble::Ended)
+        };
         let answer = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
+            // Before the answer: what was said before it.
+            never = self.client.serve(&mut inbox, context) => match never {},
             answer = waiting.answer() => answer,
-            Ok(()) = too_long.changed() => {
-                let server = self.server.clone();
-                let error = McpError::LineTooLong { server, limit: MAX_LINE_BYTES };
-                return Err(ToolError::failed(error.to_string()));
-            }
+            trouble = trouble => return Err(ToolError::failed(self.trouble(&trouble).to_string())),
         };
-        let answer = answer.map_err(|error| self.tool_error(&error))?;
-        if let ServerResult::CallToolResult(result) = answer {
-            return Ok(result);
+        answer.map_err(|error| self.tool_error(&error))
+    }
+
+    fn trouble(&self, trouble: &Trouble) -> McpError {
+        let server = self.server.clone();
+        match trouble {
+            Trouble::TooLong => McpError::LineTooLong { server, limit: MAX_LINE_BYTES },
+            Trouble::Ended => McpError::Ended { server },
         }
-        Err(self.tool_error(&ServiceError::UnexpectedResponse))
     }
 
     fn error(&self, error: &ServiceError) -> McpError {

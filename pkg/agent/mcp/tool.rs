@@ -70,7 +70,7 @@ impl Tool for McpTool {
         Box::pin(async move {
             let arguments =
                 arguments.read().map_err(|_| ToolError::invalid("", "must be an object"))?;
-            output(session.call(name, arguments, context.cancelled()).await?)
+            output(session.call(name, arguments, &context).await?)
         })
     }
 }

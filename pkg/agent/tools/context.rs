@@ -3,12 +3,19 @@
 use std::{any::Any, sync::Arc};
 
 use serde_json::Value;
-use tokio::sync::mpsc;
+#[cfg(feature = "mcp")]
+use tokio::time::timeout;
+use tokio::{sync::mpsc, time::sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::Question;
 use crate::{
-    agent::run::{RunContext, SharedState},
-    types::{AgentEvent, Text},
+    agent::{
+        desk::{Desk, OpenQuestion},
+        digest::digest,
+        run::{RunContext, SharedState},
+    },
+    types::{AgentEvent, QuestionEnd, Text, ToolAnswer, ToolQuestion},
 };
 
 /// Most bytes of output in one event.
@@ -69,6 +76,8 @@ pub struct ToolContext {
     events: Option<mpsc::Sender<Box<AgentEvent>>>,
     state: SharedState,
     run: RunContext,
+    /// Where the call asks the user.
+    desk: Option<Arc<Desk>>,
 }
 
 /// The ids of a call.
@@ -88,7 +97,13 @@ impl ToolContext {
         state: SharedState,
         run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state, run }
+        Self { place, cancel, events: Some(events), state, run, desk: None }
+    }
+
+    /// Lets the call ask the user.
+    pub(crate) fn at(mut self, desk: &Arc<Desk>) -> Self {
+        self.desk = Some(Arc::clone(desk));
+        self
     }
 
     /// Returns the id of the run.
@@ -171,6 +186,49 @@ impl ToolContext {
         }
     }
 
+    /// Asks the user, and waits for the answer, which fits the form; see [`Questions`](crate::agent::Questions). The
+    /// time of the wait is not the call's, and ends after [`approval_timeout`](crate::agent::AgentConfig::approval_timeout).
+    ///
+    /// It is [`ToolAnswer::Cancel`] when nobody can be asked, nobody answers, or the call has asked 16 times.
+    ///
+    /// # Cancel safety
+    ///
+    /// A question whose wait is dropped is withdrawn.
+    pub async fn ask(&self, question: Question) -> ToolAnswer {
+        let Some(desk) = self.desk.as_deref() else { return ToolAnswer::Cancel };
+        let CallPlace { call_id, tool_name, .. } = &self.place;
+        let Some((steering, wait)) = desk.steering().zip(desk.begin(call_id)) else {
+            return ToolAnswer::Cancel;
+        };
+        let key = format!("{}/question/{}", self.idempotency_key(), wait.number);
+        let question_id = Text::from(format!("{:016x}", digest(key.as_bytes())));
+        let (id, tool_name) = (call_id.clone(), tool_name.clone());
+        let mut asked =
+            ToolQuestion::new(question_id.clone(), id.clone(), tool_name.clone(), question.message);
+        (asked.schema, asked.url) = (question.schema, question.url);
+        let open = OpenQuestion::new(steering, &question_id);
+        let answered = steering.ask_user(asked.clone());
+        self.send(|| AgentEvent::ToolQuestion(Box::new(asked))).await;
+        let (answer, end) = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => (ToolAnswer::Cancel, QuestionEnd::Cancelled),
+            answer = answered => ended(answer.unwrap_or(ToolAnswer::Cancel)),
+            () = sleep(desk.limit()) => (ToolAnswer::Cancel, QuestionEnd::Timeout),
+        };
+        drop((open, wait));
+        self.send(|| AgentEvent::ToolQuestionEnd { question_id, id, tool_name, end }).await;
+        answer
+    }
+
+    /// Waits for a person whom the call asks in its own way, as long as for an answer to a question; `None` when there
+    /// was none in time.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn wait_for_person<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
+        let Some(desk) = self.desk.as_deref() else { return Some(answer.await) };
+        let _wait = desk.begin(&self.place.call_id)?;
+        timeout(desk.limit(), answer).await.ok()
+    }
+
     /// Sends an event while the call runs.
     pub(crate) async fn send(&self, event: impl FnOnce() -> AgentEvent) {
         let Some(events) = &self.events else { return };
@@ -195,4 +253,14 @@ impl ToolContext {
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.run.state().or_else(|| self.state.get())
     }
+}
+
+/// Returns an answer with the end of its question.
+fn ended(answer: ToolAnswer) -> (ToolAnswer, QuestionEnd) {
+    let end = match &answer {
+        ToolAnswer::Accept { .. } => QuestionEnd::Accepted,
+        ToolAnswer::Decline => QuestionEnd::Declined,
+        ToolAnswer::Cancel => QuestionEnd::Cancelled,
+    };
+    (answer, end)
 }

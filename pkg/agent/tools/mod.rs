@@ -10,10 +10,12 @@ mod error;
 mod facts;
 #[cfg(feature = "files")]
 mod files;
+pub(in crate::agent) mod form;
 mod loop_breaking;
 mod output;
 #[cfg(any(feature = "command", feature = "mcp"))]
 pub(crate) mod process_group;
+mod question;
 mod registry;
 mod returned;
 mod tool;
@@ -39,6 +41,7 @@ pub(in crate::agent) use files::root as files_root;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
 pub use output::ToolOutput;
+pub use question::Question;
 pub use registry::ToolRegistry;
 pub use returned::{IntoToolResult, kind};
 pub use tool::{Tool, ToolFuture};

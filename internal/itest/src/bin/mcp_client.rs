@@ -2,19 +2,22 @@
 //! argument, by the public means of the library.
 #![expect(clippy::print_stderr, reason = "the suite keeps what it says")]
 
-use std::{env, error::Error};
+use std::{env, error::Error, future::ready};
 
 use forgeline::{
     agent::{
         ApprovalPolicy, DefaultAgent,
-        mcp::{Authorize, McpConfig, McpLogin, McpLoginError, McpServers, MemoryTokens},
+        mcp::{
+            McpConfig, McpLogin, McpLoginError, McpLogins, McpOptions, McpQuestion, McpServers,
+            MemoryTokens,
+        },
     },
     llm::{
         Request, ToolSpec,
         transport::{HttpRequest, ReqwestTransport, Transport as _},
     },
     testing::{ScriptedProvider, ScriptedTurn},
-    types::MessageRole,
+    types::{MessageRole, ToolAnswer},
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -36,10 +39,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         json!("https://conformance-test.local/client-metadata.json"),
     );
     let server = json!({ "type": "http", "url": url, "required": true, "oauth": oauth });
-    let config = McpConfig::parse(&json!({ "mcpServers": { "s": server } }).to_string())?
-        .authorize(Automatic(ReqwestTransport::new()?))
-        .token_store(MemoryTokens::new());
-    let servers = McpServers::connect(config).await?;
+    let config = McpConfig::parse(&json!({ "mcpServers": { "s": server } }).to_string())?;
+    let yes = || ToolAnswer::Accept { content: json!({}).into() };
+    let options = McpOptions::default()
+        .logins(Automatic(ReqwestTransport::new()?))
+        .token_store(MemoryTokens::new())
+        .respondent(move |_: McpQuestion| ready(Some(yes())));
+    let servers = McpServers::connect_with(config, options).await?;
+    let turn = move |request: &Request| turn(request, &context);
     let agent = DefaultAgent::builder(ScriptedProvider::from_fn(turn))
         .tool_source(servers.clone())
         .approval(ApprovalPolicy::Never)
@@ -57,22 +64,32 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Calls each tool once, and ends.
-fn turn(request: &Request) -> ScriptedTurn {
+/// Makes the calls that the suite names, or else calls each tool once, and ends.
+fn turn(request: &Request, context: &Value) -> ScriptedTurn {
     let turn = ScriptedTurn::new();
     if request.messages.iter().any(|message| message.role == MessageRole::Assistant) {
         return turn.text("Done.");
     }
+    if let Some(calls) = context.get("toolCalls").and_then(Value::as_array) {
+        return calls.iter().fold(turn, |turn, call| {
+            let name = call["name"].as_str().unwrap_or_default();
+            turn.call(&format!("mcp.s.{name}"), &call["arguments"])
+        });
+    }
     if request.tools.is_empty() {
         return turn.text("No tools.");
     }
-    request.tools.iter().fold(turn, |turn, tool| turn.call(&tool.name, arguments(tool)))
+    let first = request.tools.first().map(|tool| tool.parameters.clone()).unwrap_or_default();
+    request.tools.iter().fold(turn, |turn, tool| turn.call(&tool.name, arguments(tool, &first)))
 }
 
-/// Returns arguments that the schema takes.
-fn arguments(tool: &ToolSpec) -> Value {
+/// Returns arguments that the schema takes; where one is asked for, the schema of another tool as it arrived.
+fn arguments(tool: &ToolSpec, first: &Value) -> Value {
     let members = tool.parameters.get("properties").and_then(Value::as_object);
-    let pair = |(name, schema): (&String, &Value)| (name.clone(), example(schema));
+    let pair = |(name, schema): (&String, &Value)| {
+        let value = if name == "schema" { first.clone() } else { example(schema) };
+        (name.clone(), value)
+    };
     Value::Object(members.into_iter().flatten().map(pair).collect())
 }
 
@@ -93,7 +110,7 @@ fn example(schema: &Value) -> Value {
 /// A person who always says yes, with a browser that shows nothing.
 struct Automatic(ReqwestTransport);
 
-impl Authorize for Automatic {
+impl McpLogins for Automatic {
     fn begin(&self, _server: &str) -> BoxFuture<'static, Result<Box<dyn McpLogin>, McpLoginError>> {
         let login = Automatic(self.0.clone());
         Box::pin(async { Ok(Box::new(login) as Box<dyn McpLogin>) })

@@ -14,7 +14,12 @@ use rmcp::transport::{
 };
 use secrecy::ExposeSecret as _;
 
-use super::{client::Client, oauth::Access, settings::McpRemote, watch::Watch};
+use super::{
+    client::Client,
+    oauth::Access,
+    settings::{Login, McpRemote},
+    watch::Watch,
+};
 use crate::{
     agent::mcp::lines::MAX_LINE_BYTES,
     llm::{
@@ -54,6 +59,7 @@ pub(in crate::agent::mcp) type RemoteTransport<C = reqwest::Client> =
 pub(in crate::agent::mcp) fn connect(
     name: &Text,
     remote: &McpRemote,
+    login: &Login,
 ) -> Result<(RemoteTransport, Arc<Watch>), String> {
     let url: Url = remote.url.parse().map_err(|_| "`url` is not an address".to_owned())?;
     if url.scheme() == "https" && !cfg!(feature = "tls") {
@@ -64,7 +70,7 @@ pub(in crate::agent::mcp) fn connect(
     let transport = ReqwestTransport::with_connect_timeout(CONNECT_TIMEOUT);
     let transport = transport.map_err(|error| error.to_string())?;
     let access = |watch: &Arc<Watch>| {
-        Access::new(name.clone(), url, remote, Arc::new(transport), Arc::clone(watch))
+        Access::new(name.clone(), url, (remote, login), Arc::new(transport), Arc::clone(watch))
     };
     over(http, remote, access)
 }

@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::authorize::{Authorize, McpLogin, McpLoginError};
+use super::logins::{McpLogin, McpLoginError, McpLogins};
 
 /// Longest head of a request of the browser, in bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
@@ -28,33 +28,34 @@ const DONE: &str = "You can close this window and go back to the program.";
 /// # Examples
 ///
 /// ```no_run
-/// use forgeline::agent::mcp::{LoopbackLogin, McpConfig};
+/// use forgeline::agent::mcp::{LoopbackLogins, McpConfig, McpOptions};
 ///
 /// # fn example(text: &str) -> Result<(), forgeline::agent::mcp::McpConfigError> {
-/// let login = LoopbackLogin::new(|server, page| eprintln!("log in to {server}: {page}"));
-/// let config = McpConfig::parse(text)?.authorize(login);
+/// let login = LoopbackLogins::new(|server, page| eprintln!("log in to {server}: {page}"));
+/// let config = McpConfig::parse(text)?;
+/// let options = McpOptions::default().logins(login);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct LoopbackLogin {
+pub struct LoopbackLogins {
     show: Arc<dyn Fn(&str, &str) + Send + Sync>,
 }
 
-impl LoopbackLogin {
+impl LoopbackLogins {
     /// Creates a login that shows the page by this function, which is given the name of the server and the address.
     pub fn new(show: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
         Self { show: Arc::new(show) }
     }
 }
 
-impl fmt::Debug for LoopbackLogin {
+impl fmt::Debug for LoopbackLogins {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("LoopbackLogin")
+        formatter.write_str("LoopbackLogins")
     }
 }
 
-impl Authorize for LoopbackLogin {
+impl McpLogins for LoopbackLogins {
     fn begin(&self, server: &str) -> BoxFuture<'static, Result<Box<dyn McpLogin>, McpLoginError>> {
         let (show, server) = (Arc::clone(&self.show), server.to_owned());
         Box::pin(async move {

@@ -1,9 +1,9 @@
 //! Servers that are reached over HTTP, and logins to them.
 
 mod address;
-mod authorize;
 mod client;
 mod connect;
+mod logins;
 mod loopback;
 mod oauth;
 mod read;
@@ -13,10 +13,11 @@ mod tests;
 mod tokens;
 mod watch;
 
-pub use authorize::{Authorize, McpLogin, McpLoginError};
 pub(super) use connect::connect;
-pub use loopback::LoopbackLogin;
+pub use logins::{McpLogin, McpLoginError, McpLogins};
+pub use loopback::LoopbackLogins;
 pub(super) use read::remote;
+pub(super) use settings::Login;
 pub use settings::{McpOAuth, McpRemote};
 pub use tokens::{FileTokens, MemoryTokens, TokenStore};
 pub(super) use watch::Watch;

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use secrecy::SecretString;
 
-use super::{authorize::Authorize, tokens::TokenStore};
+use super::{logins::McpLogins, tokens::TokenStore};
 use crate::llm::transport::redact_url;
 
 /// A server that is reached over HTTP (streamable HTTP).
@@ -33,14 +33,12 @@ pub struct McpRemote {
     pub headers: Vec<(String, SecretString)>,
     /// The client as which forgeline logs in. Default: one that registers itself.
     pub oauth: McpOAuth,
-    /// The ends of a login that the program has.
-    pub(in crate::agent::mcp) login: Login,
 }
 
 /// The ends of a login that the program has.
 #[derive(Clone, Default)]
 pub(in crate::agent::mcp) struct Login {
-    pub(in crate::agent::mcp) authorize: Option<Arc<dyn Authorize>>,
+    pub(in crate::agent::mcp) logins: Option<Arc<dyn McpLogins>>,
     pub(in crate::agent::mcp) tokens: Option<Arc<dyn TokenStore>>,
 }
 
@@ -70,8 +68,7 @@ pub struct McpOAuth {
 impl McpRemote {
     /// Creates a server without headers.
     pub(super) fn new(url: String) -> Self {
-        let (oauth, login) = (McpOAuth::default(), Login::default());
-        Self { url, headers: Vec::new(), oauth, login }
+        Self { url, headers: Vec::new(), oauth: McpOAuth::default() }
     }
 
     /// Returns `true` when the headers say who asks, so that no login is needed.
@@ -89,7 +86,7 @@ impl fmt::Debug for McpRemote {
             .field("url", &redact_url(&self.url))
             .field("headers", &names)
             .field("oauth", &self.oauth)
-            .finish_non_exhaustive()
+            .finish()
     }
 }
 

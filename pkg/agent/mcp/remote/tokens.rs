@@ -15,7 +15,7 @@ use futures_core::future::BoxFuture;
 use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::authorize::McpLoginError;
+use super::logins::McpLoginError;
 
 /// Largest file of tokens, in bytes.
 const MAX_TOKENS_BYTES: u64 = 64 << 10;

@@ -12,7 +12,7 @@ use reqwest::Error as HttpError;
 use rmcp::transport::{DynamicTransportError, streamable_http_client::StreamableHttpError};
 use tokio::sync::watch;
 
-use crate::llm::http::redact::Redactor;
+use crate::{agent::mcp::lines::Heard, llm::http::redact::Redactor};
 
 /// What is known of a remote server beside its answers: why it refuses, and what must not be shown.
 pub(in crate::agent::mcp) struct Watch {
@@ -20,8 +20,8 @@ pub(in crate::agent::mcp) struct Watch {
     secrets: Mutex<Redactor>,
     /// The number of logins under way.
     logins: AtomicUsize,
-    /// Changes with each event that is too long.
-    too_long: watch::Sender<()>,
+    /// What is known of the server's output.
+    heard: watch::Sender<Heard>,
 }
 
 /// A login under way, until it is dropped.
@@ -29,9 +29,9 @@ pub(super) struct Asking<'w>(&'w Watch);
 
 impl Watch {
     pub(super) fn new(secrets: Redactor) -> Self {
-        let (too_long, _) = watch::channel(());
+        let (heard, _) = watch::channel(Heard::default());
         let (refusal, logins) = (Mutex::default(), AtomicUsize::new(0));
-        Self { refusal, secrets: Mutex::new(secrets), logins, too_long }
+        Self { refusal, secrets: Mutex::new(secrets), logins, heard }
     }
 
     /// Returns `true` while a person logs in: what waits for the server waits for the person too.
@@ -44,13 +44,13 @@ impl Watch {
         Asking(self)
     }
 
-    /// Returns what changes with each event that is too long.
-    pub(in crate::agent::mcp) fn too_long(&self) -> watch::Receiver<()> {
-        self.too_long.subscribe()
+    /// Returns what is known of the server's output.
+    pub(in crate::agent::mcp) fn heard(&self) -> watch::Receiver<Heard> {
+        self.heard.subscribe()
     }
 
     pub(super) fn tell_too_long(&self) {
-        self.too_long.send_replace(());
+        self.heard.send_modify(Heard::count_too_long);
     }
 
     /// Keeps why the server cannot be used, until it can.

@@ -9,7 +9,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{McpConfig, McpError, McpServer, McpServers, session::Session};
+use super::{McpConfig, McpError, McpOptions, McpServer, McpServers, session::Session};
 use crate::{
     agent::{
         CancellationToken, DefaultAgent, RunContext,
@@ -20,6 +20,7 @@ use crate::{
     types::{TextOrigin, ToolResult},
 };
 
+mod asking;
 #[cfg(unix)]
 mod processes;
 
@@ -87,6 +88,29 @@ impl Scripted {
         self.write(&answer.to_string()).await;
     }
 
+    /// Asks this end for something; returns the id.
+    async fn ask(&mut self, id: u32, method: &str, params: Value) {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.write(&request.to_string()).await;
+    }
+
+    async fn notify(&mut self, method: &str, params: Value) {
+        let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.write(&told.to_string()).await;
+    }
+
+    /// Reads a call.
+    async fn call(&mut self) -> Value {
+        let request = self.read().await;
+        assert_eq!(request["method"], "tools/call");
+        request
+    }
+
+    async fn result(&mut self, request: &Value, result: Value) {
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        self.write(&answer.to_string()).await;
+    }
+
     async fn greet(&mut self) {
         let info = json!({
             "protocolVersion": "2025-06-18",
@@ -104,15 +128,19 @@ fn pipe() -> (DuplexStream, Scripted) {
     (ours, Scripted { lines: BufReader::new(from).lines(), to })
 }
 
-async fn session(ours: DuplexStream) -> Result<Session, McpError> {
+async fn session(ours: DuplexStream, options: &McpOptions) -> Result<Session, McpError> {
     let (output, input) = tokio::io::split(ours);
-    Session::over("s".into(), output, input, None).await
+    Session::over("s".into(), options, output, input, None).await
 }
 
 /// Returns a server that has greeted.
 async fn greeted(members: Value) -> (McpServers, Scripted) {
+    greeted_with(members, McpOptions::default()).await
+}
+
+async fn greeted_with(members: Value, options: McpOptions) -> (McpServers, Scripted) {
     let (ours, mut scripted) = pipe();
-    let (session, ()) = tokio::join!(session(ours), scripted.greet());
+    let (session, ()) = tokio::join!(session(ours, &options), scripted.greet());
     (McpServers::with_session(server(&members), session.unwrap()), scripted)
 }
 
@@ -197,7 +225,7 @@ async fn results_become_text_parts_and_errors() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_a_typed_error() {
     let (ours, _silent) = pipe();
-    let error = session(ours).await.unwrap_err();
+    let error = session(ours, &McpOptions::default()).await.unwrap_err();
     assert!(matches!(error, McpError::TimedOut { request: "initialize", .. }), "{error}");
     let (servers, _silent) = greeted(json!({ "command": "x", "required": true })).await;
     let error = servers.list().await.err().unwrap();

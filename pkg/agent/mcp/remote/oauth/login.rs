@@ -55,10 +55,10 @@ impl Access {
         challenge: &Challenge,
         before: Option<&Grant>,
     ) -> Result<Grant, String> {
-        let Some(authorize) = &self.authorize else {
+        let Some(logins) = &self.logins else {
             return Err("it needs a login, and nobody can be asked for one".to_owned());
         };
-        let person = authorize.begin(&self.server).await.map_err(|error| error.to_string())?;
+        let person = logins.begin(&self.server).await.map_err(|error| error.to_string())?;
         let redirect = person.redirect_uri();
         let client = self.client(guard, &redirect, before).await?;
         let scopes = self.scopes(guard, challenge, before);

@@ -21,8 +21,8 @@ use self::{
 };
 use super::{
     address::{resource, trusted},
-    authorize::Authorize,
-    settings::{McpOAuth, McpRemote},
+    logins::McpLogins,
+    settings::{Login, McpOAuth, McpRemote},
     tokens::{FileTokens, MemoryTokens, TokenStore},
     watch::Watch,
 };
@@ -41,7 +41,7 @@ pub(super) struct Access {
     server: Text,
     url: Url,
     settings: McpOAuth,
-    authorize: Option<Arc<dyn Authorize>>,
+    logins: Option<Arc<dyn McpLogins>>,
     tokens: Arc<dyn TokenStore>,
     exchange: Exchange,
     watch: Arc<Watch>,
@@ -62,7 +62,7 @@ impl Access {
     pub(super) fn new(
         server: Text,
         url: Url,
-        remote: &McpRemote,
+        (remote, login): (&McpRemote, &Login),
         transport: Arc<dyn Transport>,
         watch: Arc<Watch>,
     ) -> Self {
@@ -73,7 +73,7 @@ impl Access {
         }
         remote.oauth.client_secret.iter().for_each(|secret| secrets.add(secret.expose_secret()));
         watch.hide(secrets.clone());
-        let tokens = remote.login.tokens.clone().unwrap_or_else(|| match FileTokens::of_user() {
+        let tokens = login.tokens.clone().unwrap_or_else(|| match FileTokens::of_user() {
             Some(files) => Arc::new(files),
             None => Arc::new(MemoryTokens::new()),
         });
@@ -81,7 +81,7 @@ impl Access {
             server,
             url,
             settings: remote.oauth.clone(),
-            authorize: remote.login.authorize.clone(),
+            logins: login.logins.clone(),
             tokens,
             exchange: Exchange::new(transport),
             watch,

@@ -4,25 +4,25 @@ use futures_core::future::BoxFuture;
 
 /// Lets a person log in at the page of an authorization server.
 ///
-/// [`LoopbackLogin`](super::LoopbackLogin) does it on the machine of the browser.
+/// [`LoopbackLogins`](super::LoopbackLogins) does it on the machine of the browser.
 ///
 /// # Examples
 ///
 /// ```
-/// use forgeline::agent::mcp::{Authorize, McpLogin, McpLoginError};
+/// use forgeline::agent::mcp::{McpLogins, McpLogin, McpLoginError};
 /// use futures_core::future::BoxFuture;
 ///
 /// /// Always says no.
 /// struct Nobody;
 ///
-/// impl Authorize for Nobody {
+/// impl McpLogins for Nobody {
 ///     fn begin(&self, server: &str) -> BoxFuture<'static, Result<Box<dyn McpLogin>, McpLoginError>> {
 ///         let error = McpLoginError::new(format!("nobody logs in to {server} here"));
 ///         Box::pin(async { Err(error) })
 ///     }
 /// }
 /// ```
-pub trait Authorize: Send + Sync {
+pub trait McpLogins: Send + Sync {
     /// Begins a login to the server of this name: finds the address to which the browser will be sent back.
     ///
     /// # Errors
