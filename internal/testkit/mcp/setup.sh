@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs the MCP conformance suite, and a Node that is new enough for it, into target/mcp, once.
+# Installs the MCP conformance suite, the reference server, and a Node that is new enough for both into
+# target/mcp, once.
 set -eu
 cd "$(dirname "$0")/../../.."
 folder="${FORGELINE_MCP_DIR:-target/mcp}"
 node_version=24.19.0
-packages="@modelcontextprotocol/conformance@0.2.0-alpha.12"
+packages="@modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/server-everything@2026.8.31"
 wanted="node $node_version $packages"
 if [ "$(cat "$folder/installed" 2>/dev/null)" != "$wanted" ]; then
     mkdir -p "$folder"

@@ -73,7 +73,12 @@ fn turn(request: &Request, context: &Value) -> ScriptedTurn {
     if let Some(calls) = context.get("toolCalls").and_then(Value::as_array) {
         return calls.iter().fold(turn, |turn, call| {
             let name = call["name"].as_str().unwrap_or_default();
-            turn.call(&format!("mcp.s.{name}"), &call["arguments"])
+            let mut arguments = call["arguments"].clone();
+            // A member that is null is one that is left out.
+            if let Some(members) = arguments.as_object_mut() {
+                members.retain(|_, value| !value.is_null());
+            }
+            turn.call(&format!("mcp.s.{name}"), arguments)
         });
     }
     if request.tools.is_empty() {
