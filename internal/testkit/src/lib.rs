@@ -16,6 +16,7 @@ use std::{
 pub mod canned;
 pub mod fixtures;
 pub mod llama;
+pub mod mcp;
 pub mod neutral;
 pub mod recorded;
 pub mod server;

@@ -14,16 +14,11 @@ use std::{
 
 use futures_util::FutureExt as _;
 use rmcp::{
-    ClientHandler, ErrorData,
+    ErrorData,
     model::{
-        ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams,
-        CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationCapability,
-        FormElicitationCapability, Implementation, InputRequest, InputRequests, InputResponses,
-        ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam,
-        ProgressNotificationParam, Root, RootsCapabilities, SamplingCapability,
-        UrlElicitationCapability,
+        CreateMessageRequestMethod, CreateMessageRequestParams, ElicitRequestParams, ElicitResult,
+        InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
     },
-    service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient},
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -32,7 +27,7 @@ use super::{
     McpOptions, McpQuestion,
     elicitation::{cancelled, question, result},
     open_calls::{Inbox, OpenCalls, Progress, Wanted},
-    sampling::{Sampled, refused, sample},
+    sampling::{Sampled, sample},
 };
 use crate::{
     agent::tools::{Question, ToolContext, ToolError, form},
@@ -43,21 +38,21 @@ use crate::{
 const MAX_PROGRESS: u32 = 1_000;
 
 /// Most characters of a server's message of progress, or for its log.
-const MAX_SAID: usize = 500;
+pub(super) const MAX_SAID: usize = 500;
 
 /// Most requests of a server in one result that asks for input.
 const MAX_INPUTS: usize = 16;
 
 /// This end of a session; clones are the same end.
 #[derive(Clone)]
-pub(super) struct Client(Arc<Inner>);
+pub(super) struct Client(pub(super) Arc<Inner>);
 
-struct Inner {
-    server: Text,
-    options: McpOptions,
-    calls: OpenCalls,
+pub(super) struct Inner {
+    pub(super) server: Text,
+    pub(super) options: McpOptions,
+    pub(super) calls: OpenCalls,
     /// `true` when the server's list of tools has changed since it was read.
-    has_changed: AtomicBool,
+    pub(super) has_changed: AtomicBool,
 }
 
 impl Client {
@@ -149,7 +144,7 @@ impl Client {
     }
 
     /// Asks the program, and else the user of the run.
-    async fn input(
+    pub(super) async fn input(
         &self,
         params: ElicitRequestParams,
         context: Option<&ToolContext>,
@@ -188,7 +183,7 @@ impl Client {
         }))
     }
 
-    fn roots(&self) -> ListRootsResult {
+    pub(super) fn roots(&self) -> ListRootsResult {
         ListRootsResult::new(self.0.options.roots.iter().map(Root::new).collect())
     }
 }
@@ -214,101 +209,4 @@ fn line(progress: &Progress) -> String {
     line =
         if line.is_empty() { format!("{done}{total}") } else { format!("{line} ({done}{total})") };
     line + "\n"
-}
-
-impl ClientHandler for Client {
-    fn get_info(&self) -> ClientConfig {
-        let mut offered = ClientCapabilities::default();
-        let elicitation = ElicitationCapability::new()
-            .with_form(FormElicitationCapability::new().with_schema_validation(true))
-            .with_url(UrlElicitationCapability::new());
-        offered.elicitation = Some(elicitation);
-        if !self.0.options.roots.is_empty() {
-            offered.roots = Some(RootsCapabilities::default());
-        }
-        if self.0.options.sampling.is_some() {
-            offered.sampling = Some(SamplingCapability::default());
-        }
-        ClientConfig::new(offered, Implementation::new("forgeline", env!("CARGO_PKG_VERSION")))
-    }
-
-    async fn create_elicitation(
-        &self,
-        params: ElicitRequestParams,
-        context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let (reply, answer) = oneshot::channel();
-        let origin = context.extensions.get::<InboundStreamOrigin>();
-        let wanted = Wanted::Input(Box::new(params), reply);
-        let answered = async {
-            match self.0.calls.want(origin, wanted).await {
-                Ok(()) => answer.await.unwrap_or_else(|_| cancelled()),
-                Err(Wanted::Input(params, _)) => self.input(*params, None).await,
-                Err(Wanted::Sample(..)) => cancelled(),
-            }
-        };
-        Ok(tokio::select! {
-            biased;
-            () = context.ct.cancelled() => cancelled(),
-            answer = answered => answer,
-        })
-    }
-
-    async fn create_message(
-        &self,
-        params: CreateMessageRequestParams,
-        context: RequestContext<RoleClient>,
-    ) -> Result<CreateMessageResult, ErrorData> {
-        if self.0.options.sampling.is_none() {
-            return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
-        }
-        let (reply, answer) = oneshot::channel();
-        let origin = context.extensions.get::<InboundStreamOrigin>();
-        let wanted = Wanted::Sample(Box::new(params), reply);
-        let answered = async {
-            let wanted = self.0.calls.want(origin, wanted).await;
-            if wanted.is_ok() {
-                answer.await.unwrap_or_else(|_| Err(refused()))
-            } else {
-                Err(refused())
-            }
-        };
-        tokio::select! {
-            biased;
-            () = context.ct.cancelled() => Err(refused()),
-            answer = answered => answer,
-        }
-    }
-
-    async fn list_roots(
-        &self,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<ListRootsResult, ErrorData> {
-        if self.0.options.roots.is_empty() {
-            return Err(ErrorData::method_not_found::<ListRootsRequestMethod>());
-        }
-        Ok(self.roots())
-    }
-
-    async fn on_progress(
-        &self,
-        progress: ProgressNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        self.0.calls.tell(progress).await;
-    }
-
-    /// Keeps the log of a server from the terminal: control characters are escaped, and only who traces sees it.
-    async fn on_logging_message(
-        &self,
-        message: LoggingMessageNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        let said: String = message.data.to_string().chars().take(MAX_SAID).collect();
-        tracing::debug!(server = %self.0.server, level = ?message.level, ?said, "an MCP server says");
-    }
-
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.has_changed.store(true, Ordering::Release);
-    }
 }

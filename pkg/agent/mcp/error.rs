@@ -52,6 +52,14 @@ pub enum McpError {
         /// The name of the server.
         server: Text,
     },
+    /// The server needs a login, and there is none.
+    #[error("the MCP server `{server}` gives no access: {reason}")]
+    NoAccess {
+        /// The name of the server.
+        server: Text,
+        /// The reason, without tokens and other secrets.
+        reason: String,
+    },
     /// The server answered with an error, or with what the protocol does not have.
     #[error("the MCP server `{server}` failed: {message}")]
     Failed {

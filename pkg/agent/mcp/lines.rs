@@ -24,6 +24,11 @@ pub(super) struct Heard {
 }
 
 impl Heard {
+    /// Takes note of a line that was too long.
+    pub(super) fn count_too_long(&mut self) {
+        self.too_long += 1;
+    }
+
     /// Returns the trouble since an earlier look, if there is any.
     pub(super) fn since(self, earlier: Self) -> Option<Trouble> {
         if self.too_long != earlier.too_long {
@@ -58,7 +63,7 @@ impl<R> Lines<R> {
             let before = self.length;
             self.length = before.saturating_add(piece.len());
             if before <= MAX_LINE_BYTES && self.length > MAX_LINE_BYTES {
-                self.heard.send_modify(|heard| heard.too_long += 1);
+                self.heard.send_modify(Heard::count_too_long);
             }
             if piece.ends_with(b"\n") {
                 self.length = 0;

@@ -1,8 +1,9 @@
-//! Tools of MCP servers that run as child processes of this one.
+//! Tools of MCP servers: child processes of this one, and servers that are reached over HTTP.
 //!
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
 
+mod call;
 mod client;
 mod config;
 mod contexts;
@@ -10,11 +11,14 @@ mod elicitation;
 mod error;
 mod expand;
 mod found;
+mod handler;
 mod lines;
+mod member;
 mod open_calls;
 mod options;
 mod process;
 mod reading;
+mod remote;
 mod result;
 mod sampling;
 mod servers;
@@ -29,4 +33,8 @@ pub use contexts::McpResourcePrompt;
 pub use error::{McpConfigError, McpError};
 pub use found::{McpPrompt, McpPromptArgument, McpResource};
 pub use options::{McpOptions, McpQuestion, Respondent};
+pub use remote::{
+    FileTokens, LoopbackLogins, McpLogin, McpLoginError, McpLogins, McpOAuth, McpRemote,
+    MemoryTokens, TokenStore,
+};
 pub use servers::McpServers;

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use futures_core::future::BoxFuture;
 
+use super::remote::{Login, McpLogins, TokenStore};
 use crate::{
     agent::{RunContext, tools::Question},
     llm::Provider,
@@ -32,6 +33,7 @@ use crate::{
 pub struct McpOptions {
     pub(super) respondent: Option<Arc<dyn Respondent>>,
     pub(super) roots: Vec<String>,
+    pub(super) login: Login,
     pub(super) sampling: Option<Sampling>,
 }
 
@@ -73,6 +75,20 @@ impl McpOptions {
     #[must_use]
     pub fn root(mut self, uri: impl Into<String>) -> Self {
         self.roots.push(uri.into());
+        self
+    }
+
+    /// Sets who lets a person log in. Default: nobody, and a server that needs a login is an error.
+    #[must_use]
+    pub fn logins(mut self, logins: impl McpLogins + 'static) -> Self {
+        self.login.logins = Some(Arc::new(logins));
+        self
+    }
+
+    /// Sets where tokens are kept. Default: the [files of the user](super::FileTokens::of_user).
+    #[must_use]
+    pub fn token_store(mut self, store: impl TokenStore + 'static) -> Self {
+        self.login.tokens = Some(Arc::new(store));
         self
     }
 }

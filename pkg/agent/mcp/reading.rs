@@ -12,7 +12,7 @@ use rmcp::{
 
 use super::{
     McpError,
-    session::{LIST_TIMEOUT, Session, within},
+    session::{LIST_TIMEOUT, Session},
 };
 
 /// Longest wait for a prompt or a resource.
@@ -51,7 +51,7 @@ impl Session {
             return Ok(Vec::new());
         }
         let pages = pages!(self, list_prompts, prompts, "prompts");
-        within(&self.server, "prompts/list", LIST_TIMEOUT, pages).await?
+        self.within("prompts/list", LIST_TIMEOUT, pages).await?
     }
 
     /// Lists the resources of the server and its templates, all pages; none where it has no such thing.
@@ -62,10 +62,9 @@ impl Session {
             return Ok((Vec::new(), Vec::new()));
         }
         let pages = pages!(self, list_resources, resources, "resources");
-        let resources = within(&self.server, "resources/list", LIST_TIMEOUT, pages).await??;
+        let resources = self.within("resources/list", LIST_TIMEOUT, pages).await??;
         let pages = pages!(self, list_resource_templates, resource_templates, "templates");
-        let templates =
-            within(&self.server, "resources/templates/list", LIST_TIMEOUT, pages).await?;
+        let templates = self.within("resources/templates/list", LIST_TIMEOUT, pages).await?;
         match templates {
             Ok(templates) => Ok((resources, templates)),
             // Some servers with resources know no templates.
@@ -103,7 +102,7 @@ impl Session {
                 trouble = trouble => Err(self.trouble(&trouble)),
             }
         };
-        within(&self.server, request, READ_TIMEOUT, answered).await?
+        self.within(request, READ_TIMEOUT, answered).await?
     }
 
     fn offers_other(&self, has: impl FnOnce(&rmcp::model::ServerCapabilities) -> bool) -> bool {

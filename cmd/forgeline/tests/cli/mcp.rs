@@ -115,8 +115,7 @@ fn asking(root: &Path) -> PathBuf {
 async fn a_form_of_a_server_is_filled_in_at_a_terminal_and_a_pipe_answers_nothing() {
     let root = folder("mcp-form");
     let path = asking(&root);
-    let server =
-        ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
+    let server = ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
     let url = server.url();
     let flags = ["--mcp", path.to_str().unwrap()];
     let fixed = arguments("chat", &url, &root, &flags);
@@ -134,12 +133,14 @@ async fn a_form_of_a_server_is_filled_in_at_a_terminal_and_a_pipe_answers_nothin
         pty.press(CTRL_D);
         ended(pty.look_on());
     });
-    assert_eq!(asked(&root), json!({ "action": "accept", "content": { "name": "Ann", "age": 30 } }));
+    assert_eq!(
+        asked(&root),
+        json!({ "action": "accept", "content": { "name": "Ann", "age": 30 } })
+    );
 
     let root = folder("mcp-form-pipe");
     let path = asking(&root);
-    let server =
-        ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
+    let server = ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
     let url = server.url();
     let flags = ["--mcp", path.to_str().unwrap(), "Go."];
     let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
@@ -149,7 +150,9 @@ async fn a_form_of_a_server_is_filled_in_at_a_terminal_and_a_pipe_answers_nothin
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signal_that_ends_the_command_leaves_no_process_of_a_server() {
-    for (command, signals) in [("run", &["-TERM"][..]), ("run", &["-INT", "-INT"]), ("chat", &["-TERM"])] {
+    for (command, signals) in
+        [("run", &["-TERM"][..]), ("run", &["-INT", "-INT"]), ("chat", &["-TERM"])]
+    {
         let root = folder("mcp-signal");
         fs::write(root.join("server.sh"), STUBBORN).unwrap();
         let stubborn = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });

@@ -40,6 +40,7 @@ mod layers;
 mod left_out;
 mod limits;
 mod llama;
+mod mcp_conformance;
 mod models;
 mod modules;
 mod moved_sessions;

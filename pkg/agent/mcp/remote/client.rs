@@ -1,0 +1,241 @@
+//! The client below the transport: it adds tokens, asks for a login, and bounds what a server sends.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures_util::{FutureExt as _, StreamExt as _};
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::{
+        common::client_side_sse::BoxedSseResponse,
+        streamable_http_client::{
+            AuthRequiredError, StreamableHttpClient, StreamableHttpError,
+            StreamableHttpPostResponse, StreamableHttpResponseLimits,
+        },
+    },
+};
+
+use super::{
+    oauth::{Access, Challenge},
+    watch::Watch,
+};
+
+/// Most times that one request is sent, each time after another login or a renewed token.
+const MAX_TRIES: usize = 4;
+
+/// Shortest wait that a server can ask for before its stream is opened again, in milliseconds.
+const SHORTEST_RETRY: u64 = 100;
+
+/// Longest such wait, in milliseconds.
+const LONGEST_RETRY: u64 = 30_000;
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Failure<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
+
+/// A client with the login of a server.
+#[derive(Clone)]
+pub(in crate::agent::mcp) struct Client<C> {
+    pub(super) inner: C,
+    /// `None` when the headers say who asks.
+    pub(super) access: Option<Arc<Access>>,
+    pub(super) watch: Arc<Watch>,
+}
+
+impl<C: StreamableHttpClient + Sync> Client<C> {
+    /// Sends a request, and sends it again after each login that the server asks for.
+    async fn post(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        let mut tries = 1;
+        loop {
+            let token = self.token().await?;
+            let sent = self.inner.post_message_with_response_limits(
+                Arc::clone(&uri),
+                message.clone(),
+                session.clone(),
+                token.clone(),
+                headers.clone(),
+                limits,
+            );
+            let error = match sent.await {
+                Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
+                    self.accepted().await;
+                    return Ok(StreamableHttpPostResponse::Sse(self.bounded(stream), session));
+                }
+                Ok(response) => {
+                    self.accepted().await;
+                    return Ok(response);
+                }
+                Err(error) => error,
+            };
+            if let StreamableHttpError::ResponseBodyTooLarge { .. } = error {
+                self.watch.tell_too_long();
+            }
+            let (Some(access), Some(challenge)) = (&self.access, challenge(&error)) else {
+                return Err(error);
+            };
+            if tries == MAX_TRIES {
+                self.watch.refuse(Some(format!("it refused {MAX_TRIES} times, after each login")));
+                return Err(error);
+            }
+            if let Err(reason) = access.answer(&challenge, token.as_deref()).await {
+                self.watch.refuse(Some(reason));
+                return Err(error);
+            }
+            tries += 1;
+        }
+    }
+
+    async fn get(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<BoxedSseResponse, Failure<C>> {
+        let mut is_renewed = false;
+        loop {
+            let token = self.token().await?;
+            let opened = self.inner.get_stream_with_max_sse_event_size(
+                Arc::clone(&uri),
+                session.clone(),
+                last_event.clone(),
+                token.clone(),
+                headers.clone(),
+                limit,
+            );
+            match (opened.await, &self.access) {
+                (Ok(stream), _) => return Ok(self.bounded(stream)),
+                // Nobody is asked to log in for a stream that nobody waits for.
+                (Err(StreamableHttpError::AuthRequired(error)), Some(access)) if !is_renewed => {
+                    if !access.renew(token.as_deref()).await {
+                        return Err(StreamableHttpError::AuthRequired(error));
+                    }
+                    is_renewed = true;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns the token to send, where there is one.
+    async fn token(&self) -> Result<Option<String>, Failure<C>> {
+        let Some(access) = &self.access else { return Ok(None) };
+        access.token().await.map_err(|reason| {
+            self.watch.refuse(Some(reason));
+            StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
+        })
+    }
+
+    async fn accepted(&self) {
+        self.watch.refuse(None);
+        if let Some(access) = &self.access {
+            access.worked().await;
+        }
+    }
+
+    /// Bounds the waits that a stream asks for, and tells of an event that is too long.
+    fn bounded(&self, stream: BoxedSseResponse) -> BoxedSseResponse {
+        let watch = Arc::clone(&self.watch);
+        let bounded = stream.map(move |event| match event {
+            Ok(mut event) => {
+                event.retry = event.retry.map(|wait| wait.clamp(SHORTEST_RETRY, LONGEST_RETRY));
+                Ok(event)
+            }
+            Err(error) => {
+                if error.to_string().contains("exceeded the maximum size") {
+                    watch.tell_too_long();
+                }
+                Err(error)
+            }
+        });
+        Box::pin(bounded)
+    }
+}
+
+/// Returns what the server asks for, when another token may help.
+fn challenge<E: std::error::Error + Send + Sync>(
+    error: &StreamableHttpError<E>,
+) -> Option<Challenge> {
+    match error {
+        StreamableHttpError::AuthRequired(error) => {
+            Some(Challenge::parse(&error.www_authenticate_header))
+        }
+        StreamableHttpError::InsufficientScope(error) => {
+            Some(Challenge::parse(&error.www_authenticate_header)).filter(Challenge::is_step_up)
+        }
+        // A refusal without a challenge is told apart by its words alone.
+        StreamableHttpError::UnexpectedServerResponse(words) if words.starts_with("HTTP 401") => {
+            Some(Challenge::default())
+        }
+        _ => None,
+    }
+}
+
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Client<C> {
+    type Error = C::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        self.post(uri, message, session, headers, StreamableHttpResponseLimits::default()).await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _token: Option<String>,
+        headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        self.post(uri, message, session, headers, limits).boxed().await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failure<C>> {
+        let token = self.token().await?;
+        self.inner.delete_session(uri, session, token, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<BoxedSseResponse, Failure<C>> {
+        let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get(uri, session, last_event, headers, limit).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        _token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<BoxedSseResponse, Failure<C>> {
+        self.get(uri, session, last_event, headers, limit).boxed().await
+    }
+}

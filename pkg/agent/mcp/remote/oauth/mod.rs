@@ -1,0 +1,226 @@
+//! Access to one server by OAuth: tokens that it has, renews, and asks a person for.
+
+mod challenge;
+mod discovery;
+mod exchange;
+mod grant;
+mod login;
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::Mutex;
+
+pub(super) use challenge::Challenge;
+
+use self::{
+    discovery::Guard,
+    exchange::Exchange,
+    grant::{Grant, Issued},
+};
+use super::{
+    address::{resource, trusted},
+    logins::McpLogins,
+    settings::{Login, McpOAuth, McpRemote},
+    tokens::{FileTokens, MemoryTokens, TokenStore},
+    watch::Watch,
+};
+use crate::{
+    llm::{http::redact::Redactor, transport::Transport},
+    types::Text,
+};
+
+/// Most logins in a row that did not help.
+const MAX_LOGINS: u32 = 3;
+
+/// Access to one server.
+///
+/// All that needs the token waits while it is renewed or a person logs in: there is one login at a time.
+pub(super) struct Access {
+    server: Text,
+    url: Url,
+    settings: McpOAuth,
+    logins: Option<Arc<dyn McpLogins>>,
+    tokens: Arc<dyn TokenStore>,
+    exchange: Exchange,
+    watch: Arc<Watch>,
+    /// Secrets that are there from the start.
+    secrets: Redactor,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    is_loaded: bool,
+    grant: Option<Grant>,
+    /// Logins since the server last did what it was asked for.
+    logins: u32,
+}
+
+impl Access {
+    pub(super) fn new(
+        server: Text,
+        url: Url,
+        (remote, login): (&McpRemote, &Login),
+        transport: Arc<dyn Transport>,
+        watch: Arc<Watch>,
+    ) -> Self {
+        let mut secrets = Redactor::default();
+        secrets.url(&remote.url);
+        for (_, value) in &remote.headers {
+            secrets.header(value.expose_secret());
+        }
+        remote.oauth.client_secret.iter().for_each(|secret| secrets.add(secret.expose_secret()));
+        watch.hide(secrets.clone());
+        let tokens = login.tokens.clone().unwrap_or_else(|| match FileTokens::of_user() {
+            Some(files) => Arc::new(files),
+            None => Arc::new(MemoryTokens::new()),
+        });
+        Self {
+            server,
+            url,
+            settings: remote.oauth.clone(),
+            logins: login.logins.clone(),
+            tokens,
+            exchange: Exchange::new(transport),
+            watch,
+            secrets,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Returns the token to send, renewed when it is over; `None` before the first login.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the tokens that are kept cannot be read.
+    pub(super) async fn token(&self) -> Result<Option<String>, String> {
+        let mut state = self.state.lock().await;
+        self.load(&mut state).await?;
+        if state.grant.as_ref().is_some_and(Grant::is_over) {
+            // A token that is over is not sent: the server asks for a login when it needs one.
+            let renewed = self.renewed(&mut state).await;
+            return Ok(renewed.then(|| state.token()).flatten());
+        }
+        Ok(state.token())
+    }
+
+    /// Takes note that the server did what it was asked for.
+    pub(super) async fn worked(&self) {
+        self.state.lock().await.logins = 0;
+    }
+
+    /// Renews the token that was sent, where that is possible without a person.
+    pub(super) async fn renew(&self, sent: Option<&str>) -> bool {
+        let mut state = self.state.lock().await;
+        state.has_other(sent) || self.renewed(&mut state).await
+    }
+
+    /// Finds another token after the server refused the one that was sent.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub(super) async fn answer(
+        &self,
+        challenge: &Challenge,
+        sent: Option<&str>,
+    ) -> Result<(), String> {
+        let mut state = self.state.lock().await;
+        if state.has_other(sent) {
+            return Ok(());
+        }
+        let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
+        // What another authorization server gave is of no use here, and must not be sent to this one.
+        state
+            .grant
+            .take_if(|grant| grant.issuer != guard.issuer || grant.resource != guard.resource);
+        if !challenge.is_step_up() && self.renewed(&mut state).await {
+            return Ok(());
+        }
+        if state.logins >= MAX_LOGINS {
+            return Err(format!("it refused access after each of {MAX_LOGINS} logins"));
+        }
+        state.logins += 1;
+        let asking = self.watch.ask();
+        let granted = self.login(&guard, challenge, state.grant.as_ref()).await;
+        drop(asking);
+        self.keep(&mut state, granted?).await
+    }
+
+    /// Reads what is kept, once.
+    async fn load(&self, state: &mut State) -> Result<(), String> {
+        if state.is_loaded {
+            return Ok(());
+        }
+        let kept = self.tokens.load(&resource(&self.url)).await;
+        let kept = kept.map_err(|error| error.to_string())?;
+        state.is_loaded = true;
+        // What an older version wrote counts as nothing.
+        let grant = kept.and_then(|kept| serde_json::from_str(kept.expose_secret()).ok());
+        state.grant = grant;
+        self.hide(state, None);
+        Ok(())
+    }
+
+    /// Keeps a grant in place of the one before.
+    async fn keep(&self, state: &mut State, grant: Grant) -> Result<(), String> {
+        let text = serde_json::to_string(&grant).map_err(|error| error.to_string())?;
+        let before = state.grant.replace(grant);
+        self.hide(state, before.as_ref());
+        let kept = self.tokens.save(&resource(&self.url), Some(SecretString::from(text))).await;
+        kept.map_err(|error| error.to_string())
+    }
+
+    /// Tells what must not be shown: what is of use now, and was until now.
+    fn hide(&self, state: &State, before: Option<&Grant>) {
+        let mut secrets = self.secrets.clone();
+        state.grant.iter().chain(before).for_each(|grant| grant.hide(&mut secrets));
+        self.watch.hide(secrets);
+    }
+
+    /// Renews the token with the one that is for that; `false` when that is not possible.
+    async fn renewed(&self, state: &mut State) -> bool {
+        let Some(grant) = &state.grant else { return false };
+        let Some(refresh) = &grant.refresh_token else { return false };
+        let Ok(endpoint) = trusted(&grant.token_endpoint, &self.url) else { return false };
+        let mut form = vec![
+            ("grant_type", "refresh_token"),
+            ("refresh_token", refresh.as_str()),
+            ("resource", grant.resource.as_str()),
+        ];
+        let proof = grant.client.prove(&mut form);
+        let Ok(answer) = self.exchange.post_form(&endpoint, &form, proof).await else {
+            return false;
+        };
+        let issued = answer.json::<Issued>().ok().filter(|_| answer.is_success());
+        let Some(issued) = issued.filter(Issued::is_bearer) else {
+            if answer.error().as_deref() == Some("invalid_grant") {
+                // It will never be of use again.
+                if let Some(grant) = &mut state.grant {
+                    grant.refresh_token = None;
+                }
+            }
+            return false;
+        };
+        let mut grant = grant.clone();
+        grant.renew(issued);
+        // A grant that cannot be written is of use in this process.
+        let _written = self.keep(state, grant).await;
+        true
+    }
+}
+
+impl State {
+    fn token(&self) -> Option<String> {
+        self.grant.as_ref().map(|grant| grant.access_token.clone())
+    }
+
+    /// Returns `true` when there is a token that the server has not refused.
+    fn has_other(&self, sent: Option<&str>) -> bool {
+        self.grant
+            .as_ref()
+            .is_some_and(|grant| Some(grant.access_token.as_str()) != sent && !grant.is_over())
+    }
+}

@@ -1,0 +1,1 @@
+//! Remote servers that behave, and remote servers that do not.

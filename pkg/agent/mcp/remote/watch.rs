@@ -1,0 +1,103 @@
+//! What is known of a remote server beside its answers.
+
+use std::{
+    error::Error,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use reqwest::Error as HttpError;
+use rmcp::transport::{DynamicTransportError, streamable_http_client::StreamableHttpError};
+use tokio::sync::watch;
+
+use crate::{agent::mcp::lines::Heard, llm::http::redact::Redactor};
+
+/// What is known of a remote server beside its answers: why it refuses, and what must not be shown.
+pub(in crate::agent::mcp) struct Watch {
+    refusal: Mutex<Option<String>>,
+    secrets: Mutex<Redactor>,
+    /// The number of logins under way.
+    logins: AtomicUsize,
+    /// What is known of the server's output.
+    heard: watch::Sender<Heard>,
+}
+
+/// A login under way, until it is dropped.
+pub(super) struct Asking<'w>(&'w Watch);
+
+impl Watch {
+    pub(super) fn new(secrets: Redactor) -> Self {
+        let (heard, _) = watch::channel(Heard::default());
+        let (refusal, logins) = (Mutex::default(), AtomicUsize::new(0));
+        Self { refusal, secrets: Mutex::new(secrets), logins, heard }
+    }
+
+    /// Returns `true` while a person logs in: what waits for the server waits for the person too.
+    pub(in crate::agent::mcp) fn is_asking(&self) -> bool {
+        self.logins.load(Ordering::Acquire) > 0
+    }
+
+    pub(super) fn ask(&self) -> Asking<'_> {
+        self.logins.fetch_add(1, Ordering::AcqRel);
+        Asking(self)
+    }
+
+    /// Returns what is known of the server's output.
+    pub(in crate::agent::mcp) fn heard(&self) -> watch::Receiver<Heard> {
+        self.heard.subscribe()
+    }
+
+    pub(super) fn tell_too_long(&self) {
+        self.heard.send_modify(Heard::count_too_long);
+    }
+
+    /// Keeps why the server cannot be used, until it can.
+    pub(super) fn refuse(&self, reason: Option<String>) {
+        *lock(&self.refusal) = reason;
+    }
+
+    /// Returns why the server cannot be used, when that is the matter of a login.
+    pub(in crate::agent::mcp) fn refusal(&self) -> Option<String> {
+        lock(&self.refusal).clone()
+    }
+
+    /// Replaces what must not be shown.
+    pub(super) fn hide(&self, secrets: Redactor) {
+        *lock(&self.secrets) = secrets;
+    }
+
+    /// Returns `text` without secrets.
+    pub(in crate::agent::mcp) fn redacted(&self, text: &str) -> String {
+        lock(&self.secrets).text(text)
+    }
+
+    /// Returns the words of an error of the transport, with its causes and without secrets.
+    pub(in crate::agent::mcp) fn words(&self, error: &DynamicTransportError) -> String {
+        let words = match error.error.downcast_ref() {
+            Some(StreamableHttpError::<HttpError>::Client(error)) => {
+                // The words of the error itself have the address, which may be secret.
+                let mut words = vec!["it cannot be reached".to_owned()];
+                let mut cause = error.source();
+                while let Some(error) = cause {
+                    words.push(error.to_string());
+                    cause = error.source();
+                }
+                words.join(": ")
+            }
+            _ => error.error.to_string(),
+        };
+        self.redacted(&words)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.logins.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
