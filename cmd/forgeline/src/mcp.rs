@@ -80,7 +80,7 @@ impl McpArgs {
     }
 }
 
-/// Returns what servers may ask: in a pipe there is nobody to ask.
+/// Returns what servers may ask: in a pipe there is no one to ask.
 fn options() -> McpOptions {
     if io::stdin().is_terminal() {
         return McpOptions::default();

@@ -71,7 +71,7 @@ pub(super) struct RunningCalls<'a> {
     events: mpsc::Receiver<Box<AgentEvent>>,
     /// The part of the budget that agents below have.
     purse: Arc<Purse>,
-    /// Where they ask the user.
+    /// The people whom they may ask.
     desk: Arc<Desk>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> RunningCalls<'a> {
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
         let (desk, own_id) = (Arc::clone(&self.desk), call.id.clone());
-        let context = context.at(&desk);
+        let context = context.asking(Arc::clone(&desk) as _);
         let (config, origin) = (&parts.config, tool.origin());
         let work =
             within_call(agent.key(), above, async move { tool.execute(context, arguments).await });

@@ -36,6 +36,7 @@ mod nobody_can;
 mod outputs;
 mod prompts;
 mod provider_parts;
+mod questions;
 mod records;
 mod resumed_events;
 mod run_inputs;
