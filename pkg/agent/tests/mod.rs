@@ -2,6 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
 
 mod approvals;
+mod background_agents;
 mod budgets_below;
 mod cancel;
 mod circles;

@@ -130,6 +130,12 @@ impl ToolContext {
         &self.place
     }
 
+    /// Returns the context for work that this token stops.
+    pub(crate) fn stopped_by(mut self, stop: CancellationToken) -> Self {
+        self.cancel = stop;
+        self
+    }
+
     /// Returns the id of the run.
     #[must_use]
     pub fn run_id(&self) -> &str {
