@@ -13,7 +13,7 @@ use rmcp::{
         ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, serve_client,
         serve_client_with_lifecycle,
     },
-    transport::async_rw::AsyncRwTransport,
+    transport::{async_rw::AsyncRwTransport, streamable_http_client::StreamableHttpClient},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -26,7 +26,7 @@ use super::{
     client::Client,
     lines::{Heard, Lines, MAX_LINE_BYTES, Trouble},
     process,
-    remote::{McpRemote, Watch, connect},
+    remote::{Connection, McpRemote, Watch, connect},
 };
 use crate::{
     agent::tools::{ToolContext, ToolError, process_group::ProcessGroup},
@@ -38,6 +38,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Longest wait for the whole list of a server's tools.
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Longest wait for a remote server to hear of the end.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Most tools of one server.
 const MAX_TOOLS: usize = 1_000;
@@ -82,10 +85,21 @@ impl Session {
         options: &McpOptions,
         remote: &McpRemote,
     ) -> Result<Self, McpError> {
+        Self::over_http(server.clone(), options, &|| {
+            connect(&server, remote, &options.login).map_err(|reason| failed(&server, &reason))
+        })
+        .await
+    }
+
+    /// Greets the server at the other end of a transport, of the newest or of an older version of the protocol.
+    pub(super) async fn over_http<C: StreamableHttpClient + Sync>(
+        server: Text,
+        options: &McpOptions,
+        connect: &(dyn Fn() -> Result<Connection<C>, McpError> + Sync),
+    ) -> Result<Self, McpError> {
         let client = Client::new(server.clone(), options.clone());
         let greet = async |lifecycle| {
-            let (transport, watch) = connect(&server, remote, &options.login)
-                .map_err(|reason| failed(&server, &reason))?;
+            let (transport, watch) = connect()?;
             let greeting = serve_client_with_lifecycle(client.clone(), transport, lifecycle);
             let greeted = within(&server, Some(&watch), "initialize", START_TIMEOUT, greeting);
             Ok::<_, McpError>((greeted.await?, watch))
@@ -101,6 +115,15 @@ impl Session {
         let service = service.map_err(|error| remote_failed(&server, &watch, &error))?;
         let heard = watch.heard();
         Ok(Self { server, client, service, remote: Some(watch), heard, _group: None })
+    }
+
+    /// Ends the session, and waits until a remote server has heard of it, for a bounded time.
+    pub(super) async fn close(&self) {
+        self.service.cancellation_token().cancel();
+        if let Some(watch) = &self.remote {
+            // A server that does not answer ends the session by itself.
+            let _late = timeout(END_TIMEOUT, watch.ended()).await;
+        }
     }
 
     /// Greets the server at the other end.
@@ -124,6 +147,11 @@ impl Session {
     pub(super) fn has_ended(&self) -> bool {
         let has_ended = self.heard.borrow().has_ended;
         has_ended || self.service.is_closed() || self.service.peer().is_transport_closed()
+    }
+
+    /// Returns `true` for a server that is reached over HTTP.
+    pub(super) fn is_remote(&self) -> bool {
+        self.remote.is_some()
     }
 
     /// Lists the tools of the server, all pages.

@@ -13,7 +13,7 @@ mod tests;
 mod tokens;
 mod watch;
 
-pub(super) use connect::connect;
+pub(super) use connect::{Connection, connect};
 pub use logins::{McpLogin, McpLoginError, McpLogins};
 pub use loopback::LoopbackLogins;
 pub(super) use read::remote;

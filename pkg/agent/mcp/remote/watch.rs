@@ -14,6 +14,9 @@ use tokio::sync::watch;
 
 use crate::{agent::mcp::lines::Heard, llm::http::redact::Redactor};
 
+/// Most characters of the reason for which a server gives no access.
+const MAX_REASON: usize = 500;
+
 /// What is known of a remote server beside its answers: why it refuses, and what must not be shown.
 pub(in crate::agent::mcp) struct Watch {
     refusal: Mutex<Option<String>>,
@@ -22,6 +25,8 @@ pub(in crate::agent::mcp) struct Watch {
     logins: AtomicUsize,
     /// What is known of the server's output.
     heard: watch::Sender<Heard>,
+    /// `true` while the server keeps a session.
+    session: watch::Sender<bool>,
 }
 
 /// A login under way, until it is dropped.
@@ -29,9 +34,10 @@ pub(super) struct Asking<'w>(&'w Watch);
 
 impl Watch {
     pub(super) fn new(secrets: Redactor) -> Self {
+        let (session, _) = watch::channel(false);
         let (heard, _) = watch::channel(Heard::default());
         let (refusal, logins) = (Mutex::default(), AtomicUsize::new(0));
-        Self { refusal, secrets: Mutex::new(secrets), logins, heard }
+        Self { refusal, secrets: Mutex::new(secrets), logins, heard, session }
     }
 
     /// Returns `true` while a person logs in: what waits for the server waits for the person too.
@@ -53,8 +59,21 @@ impl Watch {
         self.heard.send_modify(Heard::count_too_long);
     }
 
+    /// Takes note of a session that the server keeps, or has ended.
+    pub(super) fn keep_session(&self, is_kept: bool) {
+        self.session.send_replace(is_kept);
+    }
+
+    /// Waits until the server keeps no session.
+    pub(in crate::agent::mcp) async fn ended(&self) {
+        let mut session = self.session.subscribe();
+        // The sender lives as long as this does.
+        let _ended = session.wait_for(|is_kept| !is_kept).await;
+    }
+
     /// Keeps why the server cannot be used, until it can.
     pub(super) fn refuse(&self, reason: Option<String>) {
+        let reason = reason.map(|reason| self.redacted(&reason).chars().take(MAX_REASON).collect());
         *lock(&self.refusal) = reason;
     }
 

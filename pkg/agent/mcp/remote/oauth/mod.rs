@@ -131,6 +131,7 @@ impl Access {
         if state.has_other(sent) {
             return Ok(());
         }
+        let asking = self.watch.ask();
         let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
         // What another authorization server gave is of no use here, and must not be sent to this one.
         state
@@ -143,7 +144,6 @@ impl Access {
             return Err(format!("it refused access after each of {MAX_LOGINS} logins"));
         }
         state.logins += 1;
-        let asking = self.watch.ask();
         let granted = self.login(&guard, challenge, state.grant.as_ref()).await;
         drop(asking);
         self.keep(&mut state, granted?).await
