@@ -261,7 +261,13 @@ impl Session {
             answer = waiting.answer() => answer,
             trouble = trouble => return Err(ToolError::failed(self.trouble(&trouble).to_string())),
         };
-        answer.map_err(|error| self.tool_error(&error))
+        answer.map_err(|error| match heard.borrow().since(before) {
+            // What ended the wait of a remote server's answer.
+            Some(Trouble::TooLong) => {
+                ToolError::failed(self.trouble(&Trouble::TooLong).to_string())
+            }
+            _ => self.tool_error(&error),
+        })
     }
 
     fn trouble(&self, trouble: &Trouble) -> McpError {

@@ -8,7 +8,6 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::*;
 use crate::agent::mcp::{FileTokens, LoopbackLogins, McpLogins as _, TokenStore as _};
 
 fn empty_folder(name: &str) -> PathBuf {

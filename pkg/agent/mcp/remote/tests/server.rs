@@ -23,14 +23,12 @@ pub(super) struct Seen {
     pub(super) body: String,
 }
 
-/// An answer: head, pieces of the body, and the end.
+/// An answer.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: String,
-    /// `true` for a server that sends no more, and does not end.
-    hangs: bool,
 }
 
 /// A server on 127.0.0.1, until it is dropped.
@@ -103,10 +101,6 @@ impl Reply {
     pub(super) fn body(mut self, body: impl Into<String>) -> Self {
         self.body = body.into();
         self
-    }
-
-    pub(super) fn hangs() -> Self {
-        Self { hangs: true, ..Self::status(200) }
     }
 }
 
@@ -189,20 +183,16 @@ async fn serve(
         }
     }
     seen.body = String::from_utf8(bytes[end..].to_vec()).unwrap();
-    let Reply { status, headers, body, hangs } = answer(&seen);
+    let Reply { status, headers, body } = answer(&seen);
     all.lock().unwrap().push(seen);
     news.notify_waiters();
-    if !hangs {
-        let mut head = format!(
-            "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n",
-            body.len()
-        );
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        stream.write_all(format!("{head}\r\n{body}").as_bytes()).await?;
-        stream.shutdown().await?;
+    let mut head =
+        format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
     }
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).await?;
+    stream.shutdown().await?;
     // The other end closes.
     stream.read_to_end(&mut bytes).await?;
     Ok(())

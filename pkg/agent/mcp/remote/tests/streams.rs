@@ -29,7 +29,7 @@ async fn a_cut_stream_is_resumed_behind_its_last_event() {
     let cut = |_: &Seen| Reply::events("id: event-1\nretry: 120\ndata:\n\n");
     let server = Server::start(move |seen| match seen.header("last-event-id") {
         Some("event-1") => {
-            let answer = json!({ "jsonrpc": "2.0", "id": 3, "result": text("late") });
+            let answer = json!({ "jsonrpc": "2.0", "id": 4, "result": text("late") });
             Reply::events(format!("id: event-2\ndata: {answer}\n\n"))
         }
         _ => seen.legacy(cut),
@@ -41,7 +41,7 @@ async fn a_cut_stream_is_resumed_behind_its_last_event() {
     let call = tool.execute(ToolContext::default(), json!({}).into());
     let ids = async { server.wait_for(|seen| seen.json()["method"] == "tools/call").await.json() };
     let (output, called) = tokio::join!(timeout(Duration::from_secs(9), call), ids);
-    assert_eq!(called["id"], 3, "the answer of this test has this id");
+    assert_eq!(called["id"], 4, "the answer of this test has this id");
     assert_eq!(output.unwrap().unwrap().content, "late");
     assert!(began.elapsed() >= Duration::from_millis(120), "the server asked to wait");
 }
@@ -61,6 +61,7 @@ async fn an_answer_that_is_too_long_ends_the_call_with_the_server_and_the_limit(
         let error = timeout(Duration::from_secs(9), call(&servers)).await.unwrap().unwrap_err();
         let error = error.to_string();
         assert!(error.contains("`s`") && error.contains("8388608 bytes"), "{is_event}: {error}");
+        assert_eq!(servers.list().await.unwrap().len(), 1, "the server is still of use");
     }
 }
 
