@@ -109,7 +109,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub(super) fn new(request: ApprovalRequest, run: RunContext) -> Self {
+    pub(crate) fn new(request: ApprovalRequest, run: RunContext) -> Self {
         Self { request, run }
     }
 }

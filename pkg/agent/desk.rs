@@ -1,27 +1,30 @@
 //! Where the calls of an answer ask the user.
 
 use std::{
+    fmt,
+    panic::AssertUnwindSafe,
     pin::pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use tokio::{
-    sync::Notify,
+    sync::{Notify, oneshot},
     time::{Instant, sleep},
 };
 
-use super::Steering;
+use super::{Approver, Asked, Decision, Steering, panic::text};
 use crate::types::Text;
 
 /// Most questions of one call.
 pub(super) const MAX_QUESTIONS: u32 = 16;
 
 /// Where the calls of an answer ask the user. The time in which a call waits for a person is not the call's.
-#[derive(Debug)]
 pub(crate) struct Desk {
     /// `None` when nobody can answer.
     steering: Option<Steering>,
+    approver: Option<Arc<dyn Approver>>,
     /// Longest wait for an answer.
     limit: Duration,
     calls: Mutex<Vec<Asking>>,
@@ -45,8 +48,12 @@ pub(crate) struct Wait<'a> {
 }
 
 impl Desk {
-    pub(super) fn new(steering: Option<Steering>, limit: Duration) -> Self {
-        Self { steering, limit, calls: Mutex::default(), changed: Notify::new() }
+    pub(super) fn new(
+        steering: Option<Steering>,
+        approver: Option<Arc<dyn Approver>>,
+        limit: Duration,
+    ) -> Self {
+        Self { steering, approver, limit, calls: Mutex::default(), changed: Notify::new() }
     }
 
     pub(crate) fn limit(&self) -> Duration {
@@ -55,6 +62,27 @@ impl Desk {
 
     pub(crate) fn steering(&self) -> Option<&Steering> {
         self.steering.as_ref()
+    }
+
+    /// Waits for a decision about a request, which is told by `shown`; `None` when nobody can decide.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn decide(
+        &self,
+        asked: Asked,
+        shown: impl Future<Output = ()>,
+    ) -> Option<Decision> {
+        if self.steering.is_none() && self.approver.is_none() {
+            return None;
+        }
+        let id = asked.request.approval_id.clone();
+        let answer = self.steering.as_ref().map(|steering| steering.ask(asked.request.clone()));
+        let _open = self.steering.as_ref().map(|steering| OpenQuestion::new(steering, &id));
+        shown.await;
+        tokio::select! {
+            biased;
+            decision = heard(answer) => Some(decision),
+            decision = decided(self.approver.clone(), asked) => Some(decision),
+        }
     }
 
     /// Begins a wait of a call; `None` when it has waited too often.
@@ -126,5 +154,31 @@ impl<'a> OpenQuestion<'a> {
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         self.steering.withdraw(self.id);
+    }
+}
+
+/// Waits for an answer from outside the run.
+pub(super) async fn heard(answer: Option<oneshot::Receiver<Decision>>) -> Decision {
+    if let Some(answer) = answer
+        && let Ok(decision) = answer.await
+    {
+        return decision;
+    }
+    // The request was withdrawn, or has no reader.
+    std::future::pending().await
+}
+
+/// Waits for the approver of the agent.
+pub(super) async fn decided(approver: Option<Arc<dyn Approver>>, asked: Asked) -> Decision {
+    let Some(approver) = approver else { return std::future::pending().await };
+    let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;
+    decision.unwrap_or_else(|panic| {
+        Decision::reject(format!("the approver broke down: {}", text(&*panic)))
+    })
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Desk").field("calls", &self.calls).finish_non_exhaustive()
     }
 }

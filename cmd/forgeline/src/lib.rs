@@ -11,6 +11,7 @@ mod completions;
 pub mod dialects;
 mod environment;
 pub mod exit;
+pub mod forms;
 pub mod hint;
 mod image;
 pub mod input;

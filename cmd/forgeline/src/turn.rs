@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{Approvals, Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
+    agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
     llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
 };
 use tokio::time;
 
 use crate::{
+    approve::Ends,
     bill::Bill,
     interrupt::Stop,
     render::{left_line, usage_line},
@@ -67,14 +68,14 @@ pub async fn take(
     input: Message,
     show: &mut Show,
     stop: &Stop,
-    mut listen: impl FnMut(&Steering, &Approvals) -> Vec<String>,
+    mut listen: impl FnMut(&Steering, &Ends) -> Vec<String>,
 ) -> anyhow::Result<Turn> {
     let start = Instant::now();
     let mut stream = agent.run_stream(input);
     stop.include(stream.cancel_token());
     show.begin();
     let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
-    let (steering, approvals) = (stream.steering(), stream.approvals());
+    let (steering, ends) = (stream.steering(), Ends::of(&stream));
     let mut ticks = time::interval(spinner::TURN);
     loop {
         tokio::select! {
@@ -82,7 +83,7 @@ pub async fn take(
             // First, as an answer may never pause.
             _ = ticks.tick() => {
                 show.tick(stop).await?;
-                for remark in listen(&steering, &approvals) {
+                for remark in listen(&steering, &ends) {
                     show.remark(&remark, stop).await?;
                 }
             }

@@ -86,7 +86,8 @@ impl<'a> RunningCalls<'a> {
         let purse = Arc::default();
         nesting::with_draw(|draw| draw.connect(&purse));
         let limit = site.parts.config.approval_timeout;
-        let desk = Arc::new(Desk::new(emitter.steering().cloned(), limit));
+        let approver = site.parts.approver.clone();
+        let desk = Arc::new(Desk::new(emitter.steering().cloned(), approver, limit));
         Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse, desk }
     }
 

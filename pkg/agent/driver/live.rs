@@ -159,10 +159,11 @@ impl<'a> Driver<'a> {
                 continue_cut: config.continue_cut,
             };
             let run_id = emitter.run_id().clone();
+            let is_outside = agent.has_outside_text() || context.has_outside_text();
             let mut state = RunState::new(run_id, spec, Time(clock::now()), context, message);
             state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
-            state.begin_with(agent.has_outside_text());
+            state.begin_with(is_outside);
             state
         };
         let (state, resumed) = match start {
@@ -473,8 +474,9 @@ impl<'a> Driver<'a> {
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
-        let prepared =
-            |Composed { text, answer }| StepInput::Prepared(Prompt { text, withheld, answer });
+        let prepared = |Composed { text, answer, is_outside }| {
+            StepInput::Prepared(Prompt { text, withheld, answer, is_outside })
+        };
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
     }
 }

@@ -1,5 +1,5 @@
 //! This end of the protocol: what servers may ask for, and what they say unasked.
-#![expect(deprecated, reason = "roots are deprecated, and still asked for")]
+#![expect(deprecated, reason = "roots and sampling are deprecated, and still asked for")]
 
 use std::{
     collections::BTreeMap,
@@ -14,14 +14,11 @@ use std::{
 
 use futures_util::FutureExt as _;
 use rmcp::{
-    ClientHandler, ErrorData,
+    ErrorData,
     model::{
-        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability,
-        FormElicitationCapability, Implementation, InputRequest, InputRequests, InputResponses,
-        ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam,
-        ProgressNotificationParam, Root, RootsCapabilities, UrlElicitationCapability,
+        CreateMessageRequestMethod, CreateMessageRequestParams, ElicitRequestParams, ElicitResult,
+        InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
     },
-    service::{InboundStreamOrigin, NotificationContext, RequestContext, RoleClient},
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -30,6 +27,7 @@ use super::{
     McpOptions, McpQuestion,
     elicitation::{cancelled, question, result},
     open_calls::{Inbox, OpenCalls, Progress, Wanted},
+    sampling::{Sampled, sample},
 };
 use crate::{
     agent::tools::{Question, ToolContext, ToolError, form},
@@ -40,21 +38,21 @@ use crate::{
 const MAX_PROGRESS: u32 = 1_000;
 
 /// Most characters of a server's message of progress, or for its log.
-const MAX_SAID: usize = 500;
+pub(super) const MAX_SAID: usize = 500;
 
 /// Most requests of a server in one result that asks for input.
 const MAX_INPUTS: usize = 16;
 
 /// This end of a session; clones are the same end.
 #[derive(Clone)]
-pub(super) struct Client(Arc<Inner>);
+pub(super) struct Client(pub(super) Arc<Inner>);
 
-struct Inner {
-    server: Text,
-    options: McpOptions,
-    calls: OpenCalls,
+pub(super) struct Inner {
+    pub(super) server: Text,
+    pub(super) options: McpOptions,
+    pub(super) calls: OpenCalls,
     /// `true` when the server's list of tools has changed since it was read.
-    has_changed: AtomicBool,
+    pub(super) has_changed: AtomicBool,
 }
 
 impl Client {
@@ -67,9 +65,14 @@ impl Client {
         &self.0.calls
     }
 
-    /// Returns `true` when the list of tools has changed since this was asked last.
-    pub(super) fn take_change(&self) -> bool {
-        self.0.has_changed.swap(false, Ordering::AcqRel)
+    /// Returns `true` when the list of tools has changed since it was asked for.
+    pub(super) fn has_changed(&self) -> bool {
+        self.0.has_changed.load(Ordering::Acquire)
+    }
+
+    /// Begins to ask for the list of tools.
+    pub(super) fn begin_list(&self) {
+        self.0.has_changed.store(false, Ordering::Release);
     }
 
     /// Passes on what a server says and asks while it works on a call.
@@ -91,14 +94,19 @@ impl Client {
 
     /// Answers a server, unless it takes its question back.
     async fn give(&self, wanted: Wanted, context: &ToolContext) {
-        let Wanted::Input(params, mut reply) = wanted;
-        tokio::select! {
-            biased;
-            () = reply.closed() => {}
-            answer = self.input(*params, Some(context)) => {
-                // The server may have ended meanwhile.
-                let _gone = reply.send(answer);
+        match wanted {
+            Wanted::Input(params, reply) => {
+                hand(reply, self.input(*params, Some(context))).await;
             }
+            Wanted::Sample(params, reply) => hand(reply, self.sample(*params, context)).await,
+        }
+    }
+
+    /// Asks the model that servers may ask, if there is one and a person allows it.
+    async fn sample(&self, params: CreateMessageRequestParams, context: &ToolContext) -> Sampled {
+        match &self.0.options.sampling {
+            Some(sampling) => sample(sampling, &self.0.server, params, context).await,
+            None => Err(ErrorData::method_not_found::<CreateMessageRequestMethod>()),
         }
     }
 
@@ -120,6 +128,10 @@ impl Client {
                 InputRequest::ListRoots(_) if !self.0.options.roots.is_empty() => {
                     serde_json::to_value(self.roots())
                 }
+                InputRequest::CreateMessage(request) if self.0.options.sampling.is_some() => {
+                    let sampled = self.sample(request.params, context).await;
+                    serde_json::to_value(sampled.map_err(|error| self.failed(&error.message))?)
+                }
                 _ => return Err(self.failed("asks for what it was not offered")),
             };
             responses.insert(key, response.unwrap_or(Value::Null));
@@ -132,7 +144,7 @@ impl Client {
     }
 
     /// Asks the program, and else the user of the run.
-    async fn input(
+    pub(super) async fn input(
         &self,
         params: ElicitRequestParams,
         context: Option<&ToolContext>,
@@ -171,8 +183,20 @@ impl Client {
         }))
     }
 
-    fn roots(&self) -> ListRootsResult {
+    pub(super) fn roots(&self) -> ListRootsResult {
         ListRootsResult::new(self.0.options.roots.iter().map(Root::new).collect())
+    }
+}
+
+/// Hands over an answer, unless the server takes its question back.
+async fn hand<T>(mut reply: oneshot::Sender<T>, answer: impl Future<Output = T>) {
+    tokio::select! {
+        biased;
+        () = reply.closed() => {}
+        answer = answer => {
+            // The server may have ended meanwhile.
+            let _gone = reply.send(answer);
+        }
     }
 }
 
@@ -185,71 +209,4 @@ fn line(progress: &Progress) -> String {
     line =
         if line.is_empty() { format!("{done}{total}") } else { format!("{line} ({done}{total})") };
     line + "\n"
-}
-
-impl ClientHandler for Client {
-    fn get_info(&self) -> ClientConfig {
-        let mut offered = ClientCapabilities::default();
-        let elicitation = ElicitationCapability::new()
-            .with_form(FormElicitationCapability::new().with_schema_validation(true))
-            .with_url(UrlElicitationCapability::new());
-        offered.elicitation = Some(elicitation);
-        if !self.0.options.roots.is_empty() {
-            offered.roots = Some(RootsCapabilities::default());
-        }
-        ClientConfig::new(offered, Implementation::new("forgeline", env!("CARGO_PKG_VERSION")))
-    }
-
-    async fn create_elicitation(
-        &self,
-        params: ElicitRequestParams,
-        context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let (reply, answer) = oneshot::channel();
-        let origin = context.extensions.get::<InboundStreamOrigin>();
-        let wanted = Wanted::Input(Box::new(params), reply);
-        let answered = async {
-            match self.0.calls.want(origin, wanted).await {
-                Ok(()) => answer.await.unwrap_or_else(|_| cancelled()),
-                Err(Wanted::Input(params, _)) => self.input(*params, None).await,
-            }
-        };
-        Ok(tokio::select! {
-            biased;
-            () = context.ct.cancelled() => cancelled(),
-            answer = answered => answer,
-        })
-    }
-
-    async fn list_roots(
-        &self,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<ListRootsResult, ErrorData> {
-        if self.0.options.roots.is_empty() {
-            return Err(ErrorData::method_not_found::<ListRootsRequestMethod>());
-        }
-        Ok(self.roots())
-    }
-
-    async fn on_progress(
-        &self,
-        progress: ProgressNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        self.0.calls.tell(progress).await;
-    }
-
-    /// Keeps the log of a server from the terminal: control characters are escaped, and only who traces sees it.
-    async fn on_logging_message(
-        &self,
-        message: LoggingMessageNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        let said: String = message.data.to_string().chars().take(MAX_SAID).collect();
-        tracing::debug!(server = %self.0.server, level = ?message.level, ?said, "an MCP server says");
-    }
-
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.has_changed.store(true, Ordering::Release);
-    }
 }

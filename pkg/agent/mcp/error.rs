@@ -41,7 +41,7 @@ pub enum McpError {
     TimedOut {
         /// The name of the server.
         server: Text,
-        /// The request: `initialize` or `tools/list`.
+        /// The request, such as `initialize` or `tools/list`.
         request: &'static str,
         /// The limit that was in force.
         after: Duration,
@@ -75,6 +75,24 @@ pub enum McpError {
     LineTooLong {
         /// The name of the server.
         server: Text,
+        /// The limit that was in force.
+        limit: usize,
+    },
+    /// There is no such server.
+    #[error("there is no MCP server `{server}`; the servers are: {known}")]
+    Unknown {
+        /// The name that was asked for.
+        server: Text,
+        /// The names of those there are.
+        known: String,
+    },
+    /// The server lists more prompts or resources than one may have.
+    #[error("the MCP server `{server}` lists more than {limit} {what}; let it offer fewer")]
+    TooMany {
+        /// The name of the server.
+        server: Text,
+        /// The things that it lists.
+        what: &'static str,
         /// The limit that was in force.
         limit: usize,
     },

@@ -3,18 +3,25 @@
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
 
+mod call;
 mod client;
 mod config;
+mod contexts;
 mod elicitation;
 mod error;
 mod expand;
+mod found;
+mod handler;
 mod lines;
 mod member;
 mod open_calls;
 mod options;
+mod over_http;
 mod process;
+mod reading;
 mod remote;
 mod result;
+mod sampling;
 mod servers;
 mod session;
 #[cfg(test)]
@@ -23,7 +30,9 @@ mod tool;
 mod waiting;
 
 pub use config::{McpConfig, McpServer};
+pub use contexts::McpResourcePrompt;
 pub use error::{McpConfigError, McpError};
+pub use found::{McpPrompt, McpPromptArgument, McpResource};
 pub use options::{McpOptions, McpQuestion, Respondent};
 pub use remote::{
     FileTokens, LoopbackLogins, McpLogin, McpLoginError, McpLogins, McpOAuth, McpRemote,

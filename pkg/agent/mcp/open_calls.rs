@@ -1,16 +1,17 @@
 //! The calls that wait at a server, and what the server says and asks while it works on them.
+#![expect(deprecated, reason = "sampling is deprecated, and still asked for")]
 
 use rmcp::{
     Peer, ServiceError,
     model::{
-        ClientRequest, ElicitRequestParams, ElicitResult, ProgressNotificationParam, ProgressToken,
-        RequestId,
+        ClientRequest, CreateMessageRequestParams, ElicitRequestParams, ElicitResult,
+        ProgressNotificationParam, ProgressToken, RequestId,
     },
     service::{InboundStreamOrigin, PeerRequestOptions, RoleClient},
 };
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 
-use super::waiting::Waiting;
+use super::{sampling::Sampled, waiting::Waiting};
 use crate::types::Text;
 
 /// Most questions of a server that wait behind the one that is open.
@@ -37,6 +38,7 @@ pub(super) struct Inbox {
 /// Something that a server wants of the call it works on, and where the answer goes.
 pub(super) enum Wanted {
     Input(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
+    Sample(Box<CreateMessageRequestParams>, oneshot::Sender<Sampled>),
 }
 
 /// How far a server has come.

@@ -7,6 +7,7 @@ use futures_core::future::BoxFuture;
 use super::remote::{Login, McpLogins, TokenStore};
 use crate::{
     agent::{RunContext, tools::Question},
+    llm::Provider,
     types::{Text, ToolAnswer},
 };
 
@@ -33,6 +34,14 @@ pub struct McpOptions {
     pub(super) respondent: Option<Arc<dyn Respondent>>,
     pub(super) roots: Vec<String>,
     pub(super) login: Login,
+    pub(super) sampling: Option<Sampling>,
+}
+
+/// The model that servers may ask.
+#[derive(Clone)]
+pub(super) struct Sampling {
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) max_tokens: u32,
 }
 
 impl McpOptions {
@@ -40,6 +49,24 @@ impl McpOptions {
     #[must_use]
     pub fn respondent(mut self, respondent: impl Respondent + 'static) -> Self {
         self.respondent = Some(Arc::new(respondent));
+        self
+    }
+
+    /// Lets servers ask this model, for at most `max_tokens` an answer. Each request is shown to a person as one for
+    /// approval of `<tool>.sampling`, also where the call itself was allowed from the start, and nothing is sent without
+    /// their consent. What it costs is not counted in the run. Default: none, and servers that ask are refused.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{agent::mcp::McpOptions, llm::demo::DemoProvider};
+    ///
+    /// let options = McpOptions::default().sampling(DemoProvider::new(), 500);
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn sampling(mut self, provider: impl Provider + 'static, max_tokens: u32) -> Self {
+        self.sampling = Some(Sampling { provider: Arc::new(provider), max_tokens });
         self
     }
 
@@ -119,6 +146,7 @@ impl fmt::Debug for McpOptions {
             .debug_struct("McpOptions")
             .field("has_respondent", &self.respondent.is_some())
             .field("roots", &self.roots)
+            .field("has_sampling", &self.sampling.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -6,13 +6,15 @@ use futures_core::future::BoxFuture;
 use futures_util::future::join_all;
 use rmcp::model::Tool as Listed;
 
-use super::{McpConfig, McpError, McpOptions, McpServer, session::Session, tool::McpTool};
+use super::{
+    McpConfig, McpError, McpOptions, McpServer, process::Place, session::Session, tool::McpTool,
+};
 use crate::{
     agent::{
         RunContext, ToolSource,
         tools::{RegistryError, Tool, ToolRegistry},
     },
-    types::{AgentError, ErrorCode},
+    types::{AgentError, ErrorCode, Text},
 };
 
 /// MCP servers that run, as a [`ToolSource`]: their tools are `mcp.<server>.<tool>`.
@@ -45,8 +47,9 @@ pub struct McpServers {
 
 /// A server and what is known of it.
 #[derive(Debug)]
-struct Slot {
+pub(super) struct Slot {
     server: McpServer,
+    place: Place,
     session: tokio::sync::Mutex<Option<Arc<Session>>>,
     last: Mutex<Last>,
 }
@@ -84,6 +87,7 @@ impl McpServers {
     pub async fn connect_with(config: McpConfig, options: McpOptions) -> Result<Self, McpError> {
         let slot = |server| Slot {
             server,
+            place: Place::default(),
             session: tokio::sync::Mutex::default(),
             last: Mutex::default(),
         };
@@ -116,11 +120,35 @@ impl McpServers {
         self.slots.iter().flat_map(|slot| slot.last().left_out.clone()).collect()
     }
 
+    /// Kills the processes of all servers, for good: one that is to be started again is killed too. It is for a program
+    /// that exits without dropping its values, as many do on a signal; otherwise a drop does the same.
+    pub fn kill(&self) {
+        self.slots.iter().for_each(|slot| slot.place.kill());
+    }
+
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    pub(super) fn options(&self) -> &McpOptions {
+        &self.options
+    }
+
+    /// Returns the server of this name.
+    pub(super) fn slot(&self, name: &str) -> Result<&Slot, McpError> {
+        let slot = self.slots.iter().find(|slot| slot.server.name == name);
+        slot.ok_or_else(|| {
+            let names: Vec<_> = self.slots.iter().map(|slot| slot.server.name.as_str()).collect();
+            McpError::Unknown { server: name.into(), known: names.join(", ") }
+        })
+    }
+
     /// Returns a server with which there is a session.
     #[cfg(test)]
     pub(super) fn with_session(server: McpServer, session: Session) -> Self {
         let session = tokio::sync::Mutex::new(Some(Arc::new(session)));
-        let slots = [Slot { server, session, last: Mutex::default() }].into();
+        let (place, last) = (Place::default(), Mutex::default());
+        let slots = [Slot { server, place, session, last }].into();
         Self { slots, options: McpOptions::default() }
     }
 
@@ -140,6 +168,14 @@ impl McpServers {
 }
 
 impl Slot {
+    pub(super) fn name(&self) -> &Text {
+        &self.server.name
+    }
+
+    pub(super) fn is_required(&self) -> bool {
+        self.server.is_required
+    }
+
     fn last(&self) -> MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,14 +228,14 @@ impl Slot {
     }
 
     /// Returns the session, a new one when there is none or it has ended.
-    async fn session(&self, options: &McpOptions) -> Result<Arc<Session>, McpError> {
+    pub(super) async fn session(&self, options: &McpOptions) -> Result<Arc<Session>, McpError> {
         let mut session = self.session.lock().await;
         if let Some(session) = session.as_ref().filter(|session| !session.has_ended()) {
             return Ok(Arc::clone(session));
         }
         // The old process goes before the new one comes: both may want the same files.
         *session = None;
-        let started = Arc::new(Session::start(&self.server, options).await?);
+        let started = Arc::new(Session::start(&self.server, options, &self.place).await?);
         *session = Some(Arc::clone(&started));
         Ok(started)
     }

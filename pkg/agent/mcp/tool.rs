@@ -67,7 +67,13 @@ impl Tool for McpTool {
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
         let session = Arc::clone(&self.session);
         let name = self.listed.name.clone().into_owned();
+        let full_name = self.name.clone();
         Box::pin(async move {
+            if !session.offers(&name).await {
+                return Err(ToolError::failed(format!(
+                    "the tool `{full_name}` is gone: its server has changed its list of tools; go on without it"
+                )));
+            }
             let arguments =
                 arguments.read().map_err(|_| ToolError::invalid("", "must be an object"))?;
             output(session.call(name, arguments, &context).await?)

@@ -2,7 +2,10 @@
 
 use std::{
     any::Any,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crate::{
@@ -53,6 +56,7 @@ struct Around {
     withheld: Box<[Text]>,
     /// The answers that parts give in place of the model, with their places.
     answers: Mutex<Vec<(usize, Box<str>)>>,
+    is_outside: AtomicBool,
 }
 
 impl PromptContext {
@@ -70,7 +74,8 @@ impl PromptContext {
         withheld: Box<[Text]>,
     ) -> Self {
         let answers = Mutex::default();
-        let around = Around { conversation, agent_number, tools, withheld, answers };
+        let is_outside = AtomicBool::new(false);
+        let around = Around { conversation, agent_number, tools, withheld, answers, is_outside };
         self.around = Some(Arc::new(around));
         self
     }
@@ -104,6 +109,19 @@ impl PromptContext {
         if answers.iter().all(|(part, _)| *part != self.part) {
             answers.push((self.part, text.into().into_boxed_str()));
         }
+    }
+
+    /// Says that the part has text from [outside](crate::types::TextOrigin::Outside): calls that cannot be changed back
+    /// are asked about from now on in the conversation.
+    pub fn add_outside_text(&self) {
+        if let Some(around) = &self.around {
+            around.is_outside.store(true, Ordering::Release);
+        }
+    }
+
+    /// Returns `true` when a part has said that it has text from outside.
+    pub(super) fn has_outside_text(&self) -> bool {
+        self.around.as_ref().is_some_and(|around| around.is_outside.load(Ordering::Acquire))
     }
 
     /// Returns the same context for the part of this place.

@@ -9,6 +9,11 @@ use tokio::{sync::mpsc, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::Question;
+#[cfg(feature = "mcp")]
+use crate::{
+    agent::{Asked, Decision},
+    types::{ApprovalReason, ApprovalRequest, Json, Preview},
+};
 use crate::{
     agent::{
         desk::{Desk, OpenQuestion},
@@ -218,6 +223,48 @@ impl ToolContext {
         drop((open, wait));
         self.send(|| AgentEvent::ToolQuestionEnd { question_id, id, tool_name, end }).await;
         answer
+    }
+
+    /// Asks a person whether the call may do something of which it could not be said before that it would; `true` when
+    /// it may.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn approve(&self, tool_name: Text, arguments: Json, preview: Preview) -> bool {
+        let CallPlace { call_id, .. } = &self.place;
+        let Some(desk) = self.desk.as_deref() else { return false };
+        let Some(wait) = desk.begin(call_id) else { return false };
+        let key = format!("{}/approval/{}", self.idempotency_key(), wait.number);
+        let approval_id = Text::from(format!("{:016x}", digest(key.as_bytes())));
+        let id = call_id.clone();
+        let request =
+            ApprovalRequest::new(approval_id.clone(), id.clone(), tool_name.clone(), arguments)
+                .preview(preview)
+                .reason(ApprovalReason::OutsideText);
+        let event = request.clone();
+        let shown = self.send(|| AgentEvent::ToolApprovalRequest(Box::new(event)));
+        let decided = desk.decide(Asked::new(request, self.run.clone()), shown);
+        let decision = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => None,
+            decision = timeout(desk.limit(), decided) => Some(decision),
+        };
+        drop(wait);
+        let (may, event) = match decision {
+            None => (false, AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name }),
+            Some(Err(_)) => (false, AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name }),
+            Some(Ok(Some(Decision::Grant | Decision::GrantAlways))) => {
+                (true, AgentEvent::ToolApprovalGranted { approval_id, id, tool_name })
+            }
+            Some(Ok(decision)) => {
+                let reason = match decision {
+                    Some(Decision::Reject { reason }) => reason,
+                    Some(_) => "what a server asks for cannot be changed".to_owned(),
+                    None => "nobody can be asked".to_owned(),
+                };
+                (false, AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason })
+            }
+        };
+        self.send(|| event).await;
+        may
     }
 
     /// Waits for a person whom the call asks in its own way, as long as for an answer to a question; `None` when there

@@ -2,7 +2,11 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use forgeline_testkit::server::ScriptedServer;
@@ -11,7 +15,9 @@ use tokio::task::block_in_place;
 
 use crate::{
     approve::{arguments, call, folder},
-    process::run,
+    flood::{ended, signal},
+    process::{forgeline, run},
+    pty::{CTRL_D, Pty},
     run::answer,
 };
 
@@ -24,6 +30,42 @@ while IFS= read -r line; do
     *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
     *'"tools/list"'*) result='{"tools":[{"name":"note","inputSchema":{"type":"object"}},{"name":"n te","inputSchema":{"type":"object"}}]}' ;;
     *'"tools/call"'*) echo yes >called; result='{"content":[{"type":"text","text":"It is noted."}]}' ;;
+    *) continue ;;
+    esac
+    echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
+done
+"#;
+
+/// A server that works on a call for ever, with a program of its own, and heeds no signal that can be heeded. It writes
+/// their ids to `pids` when it is called.
+const STUBBORN: &str = r#"
+trap '' HUP INT TERM PIPE
+while IFS= read -r line; do
+    id=${line#*'"id":'}
+    id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) sleep 600 & echo $$ $! >pids.part; mv pids.part pids; while :; do sleep 600; done ;;
+    *) continue ;;
+    esac
+    echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
+done
+"#;
+
+/// A server that asks for a name while it works on a call, and gives the answer back.
+const ASKING: &str = r#"
+while IFS= read -r line; do
+    id=${line#*'"id":'}
+    id=${id%%[,\}]*}
+    case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"ask","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}' ;;
+    *'"tools/call"'*)
+        echo '{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","default":30}},"required":["name"]}}}'
+        IFS= read -r answer
+        echo "$answer" >answer
+        result='{"content":[{"type":"text","text":"Thank you."}]}' ;;
     *) continue ;;
     esac
     echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
@@ -55,6 +97,131 @@ async fn a_tool_of_a_server_runs_when_it_is_named_and_what_does_not_work_is_said
         let said = ["the MCP server `gone` cannot be started", "is left out", "n te"];
         assert!(said.iter().all(|said| outcome.stderr.contains(said)), "{}", outcome.stderr);
     }
+}
+
+/// Returns the answer that the server `ASKING` got.
+fn asked(root: &Path) -> Value {
+    let answer = fs::read_to_string(root.join("answer")).unwrap();
+    serde_json::from_str::<Value>(&answer).unwrap()["result"].clone()
+}
+
+fn asking(root: &Path) -> PathBuf {
+    fs::write(root.join("server.sh"), ASKING).unwrap();
+    let server = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root, "trustAnnotations": true });
+    file(root, &json!({ "s": server }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_of_a_server_is_filled_in_at_a_terminal_and_a_pipe_answers_nothing() {
+    let root = folder("mcp-form");
+    let path = asking(&root);
+    let server = ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap()];
+    let fixed = arguments("chat", &url, &root, &flags);
+    block_in_place(|| {
+        let mut pty = Pty::start(&fixed);
+        pty.until("› ");
+        pty.press("Go.\r");
+        pty.until("mcp.s.ask asks: Who are you?");
+        pty.until("name:");
+        pty.press("Ann\r");
+        pty.until("age [30]:");
+        pty.press("\r");
+        pty.until("(answered)");
+        pty.until("Done.");
+        pty.press(CTRL_D);
+        ended(pty.look_on());
+    });
+    assert_eq!(
+        asked(&root),
+        json!({ "action": "accept", "content": { "name": "Ann", "age": 30 } })
+    );
+
+    let root = folder("mcp-form-pipe");
+    let path = asking(&root);
+    let server = ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap(), "Go."];
+    let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
+    assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
+    assert_eq!(asked(&root), json!({ "action": "cancel" }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_that_ends_the_command_leaves_no_process_of_a_server() {
+    for (command, signals) in
+        [("run", &["-TERM"][..]), ("run", &["-INT", "-INT"]), ("chat", &["-TERM"])]
+    {
+        let root = folder("mcp-signal");
+        fs::write(root.join("server.sh"), STUBBORN).unwrap();
+        let stubborn = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
+        let path = file(&root, &json!({ "s": stubborn }));
+        let server =
+            ScriptedServer::start(vec![call("mcp_s_work", &json!({})), answer("Done.")]).await;
+        let url = server.url();
+        let mut flags = vec!["--mcp", path.to_str().unwrap(), "--approve", "mcp.s.work"];
+        if command == "run" {
+            flags.push("Go.");
+        }
+        let mut forgeline = forgeline(&arguments(command, &url, &root, &flags));
+        if command == "chat" {
+            forgeline.stdin(Stdio::piped());
+        }
+        let mut child = forgeline.spawn().unwrap();
+        let mut input = child.stdin.take();
+        block_in_place(|| {
+            if let Some(input) = &mut input {
+                input.write_all(b"Go.\n").unwrap();
+            }
+            let pids = soon(|| fs::read_to_string(root.join("pids")).ok(), "the call");
+            for name in signals {
+                signal(&child, name);
+            }
+            assert_eq!(ended(child), Some(130), "{command} {signals:?}");
+            for pid in pids.split_whitespace() {
+                let is_gone = || (!is_alive(pid)).then_some(());
+                soon(is_gone, &format!("the end of {pid}, {command} {signals:?}"));
+            }
+        });
+        drop(input);
+    }
+}
+
+/// Waits until something is there.
+fn soon<T>(look: impl Fn() -> Option<T>, what: &str) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{what} does not come");
+        thread::yield_now();
+    }
+}
+
+/// Returns `true` for a process that runs: one that waits for its parent to hear of its end does not.
+fn is_alive(pid: &str) -> bool {
+    let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8_lossy(&state.stdout).trim().to_owned();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_an_answer_of_a_server_a_named_tool_is_asked_about_again_and_a_pipe_says_so() {
+    let root = folder("mcp-again");
+    fs::write(root.join("server.sh"), SERVER).unwrap();
+    let notes = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
+    let path = file(&root, &json!({ "notes": notes }));
+    let note = |n: u32| call("mcp_notes_note", &json!({ "n": n }));
+    let server = ScriptedServer::start(vec![note(1), note(2), answer("Done.")]).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap(), "--approve", "mcp.notes.note", "Go."];
+    let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
+    assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
+    let said = ["It is noted.", "so --approve does not count any more", "trustAnnotations"];
+    let stderr = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.iter().all(|said| stderr.contains(said)), "{}", outcome.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 mod address;
 mod client;
 mod connect;
+mod errors;
 mod logins;
 mod loopback;
 mod oauth;
@@ -14,6 +15,7 @@ mod tokens;
 mod watch;
 
 pub(super) use connect::{Connection, connect};
+pub(super) use errors::{greeting_error, session_error};
 pub use logins::{McpLogin, McpLoginError, McpLogins};
 pub use loopback::LoopbackLogins;
 pub(super) use read::remote;

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 
 use crate::{agent::mcp::lines::Heard, llm::http::redact::Redactor};
 
-/// Most characters of the reason for which a server gives no access.
-const MAX_REASON: usize = 500;
+/// Most characters of the reason for which a server gives no access, or fails.
+pub(super) const MAX_REASON: usize = 500;
 
 /// What is known of a remote server beside its answers: why it refuses, and what must not be shown.
 pub(in crate::agent::mcp) struct Watch {

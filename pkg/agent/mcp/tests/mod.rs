@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf},
     sync::mpsc,
-    time::Instant,
+    time::{Instant, timeout},
 };
 
 use super::{McpConfig, McpError, McpOptions, McpServer, McpServers, session::Session};
@@ -21,8 +21,13 @@ use crate::{
 };
 
 mod asking;
+mod contexts;
+mod faults;
 #[cfg(unix)]
 mod processes;
+
+/// Longest wait for what comes soon, if it comes.
+const LONG: Duration = Duration::from_secs(20);
 
 fn config(text: &str) -> Result<McpConfig, String> {
     let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
@@ -87,13 +92,16 @@ fn values_of_variables_are_in_no_debug_text() {
 
 /// A server at the other end of a pipe; its test reads and writes the lines.
 struct Scripted {
+    /// Longest wait for a line.
+    patience: Duration,
     lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
     to: WriteHalf<DuplexStream>,
 }
 
 impl Scripted {
     async fn read(&mut self) -> Value {
-        serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
+        let line = timeout(self.patience, self.lines.next_line()).await.expect("nothing was sent");
+        serde_json::from_str(&line.unwrap().unwrap()).unwrap()
     }
 
     async fn write(&mut self, line: &str) {
@@ -145,7 +153,7 @@ impl Scripted {
 fn pipe() -> (DuplexStream, Scripted) {
     let (ours, theirs) = tokio::io::duplex(64 << 10);
     let (from, to) = tokio::io::split(theirs);
-    (ours, Scripted { lines: BufReader::new(from).lines(), to })
+    (ours, Scripted { patience: LONG, lines: BufReader::new(from).lines(), to })
 }
 
 async fn session(ours: DuplexStream, options: &McpOptions) -> Result<Session, McpError> {
@@ -287,7 +295,7 @@ async fn a_cancelled_call_ends_at_once_and_the_server_hears_of_it() {
     let request = scripted.read().await;
     let began = Instant::now();
     cancel.cancel();
-    let result = call.await.unwrap();
+    let result = timeout(LONG, call).await.expect("the call goes on").unwrap();
     assert_eq!(result, Err(ToolError::Cancelled { abandoned: false }));
     assert!(began.elapsed() < Duration::from_millis(50));
     let told = scripted.read().await;
@@ -316,7 +324,8 @@ async fn a_call_whose_answer_is_too_long_ends_with_the_server_and_the_limit() {
         scripted.read().await;
         scripted.write(&"x".repeat(10 << 20)).await;
     };
-    let (result, ()) = tokio::join!(call, answer);
+    let ended = timeout(LONG, async { tokio::join!(call, answer) });
+    let (result, ()) = ended.await.expect("the call goes on");
     let error = result.unwrap_err().to_string();
     assert!(error.contains("`s`") && error.contains("8388608 bytes"), "{error}");
     assert_eq!(scripted.read().await["method"], "notifications/cancelled");
