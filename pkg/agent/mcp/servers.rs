@@ -100,7 +100,9 @@ impl McpServers {
     /// Ends the sessions: remote servers hear of it, for at most a second. What is used afterwards starts anew.
     pub async fn close(&self) {
         let close = async |slot: &Slot| {
-            if let Some(session) = slot.session.lock().await.take() {
+            // One that is being started has nothing to end.
+            let session = slot.session.try_lock().ok().and_then(|mut session| session.take());
+            if let Some(session) = session {
                 session.close().await;
             }
         };

@@ -16,6 +16,7 @@ mod login;
 mod other_hosts;
 mod server;
 mod streams;
+mod whole;
 
 /// Returns the servers of one server's members.
 async fn connect(members: Value) -> Result<McpServers, McpError> {
