@@ -1,6 +1,6 @@
 //! One call, from its request to its result.
 
-use std::{pin::pin, time::Duration};
+use std::{convert::Infallible, future::pending, pin::pin, time::Duration};
 
 use futures_util::FutureExt as _;
 use rmcp::{
@@ -75,6 +75,18 @@ impl Session {
         }
     }
 
+    /// Keeps the time of logins apart from the call's.
+    async fn logins(&self, context: &ToolContext) -> Infallible {
+        let Some(watch) = &self.remote else { return pending().await };
+        loop {
+            watch.asking(true).await;
+            if context.wait_for_person(watch.asking(false)).await.is_none() {
+                // The call has its own time again.
+                watch.asking(false).await;
+            }
+        }
+    }
+
     /// Sends a call once, and waits for what the server says to it.
     async fn round(
         &self,
@@ -96,6 +108,7 @@ impl Session {
             () = cancel.cancelled() => return Err(cancelled()),
             // Before the answer: what was said before it.
             never = self.client.serve(&mut inbox, context) => match never {},
+            never = self.logins(context) => match never {},
             answer = waiting.answer() => answer,
             trouble = &mut trouble => return Err(ToolError::failed(self.trouble(&trouble).to_string())),
         };

@@ -64,7 +64,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
             );
             let error = match sent.await {
                 Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
-                    self.accepted(session.as_deref()).await;
+                    self.accepted(session.as_deref());
                     return Ok(StreamableHttpPostResponse::Sse(self.bounded(stream), session));
                 }
                 Ok(response) => {
@@ -72,7 +72,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                         StreamableHttpPostResponse::Json(_, session) => session.as_deref(),
                         _ => None,
                     };
-                    self.accepted(session).await;
+                    self.accepted(session);
                     return Ok(response);
                 }
                 Err(error) => error,
@@ -81,6 +81,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                 self.watch.tell_too_long();
             }
             let (Some(access), Some(challenge)) = (&self.access, challenge(&error)) else {
+                self.watch.refuse(None);
                 return Err(error);
             };
             if tries == MAX_TRIES {
@@ -137,13 +138,13 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         })
     }
 
-    async fn accepted(&self, session: Option<&str>) {
+    fn accepted(&self, session: Option<&str>) {
         self.watch.refuse(None);
         if session.is_some() {
             self.watch.keep_session(true);
         }
         if let Some(access) = &self.access {
-            access.worked().await;
+            access.worked();
         }
     }
 

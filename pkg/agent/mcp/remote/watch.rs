@@ -2,10 +2,7 @@
 
 use std::{
     error::Error,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use reqwest::Error as HttpError;
@@ -22,7 +19,7 @@ pub(in crate::agent::mcp) struct Watch {
     refusal: Mutex<Option<String>>,
     secrets: Mutex<Redactor>,
     /// The number of logins under way.
-    logins: AtomicUsize,
+    logins: watch::Sender<usize>,
     /// What is known of the server's output.
     heard: watch::Sender<Heard>,
     /// `true` while the server keeps a session.
@@ -36,17 +33,25 @@ impl Watch {
     pub(super) fn new(secrets: Redactor) -> Self {
         let (session, _) = watch::channel(false);
         let (heard, _) = watch::channel(Heard::default());
-        let (refusal, logins) = (Mutex::default(), AtomicUsize::new(0));
+        let (logins, _) = watch::channel(0);
+        let refusal = Mutex::default();
         Self { refusal, secrets: Mutex::new(secrets), logins, heard, session }
     }
 
     /// Returns `true` while a person logs in: what waits for the server waits for the person too.
     pub(in crate::agent::mcp) fn is_asking(&self) -> bool {
-        self.logins.load(Ordering::Acquire) > 0
+        *self.logins.borrow() > 0
+    }
+
+    /// Waits until a person logs in, or nobody does any more.
+    pub(in crate::agent::mcp) async fn asking(&self, is_asking: bool) {
+        let mut logins = self.logins.subscribe();
+        // The sender lives as long as this does.
+        let _changed = logins.wait_for(|count| (*count > 0) == is_asking).await;
     }
 
     pub(super) fn ask(&self) -> Asking<'_> {
-        self.logins.fetch_add(1, Ordering::AcqRel);
+        self.logins.send_modify(|count| *count += 1);
         Asking(self)
     }
 
@@ -113,7 +118,7 @@ impl Watch {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        self.0.logins.fetch_sub(1, Ordering::AcqRel);
+        self.0.logins.send_modify(|count| *count -= 1);
     }
 }
 

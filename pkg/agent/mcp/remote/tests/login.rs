@@ -127,16 +127,22 @@ impl Transport for World {
 /// A person who logs in; the function changes the query of the answer.
 #[derive(Clone)]
 pub(super) struct Person {
+    takes: Duration,
     change: Arc<dyn Fn(String) -> String + Send + Sync>,
     pub(super) pages: Arc<Mutex<Vec<Url>>>,
 }
 
 pub(super) fn person(change: impl Fn(String) -> String + Send + Sync + 'static) -> Person {
-    Person { change: Arc::new(change), pages: Arc::default() }
+    Person { takes: Duration::ZERO, change: Arc::new(change), pages: Arc::default() }
 }
 
 pub(super) fn willing() -> Person {
     person(|query| query)
+}
+
+/// Returns a person who takes this long.
+pub(super) fn slow(takes: Duration) -> Person {
+    Person { takes, ..willing() }
 }
 
 impl McpLogins for Person {
@@ -156,9 +162,7 @@ impl McpLogin for Person {
         let query = (self.change)(format!("code=code-1&state={}", query(&page, "state")));
         self.pages.lock().unwrap().push(page);
         async move {
-            if query == "never" {
-                std::future::pending::<()>().await;
-            }
+            tokio::time::sleep(self.takes).await;
             Ok(format!("http://127.0.0.1:1/callback?{query}"))
         }
         .boxed()
@@ -280,14 +284,14 @@ async fn logins_that_do_not_help_have_a_bound() {
     }
     let error = access.answer(&more, Some("access-3")).await.unwrap_err();
     assert_eq!(error, "it refused access after each of 3 logins");
-    access.worked().await;
+    access.worked();
     access.answer(&more, Some("access-3")).await.unwrap();
     assert_eq!(person.pages.lock().unwrap().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_login_that_nobody_answers_ends() {
-    let (world, person) = (world(|_| None), person(|_| "never".to_owned()));
+    let (world, person) = (world(|_| None), slow(Duration::from_hours(1)));
     let (access, watch) = access_of(&world, &options(&person));
     let began = Instant::now();
     let answer = tokio::spawn({

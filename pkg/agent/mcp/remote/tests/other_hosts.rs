@@ -4,14 +4,17 @@ use std::sync::Mutex;
 
 use super::{
     login::{
-        RESOURCE_METADATA, SERVER, SERVER_METADATA, access_of, body, metadata, options, willing,
-        world,
+        RESOURCE_METADATA, SERVER, SERVER_METADATA, access, access_of, body, metadata, options,
+        willing, world,
     },
     *,
 };
 use crate::{
-    agent::mcp::{TokenStore as _, remote::oauth::Challenge},
-    llm::transport::HttpRequest,
+    agent::mcp::{
+        TokenStore as _,
+        remote::{oauth::Challenge, settings::McpRemote, watch::Watch},
+    },
+    llm::{http::redact::Redactor, transport::HttpRequest},
 };
 
 /// Words of which each is a secret of the login.
@@ -149,6 +152,21 @@ async fn a_token_is_not_renewed_at_an_address_that_cannot_be_trusted() {
     let (access, _) = access_of(&world, &McpOptions::default().token_store(store));
     assert_eq!(access.token().await, Ok(None));
     assert!(world.seen().is_empty());
+}
+
+#[tokio::test]
+async fn no_token_is_sent_over_plain_http() {
+    for url in ["http://mcp.example/mcp", "http://10.0.0.5/mcp"] {
+        let (world, person) = (world(|_| None), willing());
+        let options = logged_in(url).await.logins(person.clone());
+        let watch = Arc::new(Watch::new(Redactor::default()));
+        let remote = McpRemote::new(url.to_owned());
+        let access = access(&remote, &options, &watch, &world);
+        assert_eq!(access.token().await, Ok(None));
+        let error = access.answer(&Challenge::default(), None).await.unwrap_err();
+        assert_eq!(error, "it needs a login, and is reached over plain HTTP; use `https`");
+        assert!(world.seen().is_empty() && person.pages.lock().unwrap().is_empty());
+    }
 }
 
 /// Returns the options of a user who is logged in to the server at this address.

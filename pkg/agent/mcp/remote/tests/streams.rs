@@ -12,16 +12,26 @@ use rmcp::{
     transport::{
         common::client_side_sse::BoxedSseResponse,
         streamable_http_client::{
-            StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+            AuthRequiredError, StreamableHttpClient, StreamableHttpError,
+            StreamableHttpPostResponse,
         },
     },
 };
 use tokio::time::timeout;
 
-use super::*;
-use crate::agent::mcp::{
-    remote::{connect::over, settings::McpRemote},
-    session::Session,
+use super::{
+    login::{World, access, nobody, options, slow, world},
+    *,
+};
+use crate::{
+    agent::{
+        ApprovalPolicy, DefaultAgent,
+        mcp::{
+            remote::{connect::over, settings::McpRemote},
+            session::Session,
+        },
+    },
+    testing::{ScriptedProvider, ScriptedTurn},
 };
 
 #[tokio::test]
@@ -72,6 +82,8 @@ struct InMemory {
     is_silent: bool,
     /// `true` for one that opens its stream again, and says nothing.
     opens_streams: bool,
+    /// `true` for one that lists a tool, and wants a token for a call.
+    is_guarded: bool,
     opened: Arc<AtomicUsize>,
 }
 
@@ -86,7 +98,7 @@ impl StreamableHttpClient for InMemory {
         _uri: Arc<str>,
         message: ClientJsonRpcMessage,
         _session: Option<Arc<str>>,
-        _token: Option<String>,
+        token: Option<String>,
         _headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         if self.is_silent {
@@ -113,6 +125,13 @@ impl StreamableHttpClient for InMemory {
                     serde_json::from_str(&answer).unwrap(),
                     session,
                 ))
+            }
+            Some("tools/call") if self.is_guarded && token.is_none() => {
+                Err(StreamableHttpError::AuthRequired(AuthRequiredError::new("Bearer".to_owned())))
+            }
+            Some("tools/list" | "tools/call") if self.is_guarded => {
+                let answer = seen.legacy(done).text();
+                Ok(StreamableHttpPostResponse::Json(serde_json::from_str(&answer).unwrap(), None))
             }
             _ => std::future::pending().await,
         }
@@ -145,12 +164,17 @@ impl StreamableHttpClient for InMemory {
 }
 
 async fn session(server: InMemory) -> Result<Session, McpError> {
-    let options = McpOptions::default();
+    session_with(server, McpOptions::default(), &nobody()).await
+}
+
+async fn session_with(
+    server: InMemory,
+    options: McpOptions,
+    world: &Arc<World>,
+) -> Result<Session, McpError> {
     let remote = McpRemote::new("https://mcp.example/mcp".to_owned());
     let connect = || {
-        let access = |watch: &Arc<_>| {
-            super::login::access(&remote, &options, watch, &super::login::nobody())
-        };
+        let access = |watch: &Arc<_>| access(&remote, &options, watch, world);
         Ok(over(server.clone(), &remote, access).unwrap())
     };
     Session::over_http("s".into(), &options, &connect).await
@@ -197,4 +221,26 @@ async fn a_stream_that_ends_at_once_is_not_opened_without_a_pause() {
     let opened = busy.opened.load(Ordering::SeqCst);
     assert!((2..=150).contains(&opened), "{opened} times in a minute");
     drop(session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_login_is_not_the_call_s() {
+    let guarded = InMemory { is_guarded: true, ..InMemory::default() };
+    let person = slow(Duration::from_mins(4));
+    let session = session_with(guarded, options(&person), &world(|_| None)).await.unwrap();
+    let server = McpConfig::parse(r#"{"mcpServers":{"s":{"url":"https://mcp.example/mcp"}}}"#);
+    let servers = McpServers::with_session(server.unwrap().servers.remove(0), session);
+    let turn = ScriptedTurn::new().call("mcp.s.f", json!({}));
+    let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Ok.")]);
+    let agent = DefaultAgent::builder(provider)
+        .tool_source(servers)
+        .approval(ApprovalPolicy::Never)
+        .tool_timeout(Duration::from_mins(1))
+        .build()
+        .unwrap();
+    let began = Instant::now();
+    let outcome = agent.run("Do it.").await.unwrap();
+    let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
+    assert!(matches!(&*results, [it] if it.content == "done"), "{results:?}");
+    assert!(began.elapsed() >= Duration::from_mins(4));
 }
