@@ -73,9 +73,8 @@ fn reject(builder: AgentBuilder, why: &'static str) -> AgentBuilder {
 }
 
 /// The reason for which a call that was named does not run behind text from outside.
-const NOT_AGAIN: &str = "text from outside, such as what an MCP server answered, is in the conversation and may be \
-    behind this call, so --approve does not count any more, and there is no terminal to ask at; for a server whose \
-    hints you trust, set trustAnnotations in its file";
+const NOT_AGAIN: &str = "behind text from outside, --approve does not count; a terminal can ask, and trustAnnotations \
+    of a server lets what only reads run";
 
 /// The reason for which a call is asked about that was allowed before.
 const AGAIN: &str = "Text from outside may be behind this call, so it is asked about each time. ";

@@ -4,12 +4,12 @@ use std::{
     fs,
     io::Write as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     thread,
     time::{Duration, Instant},
 };
 
-use forgeline_testkit::server::ScriptedServer;
+use forgeline_testkit::{process::wait_for_end, server::ScriptedServer};
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
@@ -180,8 +180,7 @@ async fn a_signal_that_ends_the_command_leaves_no_process_of_a_server() {
             }
             assert_eq!(ended(child), Some(130), "{command} {signals:?}");
             for pid in pids.split_whitespace() {
-                let is_gone = || (!is_alive(pid)).then_some(());
-                soon(is_gone, &format!("the end of {pid}, {command} {signals:?}"));
+                wait_for_end(pid.parse().unwrap());
             }
         });
         drop(input);
@@ -200,13 +199,6 @@ fn soon<T>(look: impl Fn() -> Option<T>, what: &str) -> T {
     }
 }
 
-/// Returns `true` for a process that runs: one that waits for its parent to hear of its end does not.
-fn is_alive(pid: &str) -> bool {
-    let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
-    let state = String::from_utf8_lossy(&state.stdout).trim().to_owned();
-    !state.is_empty() && !state.starts_with('Z')
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn behind_an_answer_of_a_server_a_named_tool_is_asked_about_again_and_a_pipe_says_so() {
     let root = folder("mcp-again");
@@ -219,7 +211,7 @@ async fn behind_an_answer_of_a_server_a_named_tool_is_asked_about_again_and_a_pi
     let flags = ["--mcp", path.to_str().unwrap(), "--approve", "mcp.notes.note", "Go."];
     let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
     assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
-    let said = ["It is noted.", "so --approve does not count any more", "trustAnnotations"];
+    let said = ["It is noted.", "--approve does not count", "trustAnnotations"];
     let stderr = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.iter().all(|said| stderr.contains(said)), "{}", outcome.stderr);
 }

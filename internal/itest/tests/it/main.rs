@@ -41,6 +41,7 @@ mod left_out;
 mod limits;
 mod llama;
 mod mcp_conformance;
+mod mcp_everything;
 mod models;
 mod modules;
 mod moved_sessions;
