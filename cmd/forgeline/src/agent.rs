@@ -205,6 +205,13 @@ impl Drop for Built {
 }
 
 impl Built {
+    /// Tells remote servers that their sessions end.
+    pub async fn close(&self) {
+        if let Some(servers) = &self.servers {
+            servers.close().await;
+        }
+    }
+
     /// Keeps the conversation for `--continue`.
     pub fn keep(&self) {
         self.keeper.keep(self.agent.transcript());

@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use forgeline::agent::{
     RunContext, ToolSource as _,
-    mcp::{McpConfig, McpOptions, McpQuestion, McpServers},
+    mcp::{LoopbackLogins, McpConfig, McpOptions, McpQuestion, McpServers},
     tools::Tool,
 };
 use forgeline::types::ToolAnswer;
@@ -80,10 +80,20 @@ impl McpArgs {
     }
 }
 
-/// Returns what servers may ask: in a pipe there is no one to ask.
+/// Returns what servers may ask: in a pipe there is no one to ask, and without a screen no one to log in.
 fn options() -> McpOptions {
-    if io::stdin().is_terminal() {
-        return McpOptions::default();
+    let mut options = McpOptions::default();
+    if !io::stdin().is_terminal() {
+        options = options.respondent(|_: McpQuestion| async { Some(ToolAnswer::Cancel) });
     }
-    McpOptions::default().respondent(|_: McpQuestion| async { Some(ToolAnswer::Cancel) })
+    if io::stderr().is_terminal() {
+        options = options.logins(LoopbackLogins::new(|server, page| {
+            let server = escape_controls(server);
+            note(&format!(
+                "the MCP server `{server}` needs a login; open {}",
+                escape_controls(page)
+            ));
+        }));
+    }
+    options
 }

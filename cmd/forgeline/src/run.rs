@@ -49,6 +49,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         let listen = |_: &Steering, ends: &Ends| asking.listen(ends, &mut typed);
         let turn = turn::take(&built.agent, prompt, &mut show, &stop, listen).await;
         built.keep();
+        built.close().await;
         turn
     });
     let is_stopped = stop.end();

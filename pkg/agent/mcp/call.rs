@@ -1,7 +1,8 @@
 //! One call, from its request to its result.
 
-use std::time::Duration;
+use std::{convert::Infallible, future::pending, pin::pin, time::Duration};
 
+use futures_util::FutureExt as _;
 use rmcp::{
     ServiceError,
     model::{
@@ -74,6 +75,18 @@ impl Session {
         }
     }
 
+    /// Keeps the time of logins apart from the call's.
+    async fn logins(&self, context: &ToolContext) -> Infallible {
+        let Some(watch) = &self.remote else { return pending().await };
+        loop {
+            watch.asking(true).await;
+            if context.wait_for_person(watch.asking(false)).await.is_none() {
+                // The call has its own time again.
+                watch.asking(false).await;
+            }
+        }
+    }
+
     /// Sends a call once, and waits for what the server says to it.
     async fn round(
         &self,
@@ -81,7 +94,7 @@ impl Session {
         context: &ToolContext,
     ) -> Result<ServerResult, ToolError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let trouble = self.next_trouble();
+        let mut trouble = pin!(self.next_trouble());
         let cancel = context.cancelled();
         let cancelled = || ToolError::Cancelled { abandoned: false };
         let sent = tokio::select! {
@@ -95,9 +108,13 @@ impl Session {
             () = cancel.cancelled() => return Err(cancelled()),
             // Before the answer: what was said before it.
             never = self.client.serve(&mut inbox, context) => match never {},
+            never = self.logins(context) => match never {},
             answer = waiting.answer() => answer,
-            trouble = trouble => return Err(ToolError::failed(self.trouble(&trouble).to_string())),
+            trouble = &mut trouble => return Err(ToolError::failed(self.trouble(&trouble).to_string())),
         };
-        answer.map_err(|error| self.tool_error(&error))
+        answer.map_err(|error| match trouble.now_or_never() {
+            Some(trouble) => ToolError::failed(self.trouble(&trouble).to_string()),
+            None => self.tool_error(&error),
+        })
     }
 }

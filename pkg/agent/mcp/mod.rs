@@ -16,6 +16,7 @@ mod lines;
 mod member;
 mod open_calls;
 mod options;
+mod over_http;
 mod process;
 mod reading;
 mod remote;

@@ -97,6 +97,18 @@ impl McpServers {
         Ok(servers)
     }
 
+    /// Ends the sessions: remote servers hear of it, for at most a second. What is used afterwards starts anew.
+    pub async fn close(&self) {
+        let close = async |slot: &Slot| {
+            // One that is being started has nothing to end.
+            let session = slot.session.try_lock().ok().and_then(|mut session| session.take());
+            if let Some(session) = session {
+                session.close().await;
+            }
+        };
+        join_all(self.slots.iter().map(close)).await;
+    }
+
     /// Returns the errors of servers whose tools were left out when they were last listed.
     #[must_use]
     pub fn failures(&self) -> Vec<McpError> {
@@ -208,7 +220,8 @@ impl Slot {
     /// Lists the tools; a server that does not answer is started again with the next run.
     async fn list_of(&self, session: &Arc<Session>) -> Result<Vec<Listed>, McpError> {
         let listed = session.tools().await;
-        if matches!(listed, Err(McpError::TimedOut { .. })) {
+        let is_lost = session.is_remote() && listed.is_err();
+        if is_lost || matches!(listed, Err(McpError::TimedOut { .. })) {
             let mut kept = self.session.lock().await;
             // Another run may have started it again.
             kept.take_if(|kept| Arc::ptr_eq(kept, session));

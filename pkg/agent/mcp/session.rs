@@ -11,11 +11,8 @@ use std::{
 
 use rmcp::{
     ServiceError,
-    model::{PaginatedRequestParams, ProtocolVersion, Tool as Listed},
-    service::{
-        ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService, serve_client,
-        serve_client_with_lifecycle,
-    },
+    model::{PaginatedRequestParams, Tool as Listed},
+    service::{RoleClient, RunningService, serve_client},
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
@@ -29,12 +26,12 @@ use super::{
     client::Client,
     lines::{Heard, Lines, MAX_LINE_BYTES, Trouble},
     process::{self, Held, Place},
-    remote::{McpRemote, Watch, connect},
+    remote::{Watch, session_error},
 };
 use crate::{agent::tools::ToolError, types::Text};
 
 /// Longest wait for the greeting of a server.
-const START_TIMEOUT: Duration = Duration::from_secs(6);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Longest wait for the whole list of a server's tools.
 pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(3);
@@ -51,13 +48,13 @@ pub(super) struct Session {
     pub(super) client: Client,
     pub(super) service: RunningService<RoleClient, Client>,
     /// The names of the tools that were listed last.
-    offered: Mutex<BTreeSet<String>>,
+    pub(super) offered: Mutex<BTreeSet<String>>,
     /// `None` when the server is not reached over HTTP.
-    remote: Option<Arc<Watch>>,
+    pub(super) remote: Option<Arc<Watch>>,
     /// What is known of the server's output.
-    heard: watch::Receiver<Heard>,
+    pub(super) heard: watch::Receiver<Heard>,
     /// `None` when the server is not a process of ours.
-    _group: Option<Held>,
+    pub(super) _group: Option<Held>,
 }
 
 impl Session {
@@ -75,34 +72,6 @@ impl Session {
         })?;
         let group = place.hold(group);
         Self::over(server.name.clone(), options, output, input, Some(group)).await
-    }
-
-    /// Greets a server that is reached over HTTP.
-    async fn remote(
-        server: Text,
-        options: &McpOptions,
-        remote: &McpRemote,
-    ) -> Result<Self, McpError> {
-        let client = Client::new(server.clone(), options.clone());
-        let greet = async |lifecycle| {
-            let (transport, watch) = connect(&server, remote, &options.login)
-                .map_err(|reason| failed(&server, &reason))?;
-            let greeting = serve_client_with_lifecycle(client.clone(), transport, lifecycle);
-            let greeted = within(&server, Some(&watch), "initialize", START_TIMEOUT, greeting);
-            Ok::<_, McpError>((greeted.await?, watch))
-        };
-        let legacy_version = Some(ProtocolVersion::V_2025_11_25);
-        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-        let newest = ClientLifecycleMode::Auto { preferred_versions, legacy_version };
-        let (mut service, mut watch) = greet(newest).await?;
-        if matches!(service, Err(ClientInitializeError::ExpectedInitResult(_))) {
-            // An older server that says yes to what it does not know.
-            (service, watch) = greet(ClientLifecycleMode::Initialize).await?;
-        }
-        let service = service.map_err(|error| remote_failed(&server, &watch, &error))?;
-        let heard = watch.heard();
-        let offered = Mutex::default();
-        Ok(Self { server, client, service, offered, remote: Some(watch), heard, _group: None })
     }
 
     /// Greets the server at the other end.
@@ -196,7 +165,7 @@ impl Session {
 
     pub(super) fn error(&self, error: &ServiceError) -> McpError {
         if let Some(watch) = &self.remote {
-            return remote_error(&self.server, watch, error);
+            return session_error(&self.server, watch, error);
         }
         if matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)) {
             return McpError::Ended { server: self.server.clone() };
@@ -210,7 +179,7 @@ impl Session {
 }
 
 /// Waits for an answer, at most this long; while a person logs in, the wait begins anew.
-async fn within<T>(
+pub(super) async fn within<T>(
     server: &Text,
     remote: Option<&Watch>,
     request: &'static str,
@@ -228,36 +197,7 @@ async fn within<T>(
     }
 }
 
-/// Returns the error of a remote server in its session.
-fn remote_error(server: &Text, watch: &Watch, error: &ServiceError) -> McpError {
-    match error {
-        ServiceError::TransportClosed => McpError::Ended { server: server.clone() },
-        ServiceError::TransportSend(error) => refused(server, watch, &watch.words(error)),
-        error => refused(server, watch, &watch.redacted(&error.to_string())),
-    }
-}
-
-/// Returns the error of a remote server at its greeting.
-fn remote_failed(server: &Text, watch: &Watch, error: &ClientInitializeError) -> McpError {
-    match error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-            remote_failed(server, watch, fallback)
-        }
-        ClientInitializeError::TransportError { error, .. } => {
-            refused(server, watch, &watch.words(error))
-        }
-        error => refused(server, watch, &watch.redacted(&error.to_string())),
-    }
-}
-
-fn refused(server: &Text, watch: &Watch, words: &str) -> McpError {
-    match watch.refusal() {
-        Some(reason) => McpError::NoAccess { server: server.clone(), reason },
-        None => failed(server, words),
-    }
-}
-
-fn failed(server: &Text, message: &str) -> McpError {
+pub(super) fn failed(server: &Text, message: &str) -> McpError {
     let message = message.chars().take(MAX_MESSAGE).collect();
     McpError::Failed { server: server.clone(), message }
 }

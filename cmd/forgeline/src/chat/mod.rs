@@ -81,6 +81,7 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
             break Exit::Interrupted;
         }
     };
+    chat.runtime.block_on(chat.built.close());
     chat.runtime.shutdown_background();
     chat.built.finish()?;
     Ok(exit)

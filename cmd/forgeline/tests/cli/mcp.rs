@@ -222,6 +222,7 @@ async fn a_wrong_file_is_a_usage_error_and_a_required_server_that_is_down_a_fail
     let down = json!({ "command": "/no/such", "required": true });
     let rows = [
         (json!({ "a": { "comand": "x" } }), 2, "`mcpServers.a.comand` is unknown"),
+        (json!({ "a": { "type": "sse", "url": "https://x" } }), 2, "is not supported"),
         (json!({ "a": down }), 1, "the MCP server `a` cannot be started"),
     ];
     for (servers, code, said) in rows {

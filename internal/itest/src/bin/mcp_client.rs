@@ -58,9 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             eprintln!("{result:?}");
         }
     }
-    drop((agent, servers));
-    // What is told the server at the end is written beside.
-    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    servers.close().await;
     Ok(())
 }
 

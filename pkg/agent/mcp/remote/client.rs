@@ -64,11 +64,15 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
             );
             let error = match sent.await {
                 Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
-                    self.accepted().await;
+                    self.accepted(session.as_deref());
                     return Ok(StreamableHttpPostResponse::Sse(self.bounded(stream), session));
                 }
                 Ok(response) => {
-                    self.accepted().await;
+                    let session = match &response {
+                        StreamableHttpPostResponse::Json(_, session) => session.as_deref(),
+                        _ => None,
+                    };
+                    self.accepted(session);
                     return Ok(response);
                 }
                 Err(error) => error,
@@ -77,6 +81,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                 self.watch.tell_too_long();
             }
             let (Some(access), Some(challenge)) = (&self.access, challenge(&error)) else {
+                self.watch.refuse(None);
                 return Err(error);
             };
             if tries == MAX_TRIES {
@@ -133,10 +138,13 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         })
     }
 
-    async fn accepted(&self) {
+    fn accepted(&self, session: Option<&str>) {
         self.watch.refuse(None);
+        if session.is_some() {
+            self.watch.keep_session(true);
+        }
         if let Some(access) = &self.access {
-            access.worked().await;
+            access.worked();
         }
     }
 
@@ -212,7 +220,9 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Client<C> {
         headers: Headers,
     ) -> Result<(), Failure<C>> {
         let token = self.token().await?;
-        self.inner.delete_session(uri, session, token, headers).await
+        let ended = self.inner.delete_session(uri, session, token, headers).await;
+        self.watch.keep_session(false);
+        ended
     }
 
     async fn get_stream(

@@ -47,9 +47,9 @@ const LAST_RECONNECT: Duration = Duration::from_secs(8);
 /// Longest wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A transport of the protocol, over which nothing has been sent.
-pub(in crate::agent::mcp) type RemoteTransport<C = reqwest::Client> =
-    StreamableHttpClientTransport<Client<C>>;
+/// A transport of the protocol, over which nothing has been sent, and what is known beside it.
+pub(in crate::agent::mcp) type Connection<C = reqwest::Client> =
+    (StreamableHttpClientTransport<Client<C>>, Arc<Watch>);
 
 /// Prepares the connection with a server.
 ///
@@ -60,7 +60,7 @@ pub(in crate::agent::mcp) fn connect(
     name: &Text,
     remote: &McpRemote,
     login: &Login,
-) -> Result<(RemoteTransport, Arc<Watch>), String> {
+) -> Result<Connection, String> {
     let url: Url = remote.url.parse().map_err(|_| "`url` is not an address".to_owned())?;
     if url.scheme() == "https" && !cfg!(feature = "tls") {
         return Err("forgeline was built without the feature `tls`".to_owned());
@@ -80,7 +80,7 @@ pub(in crate::agent::mcp) fn over<C: StreamableHttpClient + Sync>(
     inner: C,
     remote: &McpRemote,
     access: impl FnOnce(&Arc<Watch>) -> Access,
-) -> Result<(RemoteTransport<C>, Arc<Watch>), String> {
+) -> Result<Connection<C>, String> {
     let mut secrets = Redactor::default();
     secrets.url(&remote.url);
     let mut headers = std::collections::HashMap::new();

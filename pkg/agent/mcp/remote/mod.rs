@@ -3,6 +3,7 @@
 mod address;
 mod client;
 mod connect;
+mod errors;
 mod logins;
 mod loopback;
 mod oauth;
@@ -13,7 +14,8 @@ mod tests;
 mod tokens;
 mod watch;
 
-pub(super) use connect::connect;
+pub(super) use connect::{Connection, connect};
+pub(super) use errors::{greeting_error, session_error};
 pub use logins::{McpLogin, McpLoginError, McpLogins};
 pub use loopback::LoopbackLogins;
 pub(super) use read::remote;

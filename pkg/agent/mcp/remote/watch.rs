@@ -2,10 +2,7 @@
 
 use std::{
     error::Error,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use reqwest::Error as HttpError;
@@ -14,14 +11,19 @@ use tokio::sync::watch;
 
 use crate::{agent::mcp::lines::Heard, llm::http::redact::Redactor};
 
+/// Most characters of the reason for which a server gives no access, or fails.
+pub(super) const MAX_REASON: usize = 500;
+
 /// What is known of a remote server beside its answers: why it refuses, and what must not be shown.
 pub(in crate::agent::mcp) struct Watch {
     refusal: Mutex<Option<String>>,
     secrets: Mutex<Redactor>,
     /// The number of logins under way.
-    logins: AtomicUsize,
+    logins: watch::Sender<usize>,
     /// What is known of the server's output.
     heard: watch::Sender<Heard>,
+    /// `true` while the server keeps a session.
+    session: watch::Sender<bool>,
 }
 
 /// A login under way, until it is dropped.
@@ -29,18 +31,27 @@ pub(super) struct Asking<'w>(&'w Watch);
 
 impl Watch {
     pub(super) fn new(secrets: Redactor) -> Self {
+        let (session, _) = watch::channel(false);
         let (heard, _) = watch::channel(Heard::default());
-        let (refusal, logins) = (Mutex::default(), AtomicUsize::new(0));
-        Self { refusal, secrets: Mutex::new(secrets), logins, heard }
+        let (logins, _) = watch::channel(0);
+        let refusal = Mutex::default();
+        Self { refusal, secrets: Mutex::new(secrets), logins, heard, session }
     }
 
     /// Returns `true` while a person logs in: what waits for the server waits for the person too.
     pub(in crate::agent::mcp) fn is_asking(&self) -> bool {
-        self.logins.load(Ordering::Acquire) > 0
+        *self.logins.borrow() > 0
+    }
+
+    /// Waits until a person logs in, or nobody does any more.
+    pub(in crate::agent::mcp) async fn asking(&self, is_asking: bool) {
+        let mut logins = self.logins.subscribe();
+        // The sender lives as long as this does.
+        let _changed = logins.wait_for(|count| (*count > 0) == is_asking).await;
     }
 
     pub(super) fn ask(&self) -> Asking<'_> {
-        self.logins.fetch_add(1, Ordering::AcqRel);
+        self.logins.send_modify(|count| *count += 1);
         Asking(self)
     }
 
@@ -53,8 +64,21 @@ impl Watch {
         self.heard.send_modify(Heard::count_too_long);
     }
 
+    /// Takes note of a session that the server keeps, or has ended.
+    pub(super) fn keep_session(&self, is_kept: bool) {
+        self.session.send_replace(is_kept);
+    }
+
+    /// Waits until the server keeps no session.
+    pub(in crate::agent::mcp) async fn ended(&self) {
+        let mut session = self.session.subscribe();
+        // The sender lives as long as this does.
+        let _ended = session.wait_for(|is_kept| !is_kept).await;
+    }
+
     /// Keeps why the server cannot be used, until it can.
     pub(super) fn refuse(&self, reason: Option<String>) {
+        let reason = reason.map(|reason| self.redacted(&reason).chars().take(MAX_REASON).collect());
         *lock(&self.refusal) = reason;
     }
 
@@ -94,7 +118,7 @@ impl Watch {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        self.0.logins.fetch_sub(1, Ordering::AcqRel);
+        self.0.logins.send_modify(|count| *count -= 1);
     }
 }
 

@@ -47,14 +47,26 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         ("{}",                                              "`mcpServers` is missing; expected an object of servers by name"),
         (r#"{"servers":{}}"#,                               "`servers` is unknown; expected `mcpServers`"),
         (r#"{"mcpServers":{"a.b":{"command":"x"}}}"#,       "`mcpServers.a.b` is not a name of a server; expected letters, digits, `_` and `-`, at most 32"),
-        (r#"{"mcpServers":{"a":{}}}"#,                      "`mcpServers.a.command` is missing or empty; expected the program of the server"),
+        (r#"{"mcpServers":{"a":{}}}"#,                      "`mcpServers.a.command` is missing or empty; expected the program of the server, or its `url`"),
         (r#"{"mcpServers":{"a":{"command":1}}}"#,           "`mcpServers.a.command` is a number; expected a string"),
         (r#"{"mcpServers":{"a":{"args":["x",null]}}}"#,     "`mcpServers.a.args[1]` is null; expected a string"),
         (r#"{"mcpServers":{"a":{"env":{"K":true}}}}"#,      "`mcpServers.a.env.K` is a boolean; expected a string"),
         (r#"{"mcpServers":{"a":{"env":{"K":"${KEY}${L}"}}}}"#, "`mcpServers.a.env.K` needs the variable `L`, which is not set; set it, or write `${L:-default}`"),
         (r#"{"mcpServers":{"a":{"required":"yes"}}}"#,      "`mcpServers.a.required` is a string; expected `true` or `false`"),
-        (r#"{"mcpServers":{"a":{"type":"http"}}}"#,         "`mcpServers.a.type` must be `stdio`; no other transport is supported"),
-        (r#"{"mcpServers":{"a":{"url":"https://x"}}}"#,     "`mcpServers.a.url` is of a remote server; only servers with a `command` are supported"),
+        (r#"{"mcpServers":{"a":{"type":"http"}}}"#,         "`mcpServers.a.url` is missing; expected the address of the server"),
+        (r#"{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}"#, "`mcpServers.a.type` must be `stdio` or `http`; `sse` is the transport before streamable HTTP and is not supported, use the server's address for `http`"),
+        (r#"{"mcpServers":{"a":{"type":"ws"}}}"#,           "`mcpServers.a.type` must be `stdio` or `http`"),
+        (r#"{"mcpServers":{"a":{"type":"stdio","url":"https://x"}}}"#, "`mcpServers.a.url` is of a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"command":"x","headers":{}}}}"#, "`mcpServers.a.headers` is of a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is of a process, and the server has a `url`; remove one"),
+        (r#"{"mcpServers":{"a":{"url":"x"}}}"#,             "`mcpServers.a.url` is not an address; expected one such as `https://host/mcp`"),
+        (r#"{"mcpServers":{"a":{"url":"file:///x"}}}"#,     "`mcpServers.a.url` is not an address of HTTP; expected `https://…`"),
+        (r#"{"mcpServers":{"a":{"url":"https://me:${KEY}@x"}}}"#, "`mcpServers.a.url` has a user or a password; use a header `Authorization`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"a b":"c"}}}}"#, "`mcpServers.a.headers.a b` is not a name of a header; expected one such as `X-Key`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"Host":"c"}}}}"#, "`mcpServers.a.headers.Host` is a header of the protocol, which sets it; remove it"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"K":"${KEY}\n"}}}}"#, "`mcpServers.a.headers.K` has a character that no header may have; remove it"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"id":"c"}}}}"#, "`mcpServers.a.oauth.id` is unknown; expected `clientId`, `clientSecret`, `clientMetadataUrl` or `scopes`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientSecret":"${KEY}"}}}}"#, "`mcpServers.a.oauth` has a `clientSecret` without its `clientId`; add it"),
         (r#"{"mcpServers":{"a_b":{"command":"x"},"a":{"command":"x"}}}"#, "`mcpServers.a_b` begins with the name of the server `a` and `_`, so that their tools cannot be told apart; rename one"),
     ];
     for (text, want) in cases {
@@ -64,10 +76,18 @@ fn a_wrong_member_is_named_with_what_was_expected() {
 
 #[test]
 fn values_of_variables_are_in_no_debug_text() {
-    let server = server(&json!({ "command": "x", "args": ["${KEY}"], "env": { "K": "${KEY}" } }));
-    assert_eq!(server.arguments, ["s3cret"]);
-    let shown = format!("{server:?}");
+    let process = server(&json!({ "command": "x", "args": ["${KEY}"], "env": { "K": "${KEY}" } }));
+    assert_eq!(process.arguments, ["s3cret"]);
+    let shown = format!("{process:?}");
     assert!(shown.contains('K') && !shown.contains("s3cret"), "{shown}");
+    let server = server(&json!({
+        "type": "streamable-http",
+        "url": "https://x/?token=${KEY}",
+        "headers": { "X-Key": "${KEY}" },
+        "oauth": { "clientId": "it", "clientSecret": "${KEY}" },
+    }));
+    let shown = format!("{server:?}");
+    assert!(shown.contains("X-Key") && !shown.contains("s3cret"), "{shown}");
 }
 
 /// A server at the other end of a pipe; its test reads and writes the lines.

@@ -6,7 +6,10 @@ mod exchange;
 mod grant;
 mod login;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
 
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -20,7 +23,7 @@ use self::{
     grant::{Grant, Issued},
 };
 use super::{
-    address::{resource, trusted},
+    address::{is_local, resource, trusted},
     logins::McpLogins,
     settings::{Login, McpOAuth, McpRemote},
     tokens::{FileTokens, MemoryTokens, TokenStore},
@@ -48,14 +51,14 @@ pub(super) struct Access {
     /// Secrets that are there from the start.
     secrets: Redactor,
     state: Mutex<State>,
+    /// Logins since the server last did what it was asked for.
+    logins_in_vain: AtomicU32,
 }
 
 #[derive(Default)]
 struct State {
     is_loaded: bool,
     grant: Option<Grant>,
-    /// Logins since the server last did what it was asked for.
-    logins: u32,
 }
 
 impl Access {
@@ -87,6 +90,7 @@ impl Access {
             watch,
             secrets,
             state: Mutex::default(),
+            logins_in_vain: AtomicU32::new(0),
         }
     }
 
@@ -96,6 +100,9 @@ impl Access {
     ///
     /// The reason why the tokens that are kept cannot be read.
     pub(super) async fn token(&self) -> Result<Option<String>, String> {
+        if !self.is_safe() {
+            return Ok(None);
+        }
         let mut state = self.state.lock().await;
         self.load(&mut state).await?;
         if state.grant.as_ref().is_some_and(Grant::is_over) {
@@ -107,8 +114,8 @@ impl Access {
     }
 
     /// Takes note that the server did what it was asked for.
-    pub(super) async fn worked(&self) {
-        self.state.lock().await.logins = 0;
+    pub(super) fn worked(&self) {
+        self.logins_in_vain.store(0, Ordering::Relaxed);
     }
 
     /// Renews the token that was sent, where that is possible without a person.
@@ -127,10 +134,14 @@ impl Access {
         challenge: &Challenge,
         sent: Option<&str>,
     ) -> Result<(), String> {
+        if !self.is_safe() {
+            return Err("it needs a login, and is reached over plain HTTP; use `https`".to_owned());
+        }
         let mut state = self.state.lock().await;
         if state.has_other(sent) {
             return Ok(());
         }
+        let asking = self.watch.ask();
         let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
         // What another authorization server gave is of no use here, and must not be sent to this one.
         state
@@ -139,14 +150,17 @@ impl Access {
         if !challenge.is_step_up() && self.renewed(&mut state).await {
             return Ok(());
         }
-        if state.logins >= MAX_LOGINS {
+        if self.logins_in_vain.fetch_add(1, Ordering::Relaxed) >= MAX_LOGINS {
             return Err(format!("it refused access after each of {MAX_LOGINS} logins"));
         }
-        state.logins += 1;
-        let asking = self.watch.ask();
         let granted = self.login(&guard, challenge, state.grant.as_ref()).await;
         drop(asking);
         self.keep(&mut state, granted?).await
+    }
+
+    /// Returns `true` when nobody on the way can read what is sent to the server.
+    fn is_safe(&self) -> bool {
+        self.url.scheme() == "https" || is_local(&self.url)
     }
 
     /// Reads what is kept, once.
