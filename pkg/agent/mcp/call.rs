@@ -16,10 +16,10 @@ use super::session::Session;
 use crate::agent::tools::{ToolContext, ToolError};
 
 /// Most times that a server asks for input before one result.
-const MAX_ROUNDS: u32 = 10;
+pub(super) const MAX_ROUNDS: u32 = 10;
 
 /// The pause before a server is asked again that wants nothing else.
-const PAUSE: Duration = Duration::from_millis(200);
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
 impl Session {
     /// Calls a tool, as often as the server asks for input first. A call that is cancelled or dropped is cancelled at the
@@ -62,7 +62,7 @@ impl Session {
         tokio::select! {
             biased;
             () = context.cancelled().cancelled() => Err(ToolError::Cancelled { abandoned: false }),
-            inputs = self.client.inputs(requests, context) => inputs,
+            inputs = self.client.inputs(requests, Some(context)) => inputs,
         }
     }
 

@@ -114,7 +114,7 @@ impl Client {
     pub(super) async fn inputs(
         &self,
         requests: InputRequests,
-        context: &ToolContext,
+        context: Option<&ToolContext>,
     ) -> Result<InputResponses, ToolError> {
         if requests.len() > MAX_INPUTS {
             return Err(self.failed(&format!("asks for more than {MAX_INPUTS} inputs at once")));
@@ -123,12 +123,14 @@ impl Client {
         for (key, request) in requests {
             let response = match request {
                 InputRequest::Elicitation(request) => {
-                    serde_json::to_value(self.input(request.params, Some(context)).await)
+                    serde_json::to_value(self.input(request.params, context).await)
                 }
                 InputRequest::ListRoots(_) if !self.0.options.roots.is_empty() => {
                     serde_json::to_value(self.roots())
                 }
-                InputRequest::CreateMessage(request) if self.0.options.sampling.is_some() => {
+                InputRequest::CreateMessage(request)
+                    if let (Some(_), Some(context)) = (&self.0.options.sampling, context) =>
+                {
                     let sampled = self.sample(request.params, context).await;
                     serde_json::to_value(sampled.map_err(|error| self.failed(&error.message))?)
                 }
