@@ -32,19 +32,22 @@ impl Session {
     ) -> Result<CallToolResult, ToolError> {
         let mut params = CallToolRequestParams::new(name).with_arguments(arguments);
         for _ in 0..MAX_ROUNDS {
-            match self.round(params.clone(), context).await? {
-                ServerResult::CallToolResult(result) => return Ok(result),
-                // Some servers leave out what they have none of.
-                ServerResult::EmptyResult(_) => return Ok(CallToolResult::default()),
-                ServerResult::InputRequiredResult(required) => {
-                    params.request_state = required.request_state;
-                    params.input_responses = match required.input_requests {
-                        Some(requests) => Some(self.inputs(requests, context).await?),
-                        None => self.pause(context).await?,
-                    };
-                }
-                _ => return Err(self.tool_error(&ServiceError::UnexpectedResponse)),
+            let answer = self.round(params.clone(), context).await?;
+            if let ServerResult::CallToolResult(result) = answer {
+                return Ok(result);
             }
+            // Some servers leave out what they have none of.
+            if matches!(answer, ServerResult::EmptyResult(_)) {
+                return Ok(CallToolResult::default());
+            }
+            let ServerResult::InputRequiredResult(required) = answer else {
+                return Err(self.tool_error(&ServiceError::UnexpectedResponse));
+            };
+            params.request_state = required.request_state;
+            params.input_responses = match required.input_requests {
+                Some(requests) => Some(self.inputs(requests, context).await?),
+                None => self.pause(context).await?,
+            };
         }
         let server = &self.server;
         let message = format!(

@@ -187,7 +187,7 @@ impl SystemPrompt for McpResourcePrompt {
             let (shown, rest) = text
                 .split_at_checked(text.floor_char_boundary(MAX_PROMPT_BYTES))
                 .unwrap_or((&text, ""));
-            let quoted: String = shown.lines().map(|line| format!("> {line}\n")).collect();
+            let quoted: String = shown.lines().flat_map(|line| ["> ", line, "\n"]).collect();
             let note = if rest.is_empty() {
                 String::new()
             } else {
@@ -203,9 +203,12 @@ impl SystemPrompt for McpResourcePrompt {
 
 /// Refuses what is too large to be context.
 fn bounded(server: &str, parts: Vec<Part>) -> Result<Vec<Part>, McpError> {
-    let bytes = parts.iter().map(|part| match part {
-        Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
-        part => part.as_text().map_or(0, str::len),
+    let bytes = parts.iter().map(|part| {
+        if let Part::Image { data, .. } | Part::Document { data, .. } = part {
+            data.len()
+        } else {
+            part.as_text().map_or(0, str::len)
+        }
     });
     if bytes.sum::<usize>() > MAX_CONTEXT_BYTES {
         return Err(McpError::TooLarge { server: server.into(), limit: MAX_CONTEXT_BYTES });

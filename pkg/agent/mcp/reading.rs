@@ -85,7 +85,8 @@ impl Session {
     ) -> Result<GetPromptResult, McpError> {
         let mut params = GetPromptRequestParams::new(name).with_arguments(arguments);
         for _ in 0..MAX_ROUNDS {
-            let asked = self.service.peer().get_prompt_once(params.clone());
+            // In a box: it is large.
+            let asked = Box::pin(self.service.peer().get_prompt_once(params.clone()));
             match self.answer("prompts/get", asked).await? {
                 GetPromptResponse::Complete(prompt) => return Ok(prompt),
                 GetPromptResponse::InputRequired(required) => {
@@ -101,7 +102,7 @@ impl Session {
     pub(super) async fn read(&self, uri: &str) -> Result<Vec<ResourceContents>, McpError> {
         let mut params = ReadResourceRequestParams::new(uri);
         for _ in 0..MAX_ROUNDS {
-            let asked = self.service.peer().read_resource_once(params.clone());
+            let asked = Box::pin(self.service.peer().read_resource_once(params.clone()));
             match self.answer("resources/read", asked).await? {
                 ReadResourceResponse::Complete(read) => return Ok(read.contents),
                 ReadResourceResponse::InputRequired(required) => {
