@@ -1,4 +1,4 @@
-//! Where the calls of an answer ask the user.
+//! The people whom the calls of an answer may ask.
 
 use std::{
     fmt,
@@ -8,21 +8,31 @@ use std::{
     time::Duration,
 };
 
+use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
+#[cfg(feature = "mcp")]
+use tokio::time::timeout;
 use tokio::{
     sync::{Notify, oneshot},
     time::{Instant, sleep},
 };
 
-use super::{Approver, Asked, Decision, Steering, panic::text};
-use crate::types::Text;
+use super::{
+    Approver, Asked, Decision, Steering,
+    digest::digest,
+    panic::text,
+    tools::{CallPlace, People, Question, ToolContext},
+};
+use crate::types::{AgentEvent, QuestionEnd, Text, ToolAnswer, ToolQuestion};
+#[cfg(feature = "mcp")]
+use crate::types::{ApprovalReason, ApprovalRequest, Json, Preview};
 
 /// Most questions of one call.
 pub(super) const MAX_QUESTIONS: u32 = 16;
 
-/// Where the calls of an answer ask the user. The time in which a call waits for a person is not the call's.
-pub(crate) struct Desk {
-    /// `None` when nobody can answer.
+/// The people whom the calls of an answer may ask. The time in which a call waits for them is not the call's.
+pub(super) struct Desk {
+    /// `None` when there is no one to answer.
     steering: Option<Steering>,
     approver: Option<Arc<dyn Approver>>,
     /// Longest wait for an answer.
@@ -40,11 +50,11 @@ struct Asking {
 }
 
 /// A wait for a person, until this is dropped.
-pub(crate) struct Wait<'a> {
+struct Wait<'a> {
     desk: &'a Desk,
     call_id: &'a Text,
     /// The number of the wait within its call, from 1.
-    pub(crate) number: u32,
+    number: u32,
 }
 
 impl Desk {
@@ -56,37 +66,8 @@ impl Desk {
         Self { steering, approver, limit, calls: Mutex::default(), changed: Notify::new() }
     }
 
-    pub(crate) fn limit(&self) -> Duration {
-        self.limit
-    }
-
-    pub(crate) fn steering(&self) -> Option<&Steering> {
-        self.steering.as_ref()
-    }
-
-    /// Waits for a decision about a request, which is told by `shown`; `None` when nobody can decide.
-    #[cfg(feature = "mcp")]
-    pub(crate) async fn decide(
-        &self,
-        asked: Asked,
-        shown: impl Future<Output = ()>,
-    ) -> Option<Decision> {
-        if self.steering.is_none() && self.approver.is_none() {
-            return None;
-        }
-        let id = asked.request.approval_id.clone();
-        let answer = self.steering.as_ref().map(|steering| steering.ask(asked.request.clone()));
-        let _open = self.steering.as_ref().map(|steering| OpenQuestion::new(steering, &id));
-        shown.await;
-        tokio::select! {
-            biased;
-            decision = heard(answer) => Some(decision),
-            decision = decided(self.approver.clone(), asked) => Some(decision),
-        }
-    }
-
     /// Begins a wait of a call; `None` when it has waited too often.
-    pub(crate) fn begin<'a>(&'a self, call_id: &'a Text) -> Option<Wait<'a>> {
+    fn begin<'a>(&'a self, call_id: &'a Text) -> Option<Wait<'a>> {
         let mut calls = self.calls();
         let at = calls.iter().position(|asking| asking.call_id == *call_id).unwrap_or_else(|| {
             calls.push(Asking { call_id: call_id.clone(), made: 0, open: 0 });
@@ -128,6 +109,134 @@ impl Desk {
     }
 }
 
+impl People for Desk {
+    fn ask<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        question: Question,
+    ) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async move {
+            let CallPlace { call_id, tool_name, .. } = context.place();
+            let Some((steering, wait)) = self.steering.as_ref().zip(self.begin(call_id)) else {
+                return ToolAnswer::Cancel;
+            };
+            let question_id = wait.id_of(context, "question");
+            let (id, tool_name) = (call_id.clone(), tool_name.clone());
+            let (known, called) = (question_id.clone(), tool_name.clone());
+            let mut asked = ToolQuestion::new(known, id.clone(), called, question.message);
+            (asked.schema, asked.url) = (question.schema, question.url);
+            let open = OpenQuestion::new(steering, &question_id);
+            let answered = steering.ask_user(asked.clone());
+            context.send(|| AgentEvent::ToolQuestion(Box::new(asked))).await;
+            let (answer, end) = tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => (ToolAnswer::Cancel, QuestionEnd::Cancelled),
+                answer = answered => ended(answer.unwrap_or(ToolAnswer::Cancel)),
+                () = sleep(self.limit) => (ToolAnswer::Cancel, QuestionEnd::Timeout),
+            };
+            drop((open, wait));
+            let event = || AgentEvent::ToolQuestionEnd { question_id, id, tool_name, end };
+            context.send(event).await;
+            answer
+        })
+    }
+
+    #[cfg(feature = "mcp")]
+    fn approve<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        tool_name: Text,
+        arguments: Json,
+        preview: Preview,
+    ) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            let id = context.place().call_id.clone();
+            let Some(wait) = self.begin(&id) else { return false };
+            let approval_id = wait.id_of(context, "approval");
+            let (known, called) = (approval_id.clone(), tool_name.clone());
+            let request = ApprovalRequest::new(known, id.clone(), called, arguments)
+                .preview(preview)
+                .reason(ApprovalReason::OutsideText);
+            let decision = tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => None,
+                decision = timeout(self.limit, self.decide(context, request)) => Some(decision),
+            };
+            drop(wait);
+            let (may, event) = match decision {
+                None => (false, AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name }),
+                Some(Err(_)) => {
+                    (false, AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name })
+                }
+                Some(Ok(Decision::Grant | Decision::GrantAlways)) => {
+                    (true, AgentEvent::ToolApprovalGranted { approval_id, id, tool_name })
+                }
+                Some(Ok(decision)) => {
+                    let reason = match decision {
+                        Decision::Reject { reason } => reason,
+                        _ => "what a server asks for cannot be changed".to_owned(),
+                    };
+                    (false, AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason })
+                }
+            };
+            context.send(|| event).await;
+            may
+        })
+    }
+
+    #[cfg(feature = "mcp")]
+    fn wait<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        answer: BoxFuture<'a, ()>,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(_wait) = self.begin(&context.place().call_id) else { return };
+            // One that is late is none.
+            let _late = timeout(self.limit, answer).await;
+        })
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl Desk {
+    /// Waits for the decision about a request, once it is shown.
+    async fn decide(&self, context: &ToolContext, request: ApprovalRequest) -> Decision {
+        if self.steering.is_none() && self.approver.is_none() {
+            return Decision::reject("there is no one to ask");
+        }
+        let id = request.approval_id.clone();
+        let answer = self.steering.as_ref().map(|steering| steering.ask(request.clone()));
+        let _open = self.steering.as_ref().map(|steering| OpenQuestion::new(steering, &id));
+        let event = Box::new(request.clone());
+        context.send(|| AgentEvent::ToolApprovalRequest(event)).await;
+        let asked = Asked::new(request, context.run().clone());
+        tokio::select! {
+            biased;
+            decision = heard(answer) => decision,
+            decision = decided(self.approver.clone(), asked) => decision,
+        }
+    }
+}
+
+impl Wait<'_> {
+    /// Returns the id of what is asked: of the call, and of this wait of it.
+    fn id_of(&self, context: &ToolContext, what: &str) -> Text {
+        let key = format!("{}/{what}/{}", context.idempotency_key(), self.number);
+        format!("{:016x}", digest(key.as_bytes())).into()
+    }
+}
+
+/// Returns an answer with the end of its question.
+fn ended(answer: ToolAnswer) -> (ToolAnswer, QuestionEnd) {
+    let end = match &answer {
+        ToolAnswer::Accept { .. } => QuestionEnd::Accepted,
+        ToolAnswer::Decline => QuestionEnd::Declined,
+        ToolAnswer::Cancel => QuestionEnd::Cancelled,
+    };
+    (answer, end)
+}
+
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         let mut calls = self.desk.calls();
@@ -140,13 +249,13 @@ impl Drop for Wait<'_> {
 }
 
 /// A question that is open until this is dropped.
-pub(crate) struct OpenQuestion<'a> {
+struct OpenQuestion<'a> {
     steering: &'a Steering,
     id: &'a str,
 }
 
 impl<'a> OpenQuestion<'a> {
-    pub(crate) fn new(steering: &'a Steering, id: &'a str) -> Self {
+    fn new(steering: &'a Steering, id: &'a str) -> Self {
         Self { steering, id }
     }
 }

@@ -40,6 +40,17 @@ pub(super) fn as_child<F: Future>(family: Arc<Family>, work: F) -> impl Future<O
     enter(None, Some(family), None, work)
 }
 
+/// Returns work that is done for whom this task is, in a task of its own.
+pub(super) fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let within = WITHIN.try_with(Clone::clone).ok();
+    async move {
+        match within {
+            Some(within) => WITHIN.scope(within, work).await,
+            None => work.await,
+        }
+    }
+}
+
 fn enter<F: Future>(
     agent: Option<NonZeroUsize>,
     family: Option<Arc<Family>>,
@@ -64,7 +75,9 @@ pub(super) fn above() -> Above {
 /// Returns the number of agents that wait for this task.
 pub(super) fn depth() -> usize {
     let depth = WITHIN.try_with(|within| {
-        1 + successors(within.outer.as_deref(), |within| within.outer.as_deref()).count()
+        let all = successors(Some(within), |within| within.outer.as_deref());
+        // A run of an agent below stands inside the call that waits for it.
+        all.filter(|within| within.agent.is_some()).count()
     });
     depth.unwrap_or_default()
 }

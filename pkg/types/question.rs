@@ -76,7 +76,7 @@ pub enum ToolAnswer {
     },
     /// The user does not want to answer.
     Decline,
-    /// Nobody has answered: the user went away, or could not be asked.
+    /// There is no answer: the user went away, or could not be asked.
     Cancel,
 }
 

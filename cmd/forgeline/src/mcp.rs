@@ -80,7 +80,7 @@ impl McpArgs {
     }
 }
 
-/// Returns what servers may ask: in a pipe there is nobody to ask, and without a screen nobody to log in.
+/// Returns what servers may ask: in a pipe there is no one to ask, and without a screen no one to log in.
 fn options() -> McpOptions {
     let mut options = McpOptions::default();
     if !io::stdin().is_terminal() {

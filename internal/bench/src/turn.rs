@@ -11,7 +11,7 @@ use std::{
 use forgeline::{
     agent::{
         AgentBuilder, ApprovalPolicy, Asked, AuditRecord, Authorization, CallStart, Caller,
-        ClientCall, Decision, DefaultAgent, LatencyRecords, ToolAccess,
+        ClientCall, Decision, DefaultAgent, LatencyRecords, SubAgent, ToolAccess,
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
@@ -39,6 +39,7 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     snapshot(report)?;
     record(report)?;
     approval(report)?;
+    sub_agent(report)?;
     many_tools(report)
 }
 
@@ -50,6 +51,8 @@ struct Setup {
     rules: Rules,
     /// The tools that are not called.
     others: usize,
+    /// `true`: the tool that is called is an agent.
+    below: bool,
 }
 
 /// What stands between a call and its tool.
@@ -107,6 +110,34 @@ fn approval(report: &mut Report) -> Result<()> {
         "µs/turn that a question and its answer add",
     );
     Ok(())
+}
+
+/// Reports the time that a call of an agent below adds to a turn: a run of its own, whose model answers at once.
+fn sub_agent(report: &mut Report) -> Result<()> {
+    let mut added = Vec::new();
+    for _ in 0..RUNS {
+        let plain = run(TURNS, "", Setup::default())?;
+        let below = run(TURNS, "", Setup { below: true, ..Setup::default() })?;
+        added.push(median(below) - median(plain));
+    }
+    report.add(
+        "sub_agent",
+        median(added),
+        (200.0, 100.0),
+        "µs/call of an agent below, its run included",
+    );
+    Ok(())
+}
+
+/// An agent that answers with one word, as a tool.
+fn below() -> Result<SubAgent> {
+    let word = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"42 \"}}]}\n\n".to_owned();
+    let end = concat!(
+        r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
+        "\n\ndata: [DONE]\n\n",
+    );
+    let agent = DefaultAgent::builder(provider(FixedReads::new(vec![word], end))?).build()?;
+    Ok(agent.into_tool("add", "Adds two numbers."))
 }
 
 /// Turns of the runs with many tools.
@@ -280,7 +311,12 @@ fn run(turns: u32, tail: &str, setup: Setup) -> Result<Vec<f64>> {
         "\n\ndata: [DONE]\n\n",
     );
     let mut reads = vec![call.to_owned()];
-    reads.extend([r#"{"left":"#, "19", r#","right""#, ":23}"].map(arguments));
+    let written = if setup.below {
+        [r#"{"task":"#, r#""What is"#, " 19 + 23?", r#""}"#]
+    } else {
+        [r#"{"left":"#, "19", r#","right""#, ":23}"]
+    };
+    reads.extend(written.map(arguments));
     let transport = FixedReads::new(reads, end).timed();
     // Each result is another: calls that go round in a circle end the run.
     let sums = AtomicU32::new(0);
@@ -294,9 +330,13 @@ fn run(turns: u32, tail: &str, setup: Setup) -> Result<Vec<f64>> {
         async move { result }
     };
     let asks = setup.rules == Rules::Ask;
-    let builder = DefaultAgent::builder(provider(transport.clone())?)
-        .tool(tool_fn("add", "Adds two numbers.", add))
-        .max_turns(turns);
+    let builder = DefaultAgent::builder(provider(transport.clone())?).max_turns(turns);
+    // The results of an agent below are the same.
+    let builder = if setup.below {
+        builder.tool(below()?).loop_guard(false)
+    } else {
+        builder.tool(tool_fn("add", "Adds two numbers.", add))
+    };
     let agent = setup.apply(builder).build()?;
     let (mut right, mut asked) = (0, 0);
     runtime()?.block_on(async {

@@ -71,7 +71,7 @@ pub(super) struct RunningCalls<'a> {
     events: mpsc::Receiver<Box<AgentEvent>>,
     /// The part of the budget that agents below have.
     purse: Arc<Purse>,
-    /// Where they ask the user.
+    /// The people whom they may ask.
     desk: Arc<Desk>,
 }
 
@@ -132,7 +132,7 @@ impl<'a> RunningCalls<'a> {
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
         let (desk, own_id) = (Arc::clone(&self.desk), call.id.clone());
-        let context = context.at(&desk);
+        let context = context.asking(Arc::clone(&desk) as _);
         let (config, origin) = (&parts.config, tool.origin());
         let work =
             within_call(agent.key(), above, async move { tool.execute(context, arguments).await });
@@ -244,6 +244,25 @@ impl<'a> RunningCalls<'a> {
         }
     }
 
+    /// Returns `true` while a call runs.
+    pub(super) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Returns `true` once an agent below works in the background.
+    pub(super) fn has_background(&self) -> bool {
+        self.purse.has_background()
+    }
+
+    /// Waits for an event, of an agent in the background, where no call runs. Cancel safe.
+    pub(super) async fn heard_beside(&mut self) -> News {
+        match self.events.recv().await {
+            Some(event) => News::Event(event),
+            // The calls have an end themselves.
+            None => std::future::pending().await,
+        }
+    }
+
     /// Waits for what is heard of the calls; `None` when none runs. Cancel safe.
     pub(super) async fn heard(&mut self) -> Option<News> {
         tokio::select! {
@@ -302,6 +321,21 @@ impl<'a> RunningCalls<'a> {
             News::Event(_) | News::Ended(..) | News::Decided(..) | News::Returned(..) => {}
         }
         None
+    }
+}
+
+impl Drop for RunningCalls<'_> {
+    fn drop(&mut self) {
+        // Agents in the background hold the purse that holds them.
+        self.purse.close();
+    }
+}
+
+/// Ends agents in the background, and counts what they spent since the last call.
+pub(super) fn count_below(calls: Option<&RunningCalls<'_>>, state: &mut RunState) {
+    if let Some(calls) = calls {
+        state.add_below(calls.purse.end());
+        nesting::with_draw(|draw| draw.note(state.spent()));
     }
 }
 

@@ -382,6 +382,7 @@ impl<'a> Driver<'a> {
                 }
             }
             Effect::Finished => {
+                calls::count_below(self.calls.as_deref(), &mut self.state);
                 (self.due, self.calls, self.conversation.open) = (None, None, None);
                 self.conversation.emitter.emit(AgentEvent::TurnEnd).await;
                 self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: false }).await;

@@ -154,8 +154,8 @@ impl Reading {
     ) -> Heard {
         let cancel = self.cancel.clone();
         let mut cancelled = pin!(cancel.cancelled());
-        let waits_for_calls = self.given.is_some() && calls.is_some();
-        if waits_for_calls {
+        let hears = Hears::of(self.given.is_some(), calls.as_deref());
+        if hears != Hears::Nothing {
             // A stream that always has more leaves no time for a call on a runtime of one thread.
             tokio::task::yield_now().await;
         }
@@ -175,7 +175,7 @@ impl Reading {
             let item = tokio::select! {
                 biased;
                 () = &mut cancelled => return Heard::Ended(self.stopped(emitter)),
-                Some(news) = heard(&mut calls), if waits_for_calls => return Heard::News(news),
+                Some(news) = heard(&mut calls, hears), if hears != Hears::Nothing => return Heard::News(news),
                 item = self.source.next() => item,
             };
             if let (Some(recorder), Some(Ok(_))) = (emitter.recorder(), &item) {
@@ -306,9 +306,33 @@ impl Reading {
     }
 }
 
-/// Waits for what is heard of the calls that run meanwhile; `None` when there are none.
-async fn heard(calls: &mut Option<&mut RunningCalls<'_>>) -> Option<News> {
-    calls.as_mut()?.heard().await
+/// The calls that are heard while an answer is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hears {
+    Nothing,
+    /// The calls that run beside the answer.
+    Calls,
+    /// These, and agents in the background.
+    Agents,
+}
+
+impl Hears {
+    fn of(gives_early: bool, calls: Option<&RunningCalls<'_>>) -> Self {
+        match calls {
+            Some(calls) if calls.has_background() => Self::Agents,
+            Some(_) if gives_early => Self::Calls,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Waits for what is heard meanwhile; `None` when no call runs.
+async fn heard(calls: &mut Option<&mut RunningCalls<'_>>, hears: Hears) -> Option<News> {
+    let calls = calls.as_mut()?;
+    if hears == Hears::Agents && !calls.is_running() {
+        return Some(calls.heard_beside().await);
+    }
+    calls.heard().await
 }
 
 /// Events of one chunk; empty between chunks, but for what follows the end of a call that was given.

@@ -16,7 +16,7 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 /// Longest address, in bytes.
 const MAX_URL_BYTES: usize = 2_048;
 
-/// Returns what the user is asked; `None` for what nobody can be asked.
+/// Returns what the user is asked; `None` for what cannot be asked.
 pub(super) fn question(params: ElicitRequestParams) -> Option<Question> {
     match params {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {

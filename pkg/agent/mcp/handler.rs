@@ -1,4 +1,4 @@
-//! What the protocol asks this end for.
+//! This end, as the protocol calls it.
 #![expect(deprecated, reason = "roots and sampling are deprecated, and still asked for")]
 
 use std::sync::atomic::Ordering;

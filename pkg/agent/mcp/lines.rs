@@ -14,7 +14,7 @@ use tokio::{
 /// Longest line of a server; a longer one is dropped.
 pub(super) const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// What is known of the output of a server.
+/// The knowledge of a server's output.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Heard {
     /// Lines that were too long.

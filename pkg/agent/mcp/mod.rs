@@ -20,6 +20,7 @@ mod over_http;
 mod process;
 mod reading;
 mod remote;
+mod respondent;
 mod result;
 mod sampling;
 mod servers;
@@ -33,9 +34,10 @@ pub use config::{McpConfig, McpServer};
 pub use contexts::McpResourcePrompt;
 pub use error::{McpConfigError, McpError};
 pub use found::{McpPrompt, McpPromptArgument, McpResource};
-pub use options::{McpOptions, McpQuestion, Respondent};
+pub use options::McpOptions;
 pub use remote::{
     FileTokens, LoopbackLogins, McpLogin, McpLoginError, McpLogins, McpOAuth, McpRemote,
     MemoryTokens, TokenStore,
 };
+pub use respondent::{McpQuestion, Respondent};
 pub use servers::McpServers;

@@ -29,7 +29,7 @@ struct OpenCall {
     progress: watch::Sender<Option<Progress>>,
 }
 
-/// What a call hears from its server before its answer.
+/// The ends at which a call hears from its server before its answer.
 pub(super) struct Inbox {
     pub(super) wants: mpsc::Receiver<Wanted>,
     pub(super) progress: watch::Receiver<Option<Progress>>,
@@ -41,7 +41,7 @@ pub(super) enum Wanted {
     Sample(Box<CreateMessageRequestParams>, oneshot::Sender<Sampled>),
 }
 
-/// How far a server has come.
+/// The progress of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Progress {
     pub(super) done: f64,

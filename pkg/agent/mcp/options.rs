@@ -1,17 +1,14 @@
-//! What a program lets servers ask of it.
+//! The requests of servers that a program lets in.
 
 use std::{fmt, sync::Arc};
 
-use futures_core::future::BoxFuture;
-
-use super::remote::{Login, McpLogins, TokenStore};
-use crate::{
-    agent::{RunContext, tools::Question},
-    llm::Provider,
-    types::{Text, ToolAnswer},
+use super::{
+    Respondent,
+    remote::{Login, McpLogins, TokenStore},
 };
+use crate::llm::Provider;
 
-/// What a program lets servers ask of it.
+/// The requests of servers that a program lets in.
 ///
 /// Without options, questions of a server go to the user of the run whose call it serves, see
 /// [`Questions`](crate::agent::Questions), and everything else that a server may ask for is refused.
@@ -90,53 +87,6 @@ impl McpOptions {
     pub fn token_store(mut self, store: impl TokenStore + 'static) -> Self {
         self.login.tokens = Some(Arc::new(store));
         self
-    }
-}
-
-/// A question of a server.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct McpQuestion {
-    /// The name of the server.
-    pub server: Text,
-    /// The question, in the words of the server: text from outside.
-    pub message: String,
-    /// The form, if it is one: a JSON schema of an object with plain fields.
-    pub schema: Option<crate::types::Json>,
-    /// The address that the user is to open, if it is one.
-    pub url: Option<String>,
-    /// The context of the run whose call the server works on; `None` when it works on none.
-    pub run: Option<RunContext>,
-}
-
-impl McpQuestion {
-    pub(super) fn new(server: Text, question: &Question, run: Option<RunContext>) -> Self {
-        let Question { message, schema, url } = question.clone();
-        Self { server, message, schema, url, run }
-    }
-}
-
-/// Answers questions of servers: a program that knows the answers, a dialog of its own.
-///
-/// Fields of a form that an answer leaves out have their defaults; one that does not fit the form is not sent, and the
-/// server hears that nobody has answered. So it does when the respondent panics, or takes longer than
-/// [`approval_timeout`](crate::agent::AgentConfig::approval_timeout). A function is a respondent, see [`McpOptions`].
-pub trait Respondent: Send + Sync {
-    /// Answers a question; `None` asks the user of the run, if there is one.
-    ///
-    /// # Cancel safety
-    ///
-    /// The future is dropped when the call ends, or the server takes its question back.
-    fn respond(&self, question: McpQuestion) -> BoxFuture<'static, Option<ToolAnswer>>;
-}
-
-impl<F, R> Respondent for F
-where
-    F: Fn(McpQuestion) -> R + Send + Sync,
-    R: Future<Output = Option<ToolAnswer>> + Send + 'static,
-{
-    fn respond(&self, question: McpQuestion) -> BoxFuture<'static, Option<ToolAnswer>> {
-        Box::pin(self(question))
     }
 }
 

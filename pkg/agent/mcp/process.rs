@@ -18,7 +18,7 @@ const OF_SERVERS: [&str; 2] = ["USER", "APPDATA"];
 /// A process that runs, until the last of its handles is dropped.
 pub(super) type Held = Arc<Mutex<ProcessGroup>>;
 
-/// Where the process of a server can be found by whoever has to kill it.
+/// The place at which the process of a server is found to be killed.
 #[derive(Debug, Default)]
 pub(super) struct Place(Mutex<Inside>);
 

@@ -57,7 +57,7 @@ pub(super) async fn sample(
     Ok(result(completion, &sampling.provider.info().model))
 }
 
-/// Returns the error of a request that nobody has allowed.
+/// Returns the error of a request that was not allowed.
 pub(super) fn refused() -> ErrorData {
     ErrorData::invalid_request("the user has not allowed it", None)
 }

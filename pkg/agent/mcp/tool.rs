@@ -69,7 +69,14 @@ impl Tool for McpTool {
         let name = self.listed.name.clone().into_owned();
         let full_name = self.name.clone();
         Box::pin(async move {
-            if !session.offers(&name).await {
+            let is_offered = tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => {
+                    return Err(ToolError::Cancelled { abandoned: false });
+                }
+                is_offered = session.offers(&name) => is_offered,
+            };
+            if !is_offered {
                 return Err(ToolError::failed(format!(
                     "the tool `{full_name}` is gone: its server has changed its list of tools; go on without it"
                 )));

@@ -31,6 +31,15 @@ impl SpentBelow {
         }
     }
 
+    /// Returns the rest after a part of it that is known; what was not known then is not known.
+    pub(crate) fn less(self, part: Self) -> Self {
+        Self {
+            turns: self.turns.saturating_sub(part.turns),
+            tokens: self.tokens.saturating_sub(part.tokens),
+            cost: self.cost.zip(part.cost).map(|(all, part)| all.less(part)),
+        }
+    }
+
     /// Returns the higher one of each; what is not known counts as nothing.
     pub(crate) fn or_more(self, other: Self) -> Self {
         Self {

@@ -29,11 +29,16 @@ impl RunState {
     /// Counts what agents below have spent.
     pub(super) fn spend_below(&mut self, below: Option<&SpentBelow>, out: &mut Vec<Effect>) {
         let Some(below) = below else { return };
+        self.add_below(*below);
+        self.tell_unmeasured(false, below.cost.is_none(), out);
+    }
+
+    /// Adds what agents below have spent; also once the run is over.
+    pub(crate) fn add_below(&mut self, below: SpentBelow) {
         self.turns_below = self.turns_below.saturating_add(below.turns);
         let spent = &mut self.outcome.spent;
         spent.tokens = spent.tokens.saturating_add(below.tokens);
         spent.cost = spent.cost.zip(below.cost).map(|(sum, cost)| sum + cost);
-        self.tell_unmeasured(false, below.cost.is_none(), out);
     }
 
     /// Tells once of each limit that does not count.

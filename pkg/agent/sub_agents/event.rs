@@ -9,8 +9,9 @@ pub const SUB_AGENT: &str = "sub_agent";
 
 /// An event of an agent that is a tool, with the run and the call that asked it.
 ///
-/// The events of one such run have its own `run_id` and `seq`. All come before the result of the call, and
-/// those of a run that was cancelled may lack their end: the result of the call ends it. An event of an agent
+/// The events of one such run have its own `run_id` and `seq`. All come before the result of the call, but of an agent
+/// [in the background](crate::agent::SubAgent::in_background), which works while the run goes on. Those of a run that was
+/// cancelled may lack their end: the result of the call ends it, or the end of the run above. An event of an agent
 /// further below stands inside one of its own kind: [`read`](Self::read) it from `envelope.event`.
 ///
 /// # Examples
@@ -51,6 +52,9 @@ pub struct SubAgentEvent {
     pub call_id: Text,
     /// The name of the tool.
     pub name: Text,
+    /// `true` when the agent works in the background.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
     /// The event, with its place in the run of the agent below.
     pub envelope: Envelope,
 }
@@ -61,10 +65,6 @@ impl SubAgentEvent {
     pub fn read(event: &AgentEvent) -> Option<Self> {
         let AgentEvent::Custom { name, data } = event else { return None };
         (name == SUB_AGENT).then(|| Self::deserialize(data).ok()).flatten()
-    }
-
-    pub(super) fn new(parent_run_id: Text, call_id: Text, name: Text, envelope: Envelope) -> Self {
-        Self { parent_run_id, call_id, name, envelope }
     }
 
     /// Returns the event for the run that asked.

@@ -1,11 +1,15 @@
 //! Agents that are tools of others.
 
 mod above;
+mod background;
 mod event;
 mod places;
 mod purse;
 mod recent;
+mod report;
+mod result_tool;
 mod tool;
+mod work;
 
 pub(super) use self::{
     above::Above,

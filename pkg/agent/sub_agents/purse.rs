@@ -2,7 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::agent::{Budget, run::SpentBelow, state::CallId};
+use tokio_util::sync::CancellationToken;
+
+use super::background::{Asked, Background, Report};
+use crate::{
+    agent::{Budget, run::SpentBelow, state::CallId, tools::ToolError},
+    types::Text,
+};
 
 /// The rest of the budget of a run, and the parts of it that agents below have.
 ///
@@ -18,6 +24,10 @@ struct Inside {
     /// The calls of the answer that have not ended.
     open: usize,
     parts: Vec<Part>,
+    /// `None` until there is one, which most runs never have.
+    background: Option<Box<Background>>,
+    /// `true` once the run is over.
+    is_closed: bool,
 }
 
 /// The part of a purse that one agent has.
@@ -29,6 +39,16 @@ struct Part {
     used: SpentBelow,
     /// The purse of the agent.
     below: Option<Arc<Purse>>,
+    /// `None`: the run waits for the agent.
+    beside: Option<Beside>,
+}
+
+/// The part of an agent in the background.
+#[derive(Debug)]
+struct Beside {
+    /// The use that the run knows of.
+    told: SpentBelow,
+    has_ended: bool,
 }
 
 impl Purse {
@@ -38,19 +58,57 @@ impl Purse {
         (inside.left, inside.open) = (left, open);
     }
 
-    /// Takes back the part of a call that has ended; returns the use that was made of it.
+    /// Takes back the part of a call that has ended; returns the use that was made of it, and that agents in the
+    /// background have made of theirs since the last time.
     pub(crate) fn settle(&self, call: CallId) -> Option<SpentBelow> {
         let mut inside = self.lock();
         inside.open = inside.open.saturating_sub(1);
-        let parts = inside.parts.extract_if(.., |part| part.call == call);
-        let used = parts.map(|part| part.used_in_all()).reduce(SpentBelow::and)?;
+        let mut used = None;
+        inside.parts.retain_mut(|part| {
+            let (all, more) = (part.used_in_all(), part.untold(part.used_in_all()));
+            let is_open = match &mut part.beside {
+                Some(beside) => {
+                    beside.told = all;
+                    !beside.has_ended
+                }
+                None if part.call == call => false,
+                None => return true,
+            };
+            used = Some(used.map_or(more, |used: SpentBelow| used.and(more)));
+            is_open
+        });
+        let used = used?;
         inside.left = inside.left.without(used);
         Some(used)
     }
 
+    /// Returns `true` once there is an agent in the background.
+    pub(crate) fn has_background(&self) -> bool {
+        self.lock().background.is_some()
+    }
+
+    /// Ends all agents in the background, and lets no more begin.
+    pub(crate) fn close(&self) {
+        let ended = {
+            let mut inside = self.lock();
+            inside.is_closed = true;
+            inside.background.take()
+        };
+        // Without the lock: what is dropped may note its use.
+        drop(ended);
+    }
+
+    /// Closes the purse; returns the use that the run does not know of.
+    pub(crate) fn end(&self) -> SpentBelow {
+        self.close();
+        let used = self.unsettled();
+        self.lock().parts.clear();
+        used
+    }
+
     /// Returns the use of all parts that were not taken back.
     fn unsettled(&self) -> SpentBelow {
-        let used = |sum: SpentBelow, part: &Part| sum.and(part.used_in_all());
+        let used = |sum: SpentBelow, part: &Part| sum.and(part.untold(part.used_in_all()));
         self.lock().parts.iter().fold(SpentBelow::NOTHING, used)
     }
 
@@ -62,6 +120,11 @@ impl Purse {
 impl Part {
     fn used_in_all(&self) -> SpentBelow {
         self.below.as_ref().map_or(self.used, |purse| self.used.and(purse.unsettled()))
+    }
+
+    /// Returns a sum of the part, without what the run knows of.
+    fn untold(&self, sum: SpentBelow) -> SpentBelow {
+        self.beside.as_ref().map_or(sum, |beside| sum.less(beside.told))
     }
 }
 
@@ -75,17 +138,49 @@ pub(crate) struct Draw {
 impl Draw {
     /// Takes a part, narrowed to at most `own`.
     pub(super) fn take(&self, own: Budget) -> Budget {
+        self.part(own, None)
+    }
+
+    /// Takes a part for an agent in the background; the run that goes on counts as one more that shares.
+    pub(super) fn take_beside(&self, own: Budget) -> Budget {
+        self.part(own, Some(Beside { told: SpentBelow::NOTHING, has_ended: false }))
+    }
+
+    fn part(&self, own: Budget, beside: Option<Beside>) -> Budget {
         let mut inside = self.purse.lock();
-        let given = inside
-            .parts
-            .iter()
-            .fold(SpentBelow::NOTHING, |sum, part| sum.and(part.given.or_more(part.used_in_all())));
-        let sharers = inside.open.saturating_sub(inside.parts.len());
+        let held = |part: &Part| part.untold(part.given.or_more(part.used_in_all()));
+        let given = inside.parts.iter().fold(SpentBelow::NOTHING, |sum, part| sum.and(held(part)));
+        let waited = inside.parts.iter().filter(|part| part.beside.is_none()).count();
+        let sharers = inside.open.saturating_sub(waited).max(1) + usize::from(beside.is_some());
         let part = inside.left.without(given).part(u32::try_from(sharers).unwrap_or(u32::MAX));
         let budget = part.narrowed(own);
         let (call, given, used) = (self.call, budget.most(), SpentBelow::NOTHING);
-        inside.parts.push(Part { call, given, used, below: None });
+        inside.parts.push(Part { call, given, used, below: None, beside });
         budget
+    }
+
+    /// Gives back what an agent in the background did not use.
+    pub(super) fn give_back(&self) {
+        self.change(|part| part.beside.iter_mut().for_each(|beside| beside.has_ended = true));
+    }
+
+    /// Begins an agent in the background; returns its handle.
+    pub(super) fn begin(
+        &self,
+        tool: &Text,
+        stop: CancellationToken,
+        work: impl Future<Output = Report> + Send + 'static,
+    ) -> Result<Text, ToolError> {
+        let mut inside = self.purse.lock();
+        if inside.is_closed {
+            return Err(ToolError::Cancelled { abandoned: false });
+        }
+        inside.background.get_or_insert_default().begin(tool, stop, work)
+    }
+
+    /// Returns an agent in the background that this tool began.
+    pub(super) fn find(&self, tool: &Text, handle: &str) -> Result<Asked, ToolError> {
+        self.purse.lock().background.get_or_insert_default().find(tool, handle)
     }
 
     /// Notes the use that the agent has made of its part.
@@ -103,5 +198,40 @@ impl Draw {
         if let Some(part) = inside.parts.iter_mut().rfind(|part| part.call == self.call) {
             change(part);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::state::AnswerId;
+
+    fn tokens(tokens: u64) -> SpentBelow {
+        SpentBelow { tokens, ..SpentBelow::NOTHING }
+    }
+
+    #[test]
+    fn an_agent_in_the_background_shares_with_the_run_and_gives_back_what_it_did_not_use() {
+        let (purse, own) = (Arc::new(Purse::default()), Budget::default());
+        let draw = |place| {
+            let call = CallId { answer: AnswerId::default(), place };
+            Draw { purse: Arc::clone(&purse), call }
+        };
+        let (first, second, waited) = (draw(0), draw(1), draw(2));
+        purse.renew(own.tokens(1_000), 1);
+        assert_eq!(first.take_beside(own).tokens, Some(500), "the run shares");
+        first.note(tokens(100));
+        assert_eq!(purse.settle(first.call), Some(tokens(100)));
+        first.note(tokens(150));
+        // What it has used is known above; what it may still use is not there for others.
+        purse.renew(own.tokens(900), 2);
+        assert_eq!(second.take_beside(own).tokens, Some((900 - 400) / 3 + 1));
+        first.give_back();
+        assert_eq!(purse.settle(second.call), Some(tokens(50)), "since the last time");
+        purse.renew(own.tokens(850), 1);
+        assert_eq!(waited.take(own).tokens, Some(850 - 167), "the rest of the first is free");
+        waited.note(tokens(7));
+        assert_eq!(purse.end(), tokens(7));
+        assert_eq!(purse.end(), tokens(0), "once");
     }
 }

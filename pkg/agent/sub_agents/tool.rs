@@ -4,15 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio_util::sync::DropGuard;
 
-use super::{Above, Family, Places, SubAgentEvent, places::Waiting, recent::recent};
+use super::{Places, result_tool::AgentResult};
 use crate::{
     agent::{
-        Budget, DefaultAgent, OutcomeKind, RunInput, RunOutcome, RunStream, nesting,
-        tools::{Tool, ToolContext, ToolError, ToolFuture, ToolOutput},
+        Budget, DefaultAgent,
+        tools::{Tool, ToolContext, ToolError, ToolFuture},
     },
-    types::{Json, Text, TextOrigin},
+    types::{Json, Text},
 };
 
 /// Most agents that are deep below the first.
@@ -57,20 +56,23 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// ```
 #[derive(Debug, Clone)]
 pub struct SubAgent {
-    agent: DefaultAgent,
-    name: Text,
+    pub(super) agent: DefaultAgent,
+    pub(super) name: Text,
     description: String,
-    budget: Budget,
-    recent: usize,
-    max_depth: u32,
-    places: Places,
-    timeout: Duration,
+    pub(super) budget: Budget,
+    pub(super) recent: usize,
+    pub(super) max_depth: u32,
+    pub(super) places: Places,
+    pub(super) timeout: Duration,
     max_result_chars: Option<usize>,
+    in_background: bool,
 }
 
 #[derive(Deserialize)]
 struct Asked {
     task: String,
+    #[serde(default)]
+    background: bool,
 }
 
 impl DefaultAgent {
@@ -95,6 +97,7 @@ impl SubAgent {
             places: Places::new(PLACES),
             timeout: TIMEOUT,
             max_result_chars: None,
+            in_background: false,
         }
     }
 
@@ -163,93 +166,39 @@ impl SubAgent {
         self
     }
 
-    /// Runs a task to its end, in a place.
-    async fn work(self, context: ToolContext, task: String) -> Result<ToolOutput, ToolError> {
-        let (above, inherited) = (nesting::family(), nesting::above());
-        let draw = inherited.draw.clone();
-        let family = Family::below(above.as_deref(), self.max_depth, &self.places, draw)?;
-        let family = Arc::new(family);
-        let waiting = Waiting::begin(above);
-        let stop = context.cancelled().clone();
-        let result = if family.begin(&stop).await {
-            let run = self.run(&context, inherited, task);
-            let result = nesting::as_child(Arc::clone(&family), run).await;
-            family.end();
-            result
-        } else {
-            Err(ToolError::Cancelled { abandoned: false })
-        };
-        waiting.end(&stop).await;
-        result
-    }
-
-    /// Runs a task to its end, and passes its events on.
-    async fn run(
-        &self,
-        context: &ToolContext,
-        above: Above,
-        task: String,
-    ) -> Result<ToolOutput, ToolError> {
-        let budget = above.draw.map_or(self.budget, |draw| draw.take(self.budget));
-        if let Some(limit) = budget.zero() {
-            return Err(self.failed(&format!("nothing is left of `{limit}`")));
-        }
-        let mut input = RunInput::from(task).budget(budget);
-        input.context = context.run().clone();
-        let agent = self.agent.fork();
-        agent.hears_outside_text(above.has_outside_text);
-        if let Some(memory) = above.memory.filter(|_| self.recent > 0) {
-            let messages = recent(memory.lock().transcript().messages(), self.recent);
-            let mut own = agent.0.memory.lock();
-            for message in messages {
-                own.add(message);
-            }
-        }
-        let cancel = context.cancelled().child_token();
-        let _stopped: DropGuard = cancel.clone().drop_guard();
-        let mut stream =
-            RunStream::below(Arc::clone(&agent.0), input, cancel, above.steering.as_ref());
-        while let Some(envelope) = stream.next().await {
-            let (run_id, call_id) = (context.run_id().into(), context.call_id().into());
-            let event = SubAgentEvent::new(run_id, call_id, self.name.clone(), envelope);
-            if let Some(event) = event.into_event() {
-                context.send(|| event).await;
-            }
-        }
-        let outcome = stream.outcome().await.map_err(|error| self.failed(&error.to_string()))?;
-        let output = ToolOutput::new(self.report(outcome)?);
-        let is_outside = agent.has_outside_text();
-        Ok(if is_outside { output.origin(TextOrigin::Outside) } else { output })
-    }
-
-    /// Returns what the model reads of a run.
-    fn report(&self, outcome: RunOutcome) -> Result<String, ToolError> {
-        let RunOutcome { reason, text, .. } = outcome;
-        match reason {
-            OutcomeKind::QuestionAsked { question, .. } => Ok(format!(
-                "The agent `{}` needs an answer before it can go on; ask it again with the whole task and the answer. \
-                 Its question: {question}",
-                self.name
-            )),
-            OutcomeKind::Empty => Err(self.failed("it gave no answer")),
-            OutcomeKind::Cut | OutcomeKind::LimitReached { .. } => Ok(format!(
-                "[The agent `{}` was at a limit; this may be incomplete.]\n{text}",
-                self.name
-            )),
-            OutcomeKind::Answer
-            | OutcomeKind::PromptAnswered
-            | OutcomeKind::TaskCompleted { .. }
-            | OutcomeKind::Conversed { .. }
-            | OutcomeKind::Tool { .. }
-            | OutcomeKind::Failed { .. } => Ok(text),
-        }
-    }
-
-    fn failed(&self, problem: &str) -> ToolError {
-        ToolError::failed(format!(
-            "the agent `{}` failed: {problem}; give it a smaller task, or go on without it",
-            self.name
-        ))
+    /// Lets calls work in the background; returns the tool, and the one by which the model asks about such a call: its
+    /// name is that of this one with `_result` behind it.
+    ///
+    /// A call with `background` returns at once, with a handle. The agent works while the run goes on, and ends
+    /// with it: a model that wants its report asks before it answers. The run that asks counts as one more that shares
+    /// what is left of the budget. A run has at most 32 of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::DefaultAgent, testing::{ScriptedProvider, ScriptedTurn}};
+    /// use serde_json::json;
+    ///
+    /// let below = ScriptedProvider::new([ScriptedTurn::new().text("It rains.")]);
+    /// let weather = DefaultAgent::builder(below).build()?.into_tool("weather", "Looks at the weather.");
+    /// let provider = ScriptedProvider::new([
+    ///     ScriptedTurn::new().call("weather", json!({ "task": "Look.", "background": true })),
+    ///     ScriptedTurn::new().call("weather_result", json!({ "agent": "weather-1", "wait_seconds": 10 })),
+    ///     ScriptedTurn::new().text("Stay in."),
+    /// ]);
+    /// let agent = DefaultAgent::builder(provider).tools(weather.in_background()).build()?;
+    /// let outcome = agent.run("Shall we go out?").await?;
+    /// assert!(outcome.messages[4].tool_results().any(|result| result.content == "It rains."));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn in_background(mut self) -> [Arc<dyn Tool>; 2] {
+        self.in_background = true;
+        let result = AgentResult::of(&self.name);
+        [Arc::new(self), Arc::new(result)]
     }
 }
 
@@ -264,9 +213,17 @@ impl Tool for SubAgent {
 
     fn schema(&self) -> Value {
         let task = "The whole task, with all that is needed for it: the agent knows nothing else.";
+        let mut properties = json!({ "task": { "type": "string", "description": task } });
+        if self.in_background {
+            let background = format!(
+                "true: begin the task and go on with other work; ask `{}` for what it comes to.",
+                AgentResult::name_for(&self.name),
+            );
+            properties["background"] = json!({ "type": "boolean", "description": background });
+        }
         json!({
             "type": "object",
-            "properties": { "task": { "type": "string", "description": task } },
+            "properties": properties,
             "required": ["task"],
             "additionalProperties": false,
         })
@@ -283,10 +240,13 @@ impl Tool for SubAgent {
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
         let this = self.clone();
         Box::pin(async move {
-            let Asked { task } =
+            let Asked { task, background } =
                 arguments.read().map_err(|error| ToolError::invalid("task", error.to_string()))?;
             if task.trim().is_empty() {
                 return Err(ToolError::invalid("task", "is empty; say what is to be done"));
+            }
+            if background && this.in_background {
+                return this.begin(context, task);
             }
             this.work(context, task).await
         })

@@ -2,6 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
 
 mod approvals;
+mod background_agents;
 mod budgets_below;
 mod cancel;
 mod circles;
@@ -36,6 +37,7 @@ mod nobody_can;
 mod outputs;
 mod prompts;
 mod provider_parts;
+mod questions;
 mod records;
 mod resumed_events;
 mod run_inputs;

@@ -1,27 +1,41 @@
 //! The context of a running tool.
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
+use futures_core::future::BoxFuture;
 use serde_json::Value;
-#[cfg(feature = "mcp")]
-use tokio::time::timeout;
-use tokio::{sync::mpsc, time::sleep};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Question;
 #[cfg(feature = "mcp")]
+use crate::types::{Json, Preview};
 use crate::{
-    agent::{Asked, Decision},
-    types::{ApprovalReason, ApprovalRequest, Json, Preview},
+    agent::run::{RunContext, SharedState},
+    types::{AgentEvent, Text, ToolAnswer},
 };
-use crate::{
-    agent::{
-        desk::{Desk, OpenQuestion},
-        digest::digest,
-        run::{RunContext, SharedState},
-    },
-    types::{AgentEvent, QuestionEnd, Text, ToolAnswer, ToolQuestion},
-};
+
+/// Those whom a call may ask while it runs. The time in which it waits for them is not the call's.
+pub(crate) trait People: fmt::Debug + Send + Sync {
+    /// Asks the user.
+    fn ask<'a>(&'a self, context: &'a ToolContext, question: Question)
+    -> BoxFuture<'a, ToolAnswer>;
+
+    /// Asks whether the call may do something; `true` when it may.
+    #[cfg(feature = "mcp")]
+    fn approve<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        tool_name: Text,
+        arguments: Json,
+        preview: Preview,
+    ) -> BoxFuture<'a, bool>;
+
+    /// Waits for an answer that comes another way, within the time for one.
+    #[cfg(feature = "mcp")]
+    fn wait<'a>(&'a self, context: &'a ToolContext, answer: BoxFuture<'a, ()>)
+    -> BoxFuture<'a, ()>;
+}
 
 /// Most bytes of output in one event.
 const OUTPUT_BYTES: usize = 16 << 10;
@@ -81,8 +95,8 @@ pub struct ToolContext {
     events: Option<mpsc::Sender<Box<AgentEvent>>>,
     state: SharedState,
     run: RunContext,
-    /// Where the call asks the user.
-    desk: Option<Arc<Desk>>,
+    /// Those whom the call may ask.
+    people: Option<Arc<dyn People>>,
 }
 
 /// The ids of a call.
@@ -102,12 +116,23 @@ impl ToolContext {
         state: SharedState,
         run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state, run, desk: None }
+        Self { place, cancel, events: Some(events), state, run, people: None }
     }
 
-    /// Lets the call ask the user.
-    pub(crate) fn at(mut self, desk: &Arc<Desk>) -> Self {
-        self.desk = Some(Arc::clone(desk));
+    /// Lets the call ask these.
+    pub(crate) fn asking(mut self, people: Arc<dyn People>) -> Self {
+        self.people = Some(people);
+        self
+    }
+
+    /// Returns the ids of the call.
+    pub(crate) fn place(&self) -> &CallPlace {
+        &self.place
+    }
+
+    /// Returns the context for work that this token stops.
+    pub(crate) fn stopped_by(mut self, stop: CancellationToken) -> Self {
+        self.cancel = stop;
         self
     }
 
@@ -194,86 +219,39 @@ impl ToolContext {
     /// Asks the user, and waits for the answer, which fits the form; see [`Questions`](crate::agent::Questions). The
     /// time of the wait is not the call's, and ends after [`approval_timeout`](crate::agent::AgentConfig::approval_timeout).
     ///
-    /// It is [`ToolAnswer::Cancel`] when nobody can be asked, nobody answers, or the call has asked 16 times.
+    /// It is [`ToolAnswer::Cancel`] when there is no one to ask, or no answer, or the call has asked 16 times.
     ///
     /// # Cancel safety
     ///
     /// A question whose wait is dropped is withdrawn.
     pub async fn ask(&self, question: Question) -> ToolAnswer {
-        let Some(desk) = self.desk.as_deref() else { return ToolAnswer::Cancel };
-        let CallPlace { call_id, tool_name, .. } = &self.place;
-        let Some((steering, wait)) = desk.steering().zip(desk.begin(call_id)) else {
-            return ToolAnswer::Cancel;
-        };
-        let key = format!("{}/question/{}", self.idempotency_key(), wait.number);
-        let question_id = Text::from(format!("{:016x}", digest(key.as_bytes())));
-        let (id, tool_name) = (call_id.clone(), tool_name.clone());
-        let mut asked =
-            ToolQuestion::new(question_id.clone(), id.clone(), tool_name.clone(), question.message);
-        (asked.schema, asked.url) = (question.schema, question.url);
-        let open = OpenQuestion::new(steering, &question_id);
-        let answered = steering.ask_user(asked.clone());
-        self.send(|| AgentEvent::ToolQuestion(Box::new(asked))).await;
-        let (answer, end) = tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => (ToolAnswer::Cancel, QuestionEnd::Cancelled),
-            answer = answered => ended(answer.unwrap_or(ToolAnswer::Cancel)),
-            () = sleep(desk.limit()) => (ToolAnswer::Cancel, QuestionEnd::Timeout),
-        };
-        drop((open, wait));
-        self.send(|| AgentEvent::ToolQuestionEnd { question_id, id, tool_name, end }).await;
-        answer
+        match &self.people {
+            Some(people) => people.ask(self, question).await,
+            None => ToolAnswer::Cancel,
+        }
     }
 
     /// Asks a person whether the call may do something of which it could not be said before that it would; `true` when
     /// it may.
     #[cfg(feature = "mcp")]
     pub(crate) async fn approve(&self, tool_name: Text, arguments: Json, preview: Preview) -> bool {
-        let CallPlace { call_id, .. } = &self.place;
-        let Some(desk) = self.desk.as_deref() else { return false };
-        let Some(wait) = desk.begin(call_id) else { return false };
-        let key = format!("{}/approval/{}", self.idempotency_key(), wait.number);
-        let approval_id = Text::from(format!("{:016x}", digest(key.as_bytes())));
-        let id = call_id.clone();
-        let request =
-            ApprovalRequest::new(approval_id.clone(), id.clone(), tool_name.clone(), arguments)
-                .preview(preview)
-                .reason(ApprovalReason::OutsideText);
-        let event = request.clone();
-        let shown = self.send(|| AgentEvent::ToolApprovalRequest(Box::new(event)));
-        let decided = desk.decide(Asked::new(request, self.run.clone()), shown);
-        let decision = tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => None,
-            decision = timeout(desk.limit(), decided) => Some(decision),
-        };
-        drop(wait);
-        let (may, event) = match decision {
-            None => (false, AgentEvent::ToolApprovalCancelled { approval_id, id, tool_name }),
-            Some(Err(_)) => (false, AgentEvent::ToolApprovalTimeout { approval_id, id, tool_name }),
-            Some(Ok(Some(Decision::Grant | Decision::GrantAlways))) => {
-                (true, AgentEvent::ToolApprovalGranted { approval_id, id, tool_name })
-            }
-            Some(Ok(decision)) => {
-                let reason = match decision {
-                    Some(Decision::Reject { reason }) => reason,
-                    Some(_) => "what a server asks for cannot be changed".to_owned(),
-                    None => "nobody can be asked".to_owned(),
-                };
-                (false, AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason })
-            }
-        };
-        self.send(|| event).await;
-        may
+        match &self.people {
+            Some(people) => people.approve(self, tool_name, arguments, preview).await,
+            None => false,
+        }
     }
 
     /// Waits for a person whom the call asks in its own way, as long as for an answer to a question; `None` when there
     /// was none in time.
     #[cfg(feature = "mcp")]
-    pub(crate) async fn wait_for_person<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
-        let Some(desk) = self.desk.as_deref() else { return Some(answer.await) };
-        let _wait = desk.begin(&self.place.call_id)?;
-        timeout(desk.limit(), answer).await.ok()
+    pub(crate) async fn wait_for_person<T: Send>(
+        &self,
+        answer: impl Future<Output = T> + Send,
+    ) -> Option<T> {
+        let Some(people) = &self.people else { return Some(answer.await) };
+        let mut given = None;
+        people.wait(self, Box::pin(async { given = Some(answer.await) })).await;
+        given
     }
 
     /// Sends an event while the call runs.
@@ -300,14 +278,4 @@ impl ToolContext {
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.run.state().or_else(|| self.state.get())
     }
-}
-
-/// Returns an answer with the end of its question.
-fn ended(answer: ToolAnswer) -> (ToolAnswer, QuestionEnd) {
-    let end = match &answer {
-        ToolAnswer::Accept { .. } => QuestionEnd::Accepted,
-        ToolAnswer::Decline => QuestionEnd::Declined,
-        ToolAnswer::Cancel => QuestionEnd::Cancelled,
-    };
-    (answer, end)
 }

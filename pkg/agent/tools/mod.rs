@@ -27,8 +27,8 @@ pub use calculator::Calculator;
 pub use client_tool::ClientTool;
 #[cfg(feature = "command")]
 pub use command::{CommandTool, CommandToolError};
-pub(crate) use context::CallPlace;
 pub use context::ToolContext;
+pub(crate) use context::{CallPlace, People};
 pub use error::{RegistryError, ToolError};
 pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
 #[cfg(feature = "files")]

@@ -20,6 +20,8 @@ struct Agent {
     run_id: Text,
     call_id: Text,
     name: Text,
+    /// `true`: the end of its call is not its own.
+    background: bool,
     turns: usize,
     calls: usize,
     failure: Option<String>,
@@ -32,14 +34,16 @@ struct Agent {
 impl Below {
     /// Returns whole lines for an event of an agent below; `is_whole` shows all of them.
     pub(super) fn event(&mut self, event: SubAgentEvent, is_whole: bool) -> String {
-        let SubAgentEvent { call_id, name, envelope, .. } = event;
+        let SubAgentEvent { call_id, name, background, envelope, .. } = event;
         let (run_id, event) = (envelope.run_id, envelope.event);
         let mut shown = String::new();
         let at = self.0.iter().position(|agent| agent.run_id == run_id).unwrap_or_else(|| {
             shown = format!("  ▸ {} begins\n", escape_controls(&name));
             let (renderer, held) = (Renderer::new(is_whole), String::new());
             let (turns, calls, failure) = (0, 0, None);
-            self.0.push(Agent { run_id, call_id, name, turns, calls, failure, renderer, held });
+            let agent =
+                Agent { run_id, call_id, name, background, turns, calls, failure, renderer, held };
+            self.0.push(agent);
             self.0.len() - 1
         });
         let Some(agent) = self.0.get_mut(at) else { return shown };
@@ -50,16 +54,20 @@ impl Below {
         shown
     }
 
-    /// Returns the last line of an agent whose call has ended before it told of its end.
-    pub(super) fn call_ended(&mut self, event: &AgentEvent) -> String {
-        let (AgentEvent::ToolResult { id, .. } | AgentEvent::ToolResultError { id, .. }) = event
-        else {
+    /// Returns the last lines of agents whose call, or the run above, has ended before they told of their end.
+    pub(super) fn ended(&mut self, event: &AgentEvent) -> String {
+        let call = if let AgentEvent::ToolResult { id, .. }
+        | AgentEvent::ToolResultError { id, .. } = event
+        {
+            Some(id)
+        } else if matches!(event, AgentEvent::UpdateBusy { busy: false }) {
+            None
+        } else {
             return String::new();
         };
-        self.0
-            .extract_if(.., |agent| agent.call_id == *id)
-            .map(|it| it.end(Some("stopped")))
-            .collect()
+        let has_ended =
+            |agent: &mut Agent| call.is_none_or(|id| agent.call_id == *id && !agent.background);
+        self.0.extract_if(.., has_ended).map(|it| it.end(Some("stopped"))).collect()
     }
 }
 
@@ -176,17 +184,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn one_that_is_stopped_ends_with_its_call() {
-        let mut agents = Below::default();
+    fn event(background: bool) -> SubAgentEvent {
         let event = SubAgentEvent::read(&AgentEvent::Custom {
             name: forgeline::agent::SUB_AGENT.into(),
             data: json!({
-                "parent_run_id": "run-1", "call_id": "call_0", "name": "help\u{7}",
+                "parent_run_id": "run-1", "call_id": "call_0", "name": "help\u{7}", "background": background,
                 "envelope": { "run_id": "run-2", "turn": 1, "seq": 0, "at": 0, "type": "message_content", "content": "a" },
             }),
         });
-        let shown = agents.event(event.unwrap(), false);
+        event.unwrap()
+    }
+
+    #[test]
+    fn one_in_the_background_ends_with_the_run_and_not_with_its_call() {
+        let mut agents = Below::default();
+        agents.event(event(true), false);
+        let result = AgentEvent::ToolResult {
+            id: "call_0".into(),
+            tool_name: "help".into(),
+            content: "works in the background".into(),
+            duration_ms: 1,
+        };
+        assert_eq!(agents.ended(&result), "");
+        let ended = agents.ended(&AgentEvent::UpdateBusy { busy: false });
+        assert!(ended.contains(": stopped"), "{ended}");
+    }
+
+    #[test]
+    fn one_that_is_stopped_ends_with_its_call() {
+        let mut agents = Below::default();
+        let shown = agents.event(event(false), false);
         assert!(shown.starts_with("  ▸ help") && !shown.contains('\u{7}'), "{shown:?}");
         let result = |id: &str| AgentEvent::ToolResultError {
             id: id.into(),
@@ -194,8 +221,8 @@ mod tests {
             content: "cancelled".into(),
             duration_ms: 1,
         };
-        assert_eq!(agents.call_ended(&result("call_1")), "");
-        assert!(agents.call_ended(&result("call_0")).contains(": stopped (0 turns, 0 calls)"));
-        assert_eq!(agents.call_ended(&result("call_0")), "");
+        assert_eq!(agents.ended(&result("call_1")), "");
+        assert!(agents.ended(&result("call_0")).contains(": stopped (0 turns, 0 calls)"));
+        assert_eq!(agents.ended(&result("call_0")), "");
     }
 }

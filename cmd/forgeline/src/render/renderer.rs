@@ -70,7 +70,7 @@ impl Renderer {
 
     /// Returns the text that `event` adds; empty when it shows nothing.
     pub fn event(&mut self, event: &AgentEvent) -> String {
-        let mut lines = self.below.call_ended(event);
+        let mut lines = self.below.ended(event);
         if let Some(below) = SubAgentEvent::read(event) {
             lines = self.below.event(below, self.is_whole);
             if lines.is_empty() {

@@ -143,7 +143,7 @@ async fn works(servers: &McpServers, how: &str) {
         "{results:?}"
     );
     // A field that was left out has its default.
-    assert!(results[3].contains("Pet Type: pet-1"), "{results:?}");
+    assert!(results[3].contains("\"legacyTitledEnum\": \"pet-1\""), "{results:?}");
     let output = |event: &AgentEvent| match event {
         AgentEvent::ToolOutput { content, .. } => Some(content.clone()),
         _ => None,

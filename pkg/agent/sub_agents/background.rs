@@ -1,0 +1,94 @@
+//! The agents below a run that work while it goes on.
+
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use crate::{
+    agent::tools::{ToolError, ToolOutput},
+    types::Text,
+};
+
+/// Most agents of one run in the background, those that have ended included.
+const BACKGROUND: usize = 32;
+
+/// What a call that an agent below is comes to.
+pub(super) type Report = Result<ToolOutput, ToolError>;
+
+/// The agents below a run that work while it goes on. They end with it.
+#[derive(Debug, Default)]
+pub(super) struct Background(Vec<Agent>);
+
+/// An agent in the background.
+#[derive(Debug)]
+struct Agent {
+    /// The name of the tool that began it.
+    tool: Text,
+    handle: Text,
+    stop: CancellationToken,
+    /// `None` while it works.
+    report: watch::Receiver<Option<Report>>,
+    /// Ends the task when the run is over.
+    _task: AbortOnDropHandle<()>,
+}
+
+/// An agent in the background, for those that ask about it.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) stop: CancellationToken,
+    report: watch::Receiver<Option<Report>>,
+}
+
+impl Background {
+    /// Begins the work of an agent; returns the handle by which the model asks about it.
+    pub(super) fn begin(
+        &mut self,
+        tool: &Text,
+        stop: CancellationToken,
+        work: impl Future<Output = Report> + Send + 'static,
+    ) -> Result<Text, ToolError> {
+        if self.0.len() >= BACKGROUND {
+            let problem = format!(
+                "a run has at most {BACKGROUND} agents in the background; give this task without `background`"
+            );
+            return Err(ToolError::failed(problem));
+        }
+        let number = 1 + self.of(tool).count();
+        let handle = Text::from(format!("{tool}-{number}"));
+        let (ended, report) = watch::channel(None);
+        let task = tokio::spawn(async move {
+            ended.send_replace(Some(work.await));
+        });
+        let (tool, returned) = (tool.clone(), handle.clone());
+        self.0.push(Agent { tool, handle, stop, report, _task: AbortOnDropHandle::new(task) });
+        Ok(returned)
+    }
+
+    /// Returns an agent that this tool began.
+    pub(super) fn find(&self, tool: &Text, handle: &str) -> Result<Asked, ToolError> {
+        if let Some(Agent { stop, report, .. }) = self.of(tool).find(|agent| agent.handle == handle)
+        {
+            return Ok(Asked { stop: stop.clone(), report: report.clone() });
+        }
+        let known: Vec<_> = self.of(tool).map(|agent| format!("`{}`", agent.handle)).collect();
+        let problem = match known.as_slice() {
+            [] => format!(
+                "`{handle}` does not work in the background of this run, nor does another; give its task again"
+            ),
+            known => format!("`{handle}` is not one of {}", known.join(", ")),
+        };
+        Err(ToolError::invalid("agent", problem))
+    }
+
+    fn of(&self, tool: &Text) -> impl Iterator<Item = &Agent> {
+        self.0.iter().filter(move |agent| agent.tool == *tool)
+    }
+}
+
+impl Asked {
+    /// Waits for the end of the agent, and returns its report. Cancel safe.
+    pub(super) async fn ended(&mut self) -> Report {
+        let report = self.report.wait_for(Option::is_some).await;
+        let report = report.ok().and_then(|report| report.clone());
+        report.unwrap_or_else(|| Err(ToolError::failed("the agent panicked; give its task again")))
+    }
+}

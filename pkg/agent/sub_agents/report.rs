@@ -1,0 +1,36 @@
+//! What the model reads of an agent below.
+
+use super::SubAgent;
+use crate::agent::{OutcomeKind, RunOutcome, tools::ToolError};
+
+impl SubAgent {
+    /// Returns the text that the model reads of a run.
+    pub(super) fn report(&self, outcome: RunOutcome) -> Result<String, ToolError> {
+        let RunOutcome { reason, text, .. } = outcome;
+        match reason {
+            OutcomeKind::QuestionAsked { question, .. } => Ok(format!(
+                "The agent `{}` needs an answer before it can go on; ask it again with the whole task and the answer. \
+                 Its question: {question}",
+                self.name
+            )),
+            OutcomeKind::Empty => Err(self.failed("it gave no answer")),
+            OutcomeKind::Cut | OutcomeKind::LimitReached { .. } => Ok(format!(
+                "[The agent `{}` was at a limit; this may be incomplete.]\n{text}",
+                self.name
+            )),
+            OutcomeKind::Answer
+            | OutcomeKind::PromptAnswered
+            | OutcomeKind::TaskCompleted { .. }
+            | OutcomeKind::Conversed { .. }
+            | OutcomeKind::Tool { .. }
+            | OutcomeKind::Failed { .. } => Ok(text),
+        }
+    }
+
+    pub(super) fn failed(&self, problem: &str) -> ToolError {
+        ToolError::failed(format!(
+            "the agent `{}` failed: {problem}; give it a smaller task, or go on without it",
+            self.name
+        ))
+    }
+}

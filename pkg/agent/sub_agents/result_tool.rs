@@ -1,0 +1,126 @@
+//! The tool by which a model asks about an agent in the background.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::places::Waiting;
+use crate::{
+    agent::{
+        nesting,
+        tools::{Tool, ToolContext, ToolEffects, ToolError, ToolFuture, ToolOutput},
+    },
+    types::{Json, Text},
+};
+
+/// Longest wait of one call for the end of an agent.
+const WAIT_SECONDS: u32 = 60;
+
+/// Longest time of one call; an agent above waits for a place in it, too.
+const TIMEOUT: Duration = Duration::from_mins(10);
+
+/// The tool by which a model asks about an agent in the background.
+#[derive(Debug)]
+pub(super) struct AgentResult {
+    name: Text,
+    /// The name of the tool that begins agents.
+    begins: Text,
+    description: String,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    agent: String,
+    #[serde(default)]
+    wait_seconds: u32,
+    #[serde(default)]
+    stop: bool,
+}
+
+impl AgentResult {
+    /// Returns the tool for agents that the tool of this name begins.
+    pub(super) fn of(begins: &Text) -> Self {
+        let description = format!(
+            "Returns the report of an agent that `{begins}` began in the background, or says that it is still at work."
+        );
+        Self { name: Self::name_for(begins), begins: begins.clone(), description }
+    }
+
+    /// Returns the name of the tool for agents that the tool of this name begins.
+    pub(super) fn name_for(begins: &str) -> Text {
+        format!("{begins}_result").into()
+    }
+}
+
+impl Tool for AgentResult {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn schema(&self) -> Value {
+        let (agent, wait) =
+            ("Its handle, such as `name-1`.", "The longest wait for its end; 0 by default.");
+        json!({
+            "type": "object",
+            "properties": {
+                "agent": { "type": "string", "description": agent },
+                "wait_seconds": {
+                    "type": "integer", "minimum": 0, "maximum": WAIT_SECONDS, "description": wait,
+                },
+                "stop": { "type": "boolean", "description": "true: end it first, as it is not needed any more." },
+            },
+            "required": ["agent"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn may_repeat(&self) -> bool {
+        true
+    }
+
+    fn effects(&self) -> ToolEffects {
+        ToolEffects::Reads
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        Some(TIMEOUT)
+    }
+
+    fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
+        let begins = self.begins.clone();
+        Box::pin(async move {
+            let Asked { agent, wait_seconds, stop } =
+                arguments.read().map_err(|error| ToolError::invalid("agent", error.to_string()))?;
+            let Some(draw) = nesting::above().draw else {
+                return Err(ToolError::failed("the tool was called by no agent"));
+            };
+            let mut asked = draw.find(&begins, &agent)?;
+            if stop {
+                asked.stop.cancel();
+            }
+            let seconds = if stop { WAIT_SECONDS } else { wait_seconds.min(WAIT_SECONDS) };
+            let waiting = Waiting::begin(nesting::family());
+            let report = tokio::select! {
+                biased;
+                report = asked.ended() => Some(report),
+                () = context.cancelled().cancelled() => Some(Err(ToolError::Cancelled { abandoned: false })),
+                () = tokio::time::sleep(Duration::from_secs(seconds.into())) => None,
+            };
+            waiting.end(context.cancelled()).await;
+            match report {
+                Some(Err(_)) if stop && !context.cancelled().is_cancelled() => {
+                    Ok(ToolOutput::new(format!("The agent `{agent}` is stopped.")))
+                }
+                Some(report) => report,
+                None => Ok(ToolOutput::new(format!(
+                    "The agent `{agent}` is still at work. Ask again later, with `wait_seconds` to wait for it."
+                ))),
+            }
+        })
+    }
+}

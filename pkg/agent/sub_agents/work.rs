@@ -1,0 +1,163 @@
+//! The work of an agent below.
+
+use std::sync::Arc;
+
+use tokio::time::timeout;
+use tokio_util::sync::DropGuard;
+use tracing::Instrument as _;
+
+use super::{
+    Above, Draw, Family, SubAgent, SubAgentEvent, background::Report, places::Waiting,
+    recent::recent, result_tool::AgentResult,
+};
+use crate::{
+    agent::{
+        Budget, DefaultAgent, RunInput, RunStream, nesting,
+        tools::{Tool as _, ToolContext, ToolError, ToolOutput},
+    },
+    types::TextOrigin,
+};
+
+/// A task that is ready to be worked on.
+struct Ready {
+    agent: DefaultAgent,
+    input: RunInput,
+    /// `true` when the run that asks goes on.
+    background: bool,
+}
+
+impl SubAgent {
+    /// Runs a task to its end, in a place.
+    pub(super) async fn work(self, context: ToolContext, task: String) -> Report {
+        let (above, inherited) = (nesting::family(), nesting::above());
+        let draw = inherited.draw.clone();
+        let family = Family::below(above.as_deref(), self.max_depth, &self.places, draw)?;
+        let family = Arc::new(family);
+        let waiting = Waiting::begin(above);
+        let stop = context.cancelled().clone();
+        let result = if family.begin(&stop).await {
+            let draw = inherited.draw.as_ref();
+            let budget = draw.map_or(self.budget, |draw| draw.take(self.budget));
+            let run = self.run(context, inherited, budget, task);
+            let result = nesting::as_child(Arc::clone(&family), run).await;
+            family.end();
+            result
+        } else {
+            Err(ToolError::Cancelled { abandoned: false })
+        };
+        waiting.end(&stop).await;
+        result
+    }
+
+    async fn run(
+        &self,
+        context: ToolContext,
+        above: Above,
+        budget: Budget,
+        task: String,
+    ) -> Report {
+        let ready = self.ready(&context, &above, budget, task)?;
+        self.finish(ready, context, above).await
+    }
+
+    /// Begins a task in the background.
+    pub(super) fn begin(self, context: ToolContext, task: String) -> Report {
+        let (above, inherited) = (nesting::family(), nesting::above());
+        let Some(draw) = inherited.draw.clone() else {
+            return Err(self.failed("there is no run in whose background it could work"));
+        };
+        let own = Some(draw.clone());
+        let family = Family::below(above.as_deref(), self.max_depth, &self.places, own)?;
+        let budget = draw.take_beside(self.budget);
+        let begun = self.ready(&context, &inherited, budget, task).and_then(|mut ready| {
+            ready.background = true;
+            self.begin_ready(ready, context, (inherited, family), &draw)
+        });
+        if begun.is_err() {
+            draw.give_back();
+        }
+        begun
+    }
+
+    fn begin_ready(
+        &self,
+        ready: Ready,
+        context: ToolContext,
+        (inherited, family): (Above, Family),
+        draw: &Draw,
+    ) -> Report {
+        let stop = context.cancelled().child_token();
+        let context = context.stopped_by(stop.clone());
+        let (this, own, told, family) =
+            (self.clone(), draw.clone(), stop.clone(), Arc::new(family));
+        let work = async move {
+            let work = async {
+                if !family.begin(&told).await {
+                    return Err(ToolError::Cancelled { abandoned: false });
+                }
+                let run = this.finish(ready, context, inherited);
+                nesting::as_child(Arc::clone(&family), run).await
+            };
+            let ended = timeout(this.timeout, work).await;
+            family.end();
+            own.give_back();
+            ended.unwrap_or(Err(ToolError::TimedOut { after: this.timeout }))
+        };
+        let handle = draw.begin(&self.name, stop, nesting::carried(work).in_current_span())?;
+        Ok(ToolOutput::new(format!(
+            "The agent `{handle}` works in the background, until the end of this run. Go on with other work, and ask \
+             `{}` for its report before you answer.",
+            AgentResult::name_for(self.name()),
+        )))
+    }
+
+    /// Makes an agent ready for a task.
+    fn ready(
+        &self,
+        context: &ToolContext,
+        above: &Above,
+        budget: Budget,
+        task: String,
+    ) -> Result<Ready, ToolError> {
+        if let Some(limit) = budget.zero() {
+            return Err(self.failed(&format!("nothing is left of `{limit}`")));
+        }
+        let mut input = RunInput::from(task).budget(budget);
+        input.context = context.run().clone();
+        let agent = self.agent.fork();
+        agent.hears_outside_text(above.has_outside_text);
+        if let Some(memory) = above.memory.as_ref().filter(|_| self.recent > 0) {
+            let messages = recent(memory.lock().transcript().messages(), self.recent);
+            let mut own = agent.0.memory.lock();
+            for message in messages {
+                own.add(message);
+            }
+        }
+        Ok(Ready { agent, input, background: false })
+    }
+
+    /// Runs a task to its end, and passes its events on.
+    async fn finish(&self, ready: Ready, context: ToolContext, above: Above) -> Report {
+        let Ready { agent, input, background } = ready;
+        let cancel = context.cancelled().child_token();
+        let _stopped: DropGuard = cancel.clone().drop_guard();
+        let mut stream =
+            RunStream::below(Arc::clone(&agent.0), input, cancel, above.steering.as_ref());
+        while let Some(envelope) = stream.next().await {
+            let event = SubAgentEvent {
+                parent_run_id: context.run_id().into(),
+                call_id: context.call_id().into(),
+                name: self.name.clone(),
+                background,
+                envelope,
+            };
+            if let Some(event) = event.into_event() {
+                context.send(|| event).await;
+            }
+        }
+        let outcome = stream.outcome().await.map_err(|error| self.failed(&error.to_string()))?;
+        let output = ToolOutput::new(self.report(outcome)?);
+        let is_outside = agent.has_outside_text();
+        Ok(if is_outside { output.origin(TextOrigin::Outside) } else { output })
+    }
+}
