@@ -17,6 +17,10 @@ struct ResourceMetadata {
 
 /// An authorization server as it describes itself.
 #[derive(Debug, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "members of a document that have nothing in common"
+)]
 struct ServerMetadata {
     issuer: String,
     authorization_endpoint: Option<String>,
@@ -35,6 +39,10 @@ struct ServerMetadata {
 
 /// The authorization server of a resource, checked.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "members of a document that have nothing in common"
+)]
 pub(super) struct Guard {
     /// The name of the resource at the authorization server.
     pub(super) resource: String,

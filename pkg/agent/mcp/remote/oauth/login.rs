@@ -206,7 +206,8 @@ impl Access {
         let answer = self.exchange.post_form(&guard.token, &form, proof).await?;
         if !answer.is_success() {
             let mut secrets = self.secrets.clone();
-            [code, &question.verifier].into_iter().for_each(|secret| secrets.add(secret));
+            secrets.add(code);
+            secrets.add(&question.verifier);
             client.hide(&mut secrets);
             return Err(format!(
                 "its authorization server gives no token: {}",

@@ -312,9 +312,10 @@ async fn a_login_that_nobody_answers_ends() {
 
 #[tokio::test]
 async fn an_answer_that_belongs_to_another_question_or_server_is_refused() {
+    type Change = fn(String, String) -> String;
     let state = |query: &str| query.split("state=").nth(1).unwrap().to_owned();
     #[rustfmt::skip]
-    let cases: [(fn(String, String) -> String, &str); 7] = [
+    let cases: [(Change, &str); 7] = [
         (|_, _| "code=code-1&state=other".to_owned(),                  "belongs to another question"),
         (|_, _| "code=code-1".to_owned(),                              "belongs to another question"),
         (|query, _| format!("{query}&iss=https%3A%2F%2Fevil.example"), "another authorization server, `https://evil.example`"),
