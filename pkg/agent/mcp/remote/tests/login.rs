@@ -362,6 +362,32 @@ async fn an_error_repeats_no_secret() {
 }
 
 #[tokio::test]
+async fn a_client_may_get_tokens_for_itself() {
+    let world = world(|request| {
+        // It has no page, and needs none.
+        let mut metadata = metadata();
+        metadata["authorization_endpoint"] = Value::Null;
+        (request.url == SERVER_METADATA).then_some((200, metadata))
+    });
+    let mut remote = McpRemote::new(SERVER.to_owned());
+    remote.oauth.client_id = Some("it self".to_owned());
+    remote.oauth.client_secret = Some("s3cret-word".to_owned().into());
+    remote.oauth.is_for_itself = true;
+    let person = willing();
+    let watch = Arc::new(Watch::new(Redactor::default()));
+    let access = access(&remote, &options(&person), &watch, &world);
+    access.answer(&Challenge::parse("Bearer scope=all"), None).await.unwrap();
+    assert_eq!(access.token().await, Ok(Some("access-1".to_owned())));
+    let form = &world.forms()[0];
+    assert!(form.contains("grant_type=client_credentials") && form.contains("scope=all"), "{form}");
+    let seen = world.seen();
+    let (_, proof) = seen.last().unwrap().headers.last().unwrap();
+    assert_eq!(proof, "Basic aXQlMjBzZWxmOnMzY3JldC13b3Jk");
+    assert!(person.pages.lock().unwrap().is_empty());
+    assert_eq!(watch.redacted("s3cret-word"), "[key]");
+}
+
+#[tokio::test]
 async fn what_an_older_version_kept_counts_as_nothing() {
     let store = MemoryTokens::new();
     store.save(SERVER, Some("{\"access\":1}".into())).await.unwrap();
