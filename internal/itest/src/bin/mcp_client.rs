@@ -34,6 +34,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for (name, member) in [("clientId", "client_id"), ("clientSecret", "client_secret")] {
         oauth.extend(context.get(member).map(|value| (name.to_owned(), value.clone())));
     }
+    if env::var("MCP_CONFORMANCE_SCENARIO").is_ok_and(|it| it == "auth/client-credentials-basic") {
+        oauth.insert("grant".to_owned(), json!("client_credentials"));
+    }
     oauth.insert(
         "clientMetadataUrl".to_owned(),
         json!("https://conformance-test.local/client-metadata.json"),

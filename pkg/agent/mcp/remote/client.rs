@@ -68,11 +68,11 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                     return Ok(StreamableHttpPostResponse::Sse(self.bounded(stream), session));
                 }
                 Ok(response) => {
-                    let session = match &response {
-                        StreamableHttpPostResponse::Json(_, session) => session.as_deref(),
-                        _ => None,
-                    };
-                    self.accepted(session);
+                    if let StreamableHttpPostResponse::Json(_, session) = &response {
+                        self.accepted(session.as_deref());
+                    } else {
+                        self.accepted(None);
+                    }
                     return Ok(response);
                 }
                 Err(error) => error,
@@ -171,19 +171,21 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
 fn challenge<E: std::error::Error + Send + Sync>(
     error: &StreamableHttpError<E>,
 ) -> Option<Challenge> {
-    match error {
-        StreamableHttpError::AuthRequired(error) => {
-            Some(Challenge::parse(&error.www_authenticate_header))
-        }
-        StreamableHttpError::InsufficientScope(error) => {
-            Some(Challenge::parse(&error.www_authenticate_header)).filter(Challenge::is_step_up)
-        }
-        // A refusal without a challenge is told apart by its words alone.
-        StreamableHttpError::UnexpectedServerResponse(words) if words.starts_with("HTTP 401") => {
-            Some(Challenge::default())
-        }
-        _ => None,
+    if let StreamableHttpError::AuthRequired(error) = error {
+        return Some(Challenge::parse(&error.www_authenticate_header));
     }
+    if let StreamableHttpError::InsufficientScope(error) = error {
+        let challenge = Challenge::parse(&error.www_authenticate_header);
+        return Some(challenge).filter(Challenge::is_step_up);
+    }
+    // A refusal without a challenge is told apart by its words alone.
+    let is_bare = |words: &str| words.starts_with("HTTP 401");
+    if let StreamableHttpError::UnexpectedServerResponse(words) = error
+        && is_bare(words)
+    {
+        return Some(Challenge::default());
+    }
+    None
 }
 
 impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Client<C> {

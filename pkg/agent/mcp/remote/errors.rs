@@ -11,11 +11,15 @@ pub(in crate::agent::mcp) fn session_error(
     watch: &Watch,
     error: &ServiceError,
 ) -> McpError {
-    match error {
-        ServiceError::TransportClosed => McpError::Ended { server: server.clone() },
-        ServiceError::TransportSend(error) => refused(server, watch, &watch.words(error)),
-        error => refused(server, watch, &watch.redacted(&error.to_string())),
+    if matches!(error, ServiceError::TransportClosed) {
+        return McpError::Ended { server: server.clone() };
     }
+    let words = if let ServiceError::TransportSend(error) = error {
+        watch.words(error)
+    } else {
+        watch.redacted(&error.to_string())
+    };
+    refused(server, watch, &words)
 }
 
 /// Returns the error of a remote server at its greeting.
@@ -24,23 +28,21 @@ pub(in crate::agent::mcp) fn greeting_error(
     watch: &Watch,
     error: &ClientInitializeError,
 ) -> McpError {
-    match error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-            greeting_error(server, watch, fallback)
-        }
-        ClientInitializeError::TransportError { error, .. } => {
-            refused(server, watch, &watch.words(error))
-        }
-        error => refused(server, watch, &watch.redacted(&error.to_string())),
+    if let ClientInitializeError::LegacyFallbackFailed { fallback, .. } = error {
+        return greeting_error(server, watch, fallback);
     }
+    let words = if let ClientInitializeError::TransportError { error, .. } = error {
+        watch.words(error)
+    } else {
+        watch.redacted(&error.to_string())
+    };
+    refused(server, watch, &words)
 }
 
 fn refused(server: &Text, watch: &Watch, words: &str) -> McpError {
-    match watch.refusal() {
-        Some(reason) => McpError::NoAccess { server: server.clone(), reason },
-        None => {
-            let message = words.chars().take(MAX_REASON).collect();
-            McpError::Failed { server: server.clone(), message }
-        }
+    let server = server.clone();
+    if let Some(reason) = watch.refusal() {
+        return McpError::NoAccess { server, reason };
     }
+    McpError::Failed { server, message: words.chars().take(MAX_REASON).collect() }
 }

@@ -23,6 +23,9 @@ const PATH: &str = "/callback";
 /// The page that the browser shows at the end.
 const DONE: &str = "You can close this window and go back to the program.";
 
+/// Shows the page of a login: name of the server, address.
+type Show = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
 /// Logs in with a browser on this machine: listens on a free port of `127.0.0.1` for the answer.
 ///
 /// # Examples
@@ -39,7 +42,7 @@ const DONE: &str = "You can close this window and go back to the program.";
 /// ```
 #[derive(Clone)]
 pub struct LoopbackLogins {
-    show: Arc<dyn Fn(&str, &str) + Send + Sync>,
+    show: Show,
 }
 
 impl LoopbackLogins {
@@ -72,7 +75,7 @@ struct Listening {
     listener: TcpListener,
     port: u16,
     server: String,
-    show: Arc<dyn Fn(&str, &str) + Send + Sync>,
+    show: Show,
 }
 
 impl McpLogin for Listening {

@@ -106,15 +106,30 @@ impl Member<'_> {
                 "clientSecret" => oauth.client_secret = Some(member.string()?.into()),
                 "clientMetadataUrl" => oauth.client_metadata_url = Some(member.address()?),
                 "scopes" => oauth.scopes = member.strings()?,
+                "grant" => {
+                    oauth.is_for_itself = match member.value.as_str() {
+                        Some("authorization_code") => false,
+                        Some("client_credentials") => true,
+                        _ => {
+                            return Err(member
+                                .wrong("must be `authorization_code` or `client_credentials`"));
+                        }
+                    };
+                }
                 _ => {
                     return Err(member.wrong(
-                        "is unknown; expected `clientId`, `clientSecret`, `clientMetadataUrl` or `scopes`",
+                        "is unknown; expected `clientId`, `clientSecret`, `clientMetadataUrl`, `grant` or `scopes`",
                     ));
                 }
             }
         }
         if oauth.client_secret.is_some() && oauth.client_id.is_none() {
             return Err(self.wrong("has a `clientSecret` without its `clientId`; add it"));
+        }
+        if oauth.is_for_itself && oauth.client_secret.is_none() {
+            return Err(
+                self.wrong("has the grant `client_credentials` without `clientSecret`; add it")
+            );
         }
         Ok(oauth)
     }

@@ -61,6 +61,8 @@ pub struct McpOAuth {
     pub client_secret: Option<SecretString>,
     /// The address of a document that describes the client, for servers that take one. Default: `None`.
     pub client_metadata_url: Option<String>,
+    /// `true` when the client gets tokens for itself, by its secret, and no person logs in. Default: `false`.
+    pub is_for_itself: bool,
     /// Scopes that are asked for besides those that the server names. Default: none.
     pub scopes: Vec<String>,
 }

@@ -17,6 +17,10 @@ struct ResourceMetadata {
 
 /// An authorization server as it describes itself.
 #[derive(Debug, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "members of a document that have nothing in common"
+)]
 struct ServerMetadata {
     issuer: String,
     authorization_endpoint: Option<String>,
@@ -35,13 +39,18 @@ struct ServerMetadata {
 
 /// The authorization server of a resource, checked.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "members of a document that have nothing in common"
+)]
 pub(super) struct Guard {
     /// The name of the resource at the authorization server.
     pub(super) resource: String,
     /// Scopes that the resource names; `None` when it names none.
     pub(super) resource_scopes: Option<Vec<String>>,
     pub(super) issuer: String,
-    pub(super) authorization: Url,
+    /// The page where a person logs in, or the reason why there is none.
+    pub(super) page: Result<Url, String>,
     pub(super) token: Url,
     pub(super) registration: Option<Url>,
     /// Ways in which a client may prove who it is; `None` when the server does not say.
@@ -95,19 +104,23 @@ impl Guard {
             None => Ok(None),
         };
         let missing = |name: &str| format!("its authorization server has no {name}");
-        if !metadata.code_challenge_methods_supported.iter().any(|method| method == "S256") {
-            return Err("its authorization server does not take PKCE with S256, without which a login is not \
-                        safe"
-                .to_owned());
-        }
-        let authorization =
-            endpoint("authorization endpoint", metadata.authorization_endpoint.as_ref())?;
+        let page = endpoint("authorization endpoint", metadata.authorization_endpoint.as_ref())?;
+        let has_pkce = metadata.code_challenge_methods_supported.iter().any(|it| it == "S256");
+        let page = match page {
+            Some(page) if has_pkce => Ok(page),
+            Some(_) => {
+                Err("its authorization server does not take PKCE with S256, without which a login \
+                            is not safe"
+                    .to_owned())
+            }
+            None => Err(missing("authorization endpoint")),
+        };
         let token = endpoint("token endpoint", metadata.token_endpoint.as_ref())?;
         Ok(Self {
             resource,
             resource_scopes,
             issuer: metadata.issuer,
-            authorization: authorization.ok_or_else(|| missing("authorization endpoint"))?,
+            page,
             token: token.ok_or_else(|| missing("token endpoint"))?,
             registration: endpoint(
                 "registration endpoint",

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize};
 
-use super::exchange::escape;
+use super::{discovery::Guard, exchange::escape};
 use crate::llm::http::redact::Redactor;
 
 /// Time before its end at which a token is not used any more, in seconds.
@@ -60,6 +60,11 @@ impl Issued {
         self.token_type.eq_ignore_ascii_case("bearer")
     }
 
+    /// Returns the scopes that the server names.
+    fn scopes(&self) -> Option<Vec<String>> {
+        Some(self.scope.as_ref()?.split(' ').map(str::to_owned).collect())
+    }
+
     /// Returns the end of the token, in seconds since the Unix epoch.
     pub(super) fn expires_at(&self) -> Option<u64> {
         self.expires_in.map(|seconds| now().saturating_add(seconds))
@@ -67,14 +72,28 @@ impl Issued {
 }
 
 impl Grant {
+    /// Creates what a server gave to a client for these scopes, unless it names others.
+    pub(super) fn new(issued: Issued, guard: &Guard, client: Client, scopes: Vec<String>) -> Self {
+        Self {
+            issuer: guard.issuer.clone(),
+            token_endpoint: guard.token.to_string(),
+            resource: guard.resource.clone(),
+            client,
+            expires_at: issued.expires_at(),
+            scopes: issued.scopes().unwrap_or(scopes),
+            access_token: issued.access_token,
+            refresh_token: issued.refresh_token,
+        }
+    }
+
     /// Takes over what a renewal gave; what it leaves out stays.
     pub(super) fn renew(&mut self, issued: Issued) {
         self.expires_at = issued.expires_at();
+        if let Some(scopes) = issued.scopes() {
+            self.scopes = scopes;
+        }
         self.access_token = issued.access_token;
         self.refresh_token = issued.refresh_token.or(self.refresh_token.take());
-        if let Some(scope) = issued.scope {
-            self.scopes = scope.split(' ').map(str::to_owned).collect();
-        }
     }
 
     /// Returns `true` when the token has ended, or is about to.

@@ -55,6 +55,10 @@ impl Access {
         challenge: &Challenge,
         before: Option<&Grant>,
     ) -> Result<Grant, String> {
+        if self.settings.is_for_itself {
+            return self.for_itself(guard, challenge, before).await;
+        }
+        let page = guard.page.as_ref().map_err(String::clone)?;
         let Some(logins) = &self.logins else {
             return Err("it needs a login, and nobody can be asked for one".to_owned());
         };
@@ -63,7 +67,7 @@ impl Access {
         let client = self.client(guard, &redirect, before).await?;
         let scopes = self.scopes(guard, challenge, before);
         let question = Question { state: random()?, verifier: random()?, redirect, scopes };
-        let page = question.page(guard, &client);
+        let page = question.page(page.clone(), &guard.resource, &client);
         let answer = timeout(LOGIN_TIMEOUT, person.answer(page.as_str())).await;
         let answer = answer.map_err(|_| format!("nobody logged in within {LOGIN_TIMEOUT:?}"))?;
         let answer = answer.map_err(|error| error.to_string())?;
@@ -202,39 +206,60 @@ impl Access {
             ("code_verifier", question.verifier.as_str()),
             ("resource", guard.resource.as_str()),
         ];
-        let proof = client.prove(&mut form);
-        let answer = self.exchange.post_form(&guard.token, &form, proof).await?;
+        let secrets = [code, &question.verifier];
+        let issued = self.issued(guard, &client, &mut form, &secrets).await?;
+        Ok(Grant::new(issued, guard, client, question.scopes))
+    }
+
+    /// Gets tokens for the client itself.
+    async fn for_itself(
+        &self,
+        guard: &Guard,
+        challenge: &Challenge,
+        before: Option<&Grant>,
+    ) -> Result<Grant, String> {
+        let client = self.client(guard, "", before).await?;
+        let scopes = self.scopes(guard, challenge, before);
+        let scope = scopes.join(" ");
+        let mut form =
+            vec![("grant_type", "client_credentials"), ("resource", guard.resource.as_str())];
+        if !scope.is_empty() {
+            form.push(("scope", &scope));
+        }
+        let issued = self.issued(guard, &client, &mut form, &[]).await?;
+        Ok(Grant::new(issued, guard, client, scopes))
+    }
+
+    /// Asks for tokens with a form that has these secrets.
+    async fn issued<'f>(
+        &self,
+        guard: &Guard,
+        client: &'f Client,
+        form: &mut Vec<(&'static str, &'f str)>,
+        secrets: &[&str],
+    ) -> Result<Issued, String> {
+        let proof = client.prove(form);
+        let answer = self.exchange.post_form(&guard.token, form, proof).await?;
         if !answer.is_success() {
-            let mut secrets = self.secrets.clone();
-            [code, &question.verifier].into_iter().for_each(|secret| secrets.add(secret));
-            client.hide(&mut secrets);
-            return Err(format!(
-                "its authorization server gives no token: {}",
-                answer.words(&secrets)
-            ));
+            let mut redactor = self.secrets.clone();
+            for secret in secrets {
+                redactor.add(secret);
+            }
+            client.hide(&mut redactor);
+            let words = answer.words(&redactor);
+            return Err(format!("its authorization server gives no token: {words}"));
         }
         let issued: Issued = answer.json()?;
         if !issued.is_bearer() {
             return Err("its authorization server gives a token of an unknown type".to_owned());
         }
-        let granted =
-            issued.scope.as_deref().map(|scope| scope.split(' ').map(str::to_owned).collect());
-        Ok(Grant {
-            issuer: guard.issuer.clone(),
-            token_endpoint: guard.token.to_string(),
-            resource: guard.resource.clone(),
-            client,
-            expires_at: issued.expires_at(),
-            access_token: issued.access_token,
-            refresh_token: issued.refresh_token,
-            scopes: granted.unwrap_or(question.scopes),
-        })
+        Ok(issued)
     }
 }
 
 impl Question {
     /// Returns the address of the page.
-    fn page(&self, guard: &Guard, client: &Client) -> Url {
+    fn page(&self, mut page: Url, resource: &str, client: &Client) -> Url {
         let challenge = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.as_bytes()));
         let scope = self.scopes.join(" ");
         let mut form = vec![
@@ -244,12 +269,11 @@ impl Question {
             ("code_challenge", challenge.as_str()),
             ("code_challenge_method", "S256"),
             ("state", self.state.as_str()),
-            ("resource", guard.resource.as_str()),
+            ("resource", resource),
         ];
         if !scope.is_empty() {
             form.push(("scope", &scope));
         }
-        let mut page = guard.authorization.clone();
         let query = match page.query() {
             Some(before) => format!("{before}&{}", encode_form(&form)),
             None => encode_form(&form),

@@ -312,9 +312,10 @@ async fn a_login_that_nobody_answers_ends() {
 
 #[tokio::test]
 async fn an_answer_that_belongs_to_another_question_or_server_is_refused() {
+    type Change = fn(String, String) -> String;
     let state = |query: &str| query.split("state=").nth(1).unwrap().to_owned();
     #[rustfmt::skip]
-    let cases: [(fn(String, String) -> String, &str); 7] = [
+    let cases: [(Change, &str); 7] = [
         (|_, _| "code=code-1&state=other".to_owned(),                  "belongs to another question"),
         (|_, _| "code=code-1".to_owned(),                              "belongs to another question"),
         (|query, _| format!("{query}&iss=https%3A%2F%2Fevil.example"), "another authorization server, `https://evil.example`"),
@@ -358,6 +359,32 @@ async fn an_error_repeats_no_secret() {
     let verifier = form.split("code_verifier=").nth(1).unwrap().split('&').next().unwrap();
     assert!(error.contains("status 400, invalid_request"), "{error}");
     assert!(!error.contains("code-1") && !error.contains(verifier), "{error}");
+}
+
+#[tokio::test]
+async fn a_client_may_get_tokens_for_itself() {
+    let world = world(|request| {
+        // It has no page, and needs none.
+        let mut metadata = metadata();
+        metadata["authorization_endpoint"] = Value::Null;
+        (request.url == SERVER_METADATA).then_some((200, metadata))
+    });
+    let mut remote = McpRemote::new(SERVER.to_owned());
+    remote.oauth.client_id = Some("it self".to_owned());
+    remote.oauth.client_secret = Some("s3cret-word".to_owned().into());
+    remote.oauth.is_for_itself = true;
+    let person = willing();
+    let watch = Arc::new(Watch::new(Redactor::default()));
+    let access = access(&remote, &options(&person), &watch, &world);
+    access.answer(&Challenge::parse("Bearer scope=all"), None).await.unwrap();
+    assert_eq!(access.token().await, Ok(Some("access-1".to_owned())));
+    let form = &world.forms()[0];
+    assert!(form.contains("grant_type=client_credentials") && form.contains("scope=all"), "{form}");
+    let seen = world.seen();
+    let (_, proof) = seen.last().unwrap().headers.last().unwrap();
+    assert_eq!(proof, "Basic aXQlMjBzZWxmOnMzY3JldC13b3Jk");
+    assert!(person.pages.lock().unwrap().is_empty());
+    assert_eq!(watch.redacted("s3cret-word"), "[key]");
 }
 
 #[tokio::test]

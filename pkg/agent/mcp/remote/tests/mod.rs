@@ -47,7 +47,7 @@ fn text(text: &str) -> Value {
 }
 
 fn done(seen: &Seen) -> Reply {
-    seen.result(text("done"))
+    seen.result(&text("done"))
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_server_of_the_newest_version_keeps_no_session() {
     let server = Server::start(|seen| {
         let complete = |mut result: Value| {
             result["resultType"] = json!("complete");
-            seen.result(result)
+            seen.result(&result)
         };
         match seen.json()["method"].as_str() {
             Some("server/discover") => complete(json!({

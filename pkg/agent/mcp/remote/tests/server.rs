@@ -50,7 +50,7 @@ impl Seen {
     }
 
     /// Returns the answer to this request.
-    pub(super) fn result(&self, result: Value) -> Reply {
+    pub(super) fn result(&self, result: &Value) -> Reply {
         let id = self.json()["id"].clone();
         Reply::json(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
     }
@@ -64,11 +64,11 @@ impl Seen {
                     "capabilities": { "tools": {} },
                     "serverInfo": { "name": "small", "version": "1" },
                 });
-                self.result(info).header("mcp-session-id", "session-1")
+                self.result(&info).header("mcp-session-id", "session-1")
             }
             Some("tools/list") => {
                 let tool = json!({ "name": "f", "inputSchema": { "type": "object" } });
-                self.result(json!({ "tools": [tool] }))
+                self.result(&json!({ "tools": [tool] }))
             }
             Some("tools/call") => call(self),
             Some("server/discover") => Reply::status(400),
@@ -189,7 +189,7 @@ async fn serve(
     let mut head =
         format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
-        head += &format!("{name}: {value}\r\n");
+        head.extend([name, ": ", &value, "\r\n"]);
     }
     stream.write_all(format!("{head}\r\n{body}").as_bytes()).await?;
     stream.shutdown().await?;

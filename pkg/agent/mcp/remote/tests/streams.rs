@@ -62,7 +62,7 @@ async fn an_answer_that_is_too_long_ends_the_call_with_the_server_and_the_limit(
         let server = Server::start(move |seen| {
             seen.legacy(|seen| {
                 let long = "x".repeat(9 << 20);
-                let reply = seen.result(text(&long));
+                let reply = seen.result(&text(&long));
                 if is_event { Reply::events(format!("data: {long}\n\n")) } else { reply }
             })
         })
@@ -78,13 +78,27 @@ async fn an_answer_that_is_too_long_ends_the_call_with_the_server_and_the_limit(
 /// A server in memory: it greets, and what it does next is up to the test.
 #[derive(Clone, Default)]
 struct InMemory {
-    /// `true` for a server that does not even greet.
-    is_silent: bool,
-    /// `true` for one that opens its stream again, and says nothing.
-    opens_streams: bool,
-    /// `true` for one that lists a tool, and wants a token for a call.
-    is_guarded: bool,
+    kind: Kind,
     opened: Arc<AtomicUsize>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Kind {
+    /// It greets, and says nothing more.
+    #[default]
+    Tired,
+    /// It does not even greet.
+    Silent,
+    /// It opens its stream again and again, and says nothing.
+    Opening,
+    /// It lists a tool, and wants a token for a call.
+    Guarded,
+}
+
+impl From<Kind> for InMemory {
+    fn from(kind: Kind) -> Self {
+        Self { kind, ..Self::default() }
+    }
 }
 
 type Failure = StreamableHttpError<std::io::Error>;
@@ -101,7 +115,7 @@ impl StreamableHttpClient for InMemory {
         token: Option<String>,
         _headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        if self.is_silent {
+        if self.kind == Kind::Silent {
             return std::future::pending().await;
         }
         let seen = Seen {
@@ -126,10 +140,10 @@ impl StreamableHttpClient for InMemory {
                     session,
                 ))
             }
-            Some("tools/call") if self.is_guarded && token.is_none() => {
+            Some("tools/call") if self.kind == Kind::Guarded && token.is_none() => {
                 Err(StreamableHttpError::AuthRequired(AuthRequiredError::new("Bearer".to_owned())))
             }
-            Some("tools/list" | "tools/call") if self.is_guarded => {
+            Some("tools/list" | "tools/call") if self.kind == Kind::Guarded => {
                 let answer = seen.legacy(done).text();
                 Ok(StreamableHttpPostResponse::Json(serde_json::from_str(&answer).unwrap(), None))
             }
@@ -156,7 +170,7 @@ impl StreamableHttpClient for InMemory {
         _headers: Headers,
     ) -> Result<BoxedSseResponse, Failure> {
         let before = self.opened.fetch_add(1, Ordering::SeqCst);
-        if before == 0 || self.opens_streams {
+        if before == 0 || self.kind == Kind::Opening {
             return Ok(Box::pin(stream::empty()));
         }
         Err(StreamableHttpError::Client(std::io::ErrorKind::ConnectionRefused.into()))
@@ -182,7 +196,7 @@ async fn session_with(
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_a_typed_error() {
-    let silent = InMemory { is_silent: true, ..InMemory::default() };
+    let silent = Kind::Silent.into();
     let error = session(silent).await.unwrap_err();
     assert!(matches!(error, McpError::TimedOut { request: "initialize", .. }), "{error}");
     let silent = session(InMemory::default()).await.unwrap();
@@ -215,7 +229,7 @@ async fn a_stream_is_opened_again_a_few_times_with_growing_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_at_once_is_not_opened_without_a_pause() {
-    let busy = InMemory { opens_streams: true, ..InMemory::default() };
+    let busy = InMemory::from(Kind::Opening);
     let session = session(busy.clone()).await.unwrap();
     tokio::time::sleep(Duration::from_mins(1)).await;
     let opened = busy.opened.load(Ordering::SeqCst);
@@ -225,7 +239,7 @@ async fn a_stream_that_ends_at_once_is_not_opened_without_a_pause() {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_of_a_login_is_not_the_call_s() {
-    let guarded = InMemory { is_guarded: true, ..InMemory::default() };
+    let guarded = Kind::Guarded.into();
     let person = slow(Duration::from_mins(4));
     let session = session_with(guarded, options(&person), &world(|_| None)).await.unwrap();
     let server = McpConfig::parse(r#"{"mcpServers":{"s":{"url":"https://mcp.example/mcp"}}}"#);

@@ -1,6 +1,6 @@
 //! A login from the first refusal to the next process, over sockets.
 
-use std::sync::Mutex;
+use std::{fmt::Write as _, sync::Mutex};
 
 use tracing::{
     Event, Metadata, Subscriber,
@@ -144,7 +144,7 @@ struct Logs(Arc<Mutex<String>>);
 
 impl Visit for Logs {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        *self.0.lock().unwrap() += &format!(" {field}={value:?}");
+        write!(self.0.lock().unwrap(), " {field}={value:?}").unwrap();
     }
 }
 
@@ -165,7 +165,7 @@ impl Subscriber for Logs {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        *self.0.lock().unwrap() += &format!("\n{}", event.metadata().target());
+        write!(self.0.lock().unwrap(), "\n{}", event.metadata().target()).unwrap();
         event.record(&mut self.clone());
     }
 
