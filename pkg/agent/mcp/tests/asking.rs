@@ -73,9 +73,8 @@ pub(super) async fn run(
 }
 
 fn questions(events: &[AgentEvent]) -> Vec<ToolQuestion> {
-    let question = |event: &'_ AgentEvent| match event {
-        AgentEvent::ToolQuestion(it) => Some((**it).clone()),
-        _ => None,
+    let question = |event: &AgentEvent| {
+        if let AgentEvent::ToolQuestion(it) = event { Some((**it).clone()) } else { None }
     };
     events.iter().filter_map(question).collect()
 }
