@@ -104,7 +104,6 @@ async fn asks(mut scripted: Scripted, params: Value) -> (Scripted, Value) {
     (scripted, answer["result"].clone())
 }
 
-// Covers: T-27
 #[tokio::test]
 async fn a_form_is_filled_in_by_the_user_with_its_defaults() {
     let (servers, scripted) = greeted(json!({ "command": "x" })).await;
