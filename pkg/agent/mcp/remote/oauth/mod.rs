@@ -37,6 +37,9 @@ use crate::{
 /// Most logins in a row that did not help.
 const MAX_LOGINS: u32 = 3;
 
+/// The reason for no access where a login is all that would help.
+const NO_PERSON: &str = "it needs a login, and there is no person to ask for one";
+
 /// Access to one server.
 ///
 /// All that needs the token waits while it is renewed or a person logs in: there is one login at a time.
@@ -141,6 +144,10 @@ impl Access {
         if state.has_other(sent) {
             return Ok(());
         }
+        let can_renew = state.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
+        if self.logins.is_none() && !self.settings.is_for_itself && !can_renew {
+            return Err(NO_PERSON.to_owned());
+        }
         let asking = self.watch.ask();
         let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
         // What another authorization server gave is of no use here, and must not be sent to this one.
@@ -158,7 +165,7 @@ impl Access {
         self.keep(&mut state, granted?).await
     }
 
-    /// Returns `true` when nobody on the way can read what is sent to the server.
+    /// Returns `true` when what is sent to the server cannot be read on the way.
     fn is_safe(&self) -> bool {
         self.url.scheme() == "https" || is_local(&self.url)
     }

@@ -1,9 +1,6 @@
 //! Logins in a world in memory, over time that a test sets.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Mutex;
 
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, stream};
@@ -300,14 +297,14 @@ async fn a_login_that_nobody_answers_ends() {
     });
     tokio::time::sleep(Duration::from_mins(4)).await;
     assert!(watch.is_asking());
-    assert_eq!(answer.await.unwrap(), Err("nobody logged in within 300s".to_owned()));
+    assert_eq!(answer.await.unwrap(), Err("no person logged in within 300s".to_owned()));
     assert_eq!(began.elapsed(), Duration::from_mins(5));
     assert!(!watch.is_asking());
     // Without anybody to ask, it is an error at once.
     let nobody = McpOptions::default().token_store(MemoryTokens::new());
     let (access, _) = access_of(&world, &nobody);
     let error = access.answer(&Challenge::default(), None).await.unwrap_err();
-    assert_eq!(error, "it needs a login, and nobody can be asked for one");
+    assert_eq!(error, "it needs a login, and there is no person to ask for one");
 }
 
 #[tokio::test]
