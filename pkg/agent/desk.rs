@@ -172,9 +172,10 @@ impl People for Desk {
                     (true, AgentEvent::ToolApprovalGranted { approval_id, id, tool_name })
                 }
                 Some(Ok(decision)) => {
-                    let reason = match decision {
-                        Decision::Reject { reason } => reason,
-                        _ => "what a server asks for cannot be changed".to_owned(),
+                    let reason = if let Decision::Reject { reason } = decision {
+                        reason
+                    } else {
+                        "what a server asks for cannot be changed".to_owned()
                     };
                     (false, AgentEvent::ToolApprovalRejected { approval_id, id, tool_name, reason })
                 }

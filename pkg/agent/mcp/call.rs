@@ -16,10 +16,10 @@ use super::session::Session;
 use crate::agent::tools::{ToolContext, ToolError};
 
 /// Most times that a server asks for input before one result.
-const MAX_ROUNDS: u32 = 10;
+pub(super) const MAX_ROUNDS: u32 = 10;
 
 /// The pause before a server is asked again that wants nothing else.
-const PAUSE: Duration = Duration::from_millis(200);
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
 impl Session {
     /// Calls a tool, as often as the server asks for input first. A call that is cancelled or dropped is cancelled at the
@@ -32,19 +32,22 @@ impl Session {
     ) -> Result<CallToolResult, ToolError> {
         let mut params = CallToolRequestParams::new(name).with_arguments(arguments);
         for _ in 0..MAX_ROUNDS {
-            match self.round(params.clone(), context).await? {
-                ServerResult::CallToolResult(result) => return Ok(result),
-                // Some servers leave out what they have none of.
-                ServerResult::EmptyResult(_) => return Ok(CallToolResult::default()),
-                ServerResult::InputRequiredResult(required) => {
-                    params.request_state = required.request_state;
-                    params.input_responses = match required.input_requests {
-                        Some(requests) => Some(self.inputs(requests, context).await?),
-                        None => self.pause(context).await?,
-                    };
-                }
-                _ => return Err(self.tool_error(&ServiceError::UnexpectedResponse)),
+            let answer = self.round(params.clone(), context).await?;
+            if let ServerResult::CallToolResult(result) = answer {
+                return Ok(result);
             }
+            // Some servers leave out what they have none of.
+            if matches!(answer, ServerResult::EmptyResult(_)) {
+                return Ok(CallToolResult::default());
+            }
+            let ServerResult::InputRequiredResult(required) = answer else {
+                return Err(self.tool_error(&ServiceError::UnexpectedResponse));
+            };
+            params.request_state = required.request_state;
+            params.input_responses = match required.input_requests {
+                Some(requests) => Some(self.inputs(requests, context).await?),
+                None => self.pause(context).await?,
+            };
         }
         let server = &self.server;
         let message = format!(
@@ -62,7 +65,7 @@ impl Session {
         tokio::select! {
             biased;
             () = context.cancelled().cancelled() => Err(ToolError::Cancelled { abandoned: false }),
-            inputs = self.client.inputs(requests, context) => inputs,
+            inputs = self.client.inputs(requests, Some(context)) => inputs,
         }
     }
 

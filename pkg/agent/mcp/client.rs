@@ -114,25 +114,26 @@ impl Client {
     pub(super) async fn inputs(
         &self,
         requests: InputRequests,
-        context: &ToolContext,
+        context: Option<&ToolContext>,
     ) -> Result<InputResponses, ToolError> {
         if requests.len() > MAX_INPUTS {
             return Err(self.failed(&format!("asks for more than {MAX_INPUTS} inputs at once")));
         }
         let mut responses = BTreeMap::new();
         for (key, request) in requests {
-            let response = match request {
-                InputRequest::Elicitation(request) => {
-                    serde_json::to_value(self.input(request.params, Some(context)).await)
-                }
-                InputRequest::ListRoots(_) if !self.0.options.roots.is_empty() => {
-                    serde_json::to_value(self.roots())
-                }
-                InputRequest::CreateMessage(request) if self.0.options.sampling.is_some() => {
-                    let sampled = self.sample(request.params, context).await;
-                    serde_json::to_value(sampled.map_err(|error| self.failed(&error.message))?)
-                }
-                _ => return Err(self.failed("asks for what it was not offered")),
+            let may_sample = self.0.options.sampling.is_some();
+            let is_for_roots = matches!(request, InputRequest::ListRoots(_));
+            let response = if let InputRequest::Elicitation(request) = request {
+                serde_json::to_value(self.input(request.params, context).await)
+            } else if let InputRequest::CreateMessage(request) = request
+                && let Some(context) = context.filter(|_| may_sample)
+            {
+                let sampled = self.sample(request.params, context).await;
+                serde_json::to_value(sampled.map_err(|error| self.failed(&error.message))?)
+            } else if is_for_roots && !self.0.options.roots.is_empty() {
+                serde_json::to_value(self.roots())
+            } else {
+                return Err(self.failed("asks for what it was not offered"));
             };
             responses.insert(key, response.unwrap_or(Value::Null));
         }

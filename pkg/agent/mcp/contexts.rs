@@ -21,6 +21,9 @@ use crate::{
 /// Longest text of a resource in the system prompt, in bytes; a longer one is cut.
 const MAX_PROMPT_BYTES: usize = 32 << 10;
 
+/// Largest prompt or resource in an input, in bytes.
+const MAX_CONTEXT_BYTES: usize = 1 << 20;
+
 impl McpServers {
     /// Lists the prompts of all servers, in the order of the configuration. A server that has none is left out, and so
     /// is one that does not work, unless it is required.
@@ -59,7 +62,7 @@ impl McpServers {
     ///
     /// # Errors
     ///
-    /// When there is no such server, it does not work, or it refuses.
+    /// When there is no such server, it does not work, it refuses, or the prompt is larger than 1 MiB.
     ///
     /// # Examples
     ///
@@ -95,35 +98,42 @@ impl McpServers {
             }
             parts.extend(of_blocks([message.content]));
         }
-        Ok(RunInput::from(parts).outside_text())
+        Ok(RunInput::from(bounded(server, parts)?).outside_text())
     }
 
-    /// Reads a resource as parts of an input; [`RunInput::outside_text`] says that they are text from outside. Markers
-    /// of models in its texts are broken.
+    /// Reads a resource and adds it to an input, which says then that it has text from outside. Markers of models in its
+    /// texts are broken.
     ///
     /// # Errors
     ///
-    /// When there is no such server, it does not work, or it refuses.
+    /// When there is no such server, it does not work, it refuses, or the resource is larger than 1 MiB.
     ///
     /// # Examples
     ///
     /// ```no_run
     /// # async fn example(servers: forgeline::agent::mcp::McpServers) -> Result<(), Box<dyn std::error::Error>> {
-    /// use forgeline::agent::RunInput;
-    ///
-    /// let parts = servers.resource("files", "file:///notes.md").await?;
-    /// let input = RunInput::from("What is in these notes?").outside_text();
-    /// let input = parts.into_iter().fold(input, RunInput::part);
+    /// let input = servers.with_resource("What is in these notes?", "files", "file:///notes.md").await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn resource(&self, server: &str, uri: &str) -> Result<Vec<Part>, McpError> {
+    pub async fn with_resource(
+        &self,
+        input: impl Into<RunInput>,
+        server: &str,
+        uri: &str,
+    ) -> Result<RunInput, McpError> {
+        let input = input.into().outside_text();
+        let parts = self.read(server, uri).await?;
+        Ok(parts.into_iter().fold(input, RunInput::part))
+    }
+
+    async fn read(&self, server: &str, uri: &str) -> Result<Vec<Part>, McpError> {
         let session = self.slot(server)?.session(self.options()).await?;
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
         for contents in session.read(uri).await? {
             resource(contents, &mut texts, &mut parts);
         }
-        Ok(neutral(texts).chain(parts).collect())
+        bounded(server, neutral(texts).chain(parts).collect())
     }
 
     /// Returns a part of the system prompt that has the texts of a resource, read anew for each run, at most 32 KiB.
@@ -168,7 +178,7 @@ impl SystemPrompt for McpResourcePrompt {
     fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
         let Self { servers, server, uri } = self.clone();
         Box::pin(async move {
-            let read = servers.resource(&server, &uri).await;
+            let read = servers.read(&server, &uri).await;
             let parts =
                 read.map_err(|error| AgentError::new(ErrorCode::Connect, error.to_string()))?;
             context.add_outside_text();
@@ -177,7 +187,7 @@ impl SystemPrompt for McpResourcePrompt {
             let (shown, rest) = text
                 .split_at_checked(text.floor_char_boundary(MAX_PROMPT_BYTES))
                 .unwrap_or((&text, ""));
-            let quoted: String = shown.lines().map(|line| format!("> {line}\n")).collect();
+            let quoted: String = shown.lines().flat_map(|line| ["> ", line, "\n"]).collect();
             let note = if rest.is_empty() {
                 String::new()
             } else {
@@ -189,6 +199,21 @@ impl SystemPrompt for McpResourcePrompt {
             ))
         })
     }
+}
+
+/// Refuses what is too large to be context.
+fn bounded(server: &str, parts: Vec<Part>) -> Result<Vec<Part>, McpError> {
+    let bytes = parts.iter().map(|part| {
+        if let Part::Image { data, .. } | Part::Document { data, .. } = part {
+            data.len()
+        } else {
+            part.as_text().map_or(0, str::len)
+        }
+    });
+    if bytes.sum::<usize>() > MAX_CONTEXT_BYTES {
+        return Err(McpError::TooLarge { server: server.into(), limit: MAX_CONTEXT_BYTES });
+    }
+    Ok(parts)
 }
 
 /// Returns blocks of a server as parts of an input.

@@ -78,6 +78,14 @@ pub enum McpError {
         /// The limit that was in force.
         limit: usize,
     },
+    /// The server gave a prompt or a resource that is too large.
+    #[error("the MCP server `{server}` gave more than {limit} bytes; ask for a smaller part")]
+    TooLarge {
+        /// The name of the server.
+        server: Text,
+        /// The limit that was in force.
+        limit: usize,
+    },
     /// There is no such server.
     #[error("there is no MCP server `{server}`; the servers are: {known}")]
     Unknown {

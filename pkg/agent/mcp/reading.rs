@@ -5,15 +5,20 @@ use std::time::Duration;
 use rmcp::{
     ServiceError,
     model::{
-        GetPromptRequestParams, GetPromptResult, JsonObject, PaginatedRequestParams, Prompt,
-        ReadResourceRequestParams, Resource, ResourceContents, ResourceTemplate,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequiredResult,
+        InputResponses, JsonObject, PaginatedRequestParams, Prompt, ReadResourceRequestParams,
+        ReadResourceResponse, Resource, ResourceContents, ResourceTemplate, ServerCapabilities,
     },
 };
 
+use tokio::time::sleep;
+
 use super::{
     McpError,
+    call::{MAX_ROUNDS, PAUSE},
     session::{LIST_TIMEOUT, Session},
 };
+use crate::agent::tools::ToolError;
 
 /// Longest wait for a prompt or a resource.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -78,14 +83,53 @@ impl Session {
         name: &str,
         arguments: JsonObject,
     ) -> Result<GetPromptResult, McpError> {
-        let params = GetPromptRequestParams::new(name).with_arguments(arguments);
-        self.answer("prompts/get", self.service.get_prompt(params)).await
+        let mut params = GetPromptRequestParams::new(name).with_arguments(arguments);
+        for _ in 0..MAX_ROUNDS {
+            // In a box: it is large.
+            let asked = Box::pin(self.service.peer().get_prompt_once(params.clone()));
+            match self.answer("prompts/get", asked).await? {
+                GetPromptResponse::Complete(prompt) => return Ok(prompt),
+                GetPromptResponse::InputRequired(required) => {
+                    params.request_state.clone_from(&required.request_state);
+                    params.input_responses = self.input(required).await?;
+                }
+                _ => break,
+            }
+        }
+        Err(self.error(&ServiceError::UnexpectedResponse))
     }
 
     pub(super) async fn read(&self, uri: &str) -> Result<Vec<ResourceContents>, McpError> {
-        let params = ReadResourceRequestParams::new(uri);
-        let read = self.answer("resources/read", self.service.read_resource(params)).await?;
-        Ok(read.contents)
+        let mut params = ReadResourceRequestParams::new(uri);
+        for _ in 0..MAX_ROUNDS {
+            let asked = Box::pin(self.service.peer().read_resource_once(params.clone()));
+            match self.answer("resources/read", asked).await? {
+                ReadResourceResponse::Complete(read) => return Ok(read.contents),
+                ReadResourceResponse::InputRequired(required) => {
+                    params.request_state.clone_from(&required.request_state);
+                    params.input_responses = self.input(required).await?;
+                }
+                _ => break,
+            }
+        }
+        Err(self.error(&ServiceError::UnexpectedResponse))
+    }
+
+    /// Answers what a server asks for outside of a run: only the program can.
+    async fn input(
+        &self,
+        required: InputRequiredResult,
+    ) -> Result<Option<InputResponses>, McpError> {
+        let Some(requests) = required.input_requests else {
+            sleep(PAUSE).await;
+            return Ok(None);
+        };
+        let responses = self.client.inputs(requests, None).await;
+        let failed = |error: ToolError| McpError::Failed {
+            server: self.server.clone(),
+            message: error.to_string(),
+        };
+        responses.map(Some).map_err(failed)
     }
 
     /// Waits for an answer, which may be too long or never come.
@@ -105,7 +149,7 @@ impl Session {
         self.within(request, READ_TIMEOUT, answered).await?
     }
 
-    fn offers_other(&self, has: impl FnOnce(&rmcp::model::ServerCapabilities) -> bool) -> bool {
+    fn offers_other(&self, has: impl FnOnce(&ServerCapabilities) -> bool) -> bool {
         self.service.peer().peer_info().is_some_and(|info| has(&info.capabilities))
     }
 }

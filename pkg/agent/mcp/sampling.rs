@@ -69,9 +69,12 @@ fn request(params: &CreateMessageRequestParams, max_tokens: u32) -> Result<Reque
     }
     let messages: Result<Vec<_>, _> = params.messages.iter().map(message).collect();
     let messages = messages.map_err(invalid)?;
-    let bytes = |part: &Part| match part {
-        Part::Image { data, .. } => data.len(),
-        part => part.as_text().map_or(0, str::len),
+    let bytes = |part: &Part| {
+        if let Part::Image { data, .. } = part {
+            data.len()
+        } else {
+            part.as_text().map_or(0, str::len)
+        }
     };
     let parts = messages.iter().flat_map(|message: &Message| &message.parts);
     let system = params.system_prompt.as_deref().unwrap_or_default();
@@ -92,21 +95,24 @@ fn message(message: &SamplingMessage) -> Result<Message, &'static str> {
         Role::Assistant => MessageRole::Assistant,
     };
     let blocks = message.content.clone().into_vec().into_iter();
-    let parts = blocks.map(|block| match block {
-        SamplingMessageContentBlock::Text(text) => Ok(Part::Text { text: text.text }),
-        SamplingMessageContentBlock::Image(image) => {
+    let parts = blocks.map(|block| {
+        if let SamplingMessageContentBlock::Text(text) = block {
+            Ok(Part::Text { text: text.text })
+        } else if let SamplingMessageContentBlock::Image(image) = block {
             Ok(Part::Image { media_type: image.mime_type, data: image.data })
+        } else {
+            Err("only texts and pictures can be sent")
         }
-        _ => Err("only texts and pictures can be sent"),
     });
     Ok(Message::new(role, parts.collect::<Result<_, _>>()?))
 }
 
 fn result(completion: Completion, model: &str) -> CreateMessageResult {
     let model = completion.model.as_deref().unwrap_or(model).to_owned();
-    let reason = match completion.finish_reason {
-        Some(FinishReason::Length) => CreateMessageResult::STOP_REASON_END_MAX_TOKEN,
-        _ => CreateMessageResult::STOP_REASON_END_TURN,
+    let reason = if completion.finish_reason == Some(FinishReason::Length) {
+        CreateMessageResult::STOP_REASON_END_MAX_TOKEN
+    } else {
+        CreateMessageResult::STOP_REASON_END_TURN
     };
     let message = SamplingMessage::assistant_text(completion.text);
     CreateMessageResult::new(message, model).with_stop_reason(reason)
