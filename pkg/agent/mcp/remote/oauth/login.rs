@@ -62,14 +62,16 @@ impl Access {
         let Some(logins) = &self.logins else {
             return Err(NO_PERSON.to_owned());
         };
-        let person = logins.begin(&self.server).await.map_err(|error| error.to_string())?;
+        let late = |_| format!("no person logged in within {LOGIN_TIMEOUT:?}");
+        let person = timeout(LOGIN_TIMEOUT, logins.begin(&self.server)).await.map_err(late)?;
+        let person = person.map_err(|error| error.to_string())?;
         let redirect = person.redirect_uri();
         let client = self.client(guard, &redirect, before).await?;
         let scopes = self.scopes(guard, challenge, before);
         let question = Question { state: random()?, verifier: random()?, redirect, scopes };
         let page = question.page(page.clone(), &guard.resource, &client);
         let answer = timeout(LOGIN_TIMEOUT, person.answer(page.as_str())).await;
-        let answer = answer.map_err(|_| format!("no person logged in within {LOGIN_TIMEOUT:?}"))?;
+        let answer = answer.map_err(late)?;
         let answer = answer.map_err(|error| error.to_string())?;
         let code = self.code(&answer, &question, guard)?;
         self.exchanged(&code, question, guard, client).await
