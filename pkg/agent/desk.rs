@@ -1,26 +1,30 @@
 //! The people whom the calls of an answer may ask.
 
+#[cfg(feature = "mcp")]
+use std::sync::Arc;
 use std::{
     fmt,
-    panic::AssertUnwindSafe,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use futures_core::future::BoxFuture;
-use futures_util::FutureExt as _;
 #[cfg(feature = "mcp")]
 use tokio::time::timeout;
 use tokio::{
-    sync::{Notify, oneshot},
+    sync::Notify,
     time::{Instant, sleep},
 };
 
+#[cfg(feature = "mcp")]
 use super::{
-    Approver, Asked, Decision, Steering,
+    Approver, Asked, Decision,
+    approver::{decided, heard},
+};
+use super::{
+    Steering,
     digest::digest,
-    panic::text,
     tools::{CallPlace, People, Question, ToolContext},
 };
 use crate::types::{AgentEvent, QuestionEnd, Text, ToolAnswer, ToolQuestion};
@@ -34,6 +38,7 @@ pub(super) const MAX_QUESTIONS: u32 = 16;
 pub(super) struct Desk {
     /// `None` when there is no one to answer.
     steering: Option<Steering>,
+    #[cfg(feature = "mcp")]
     approver: Option<Arc<dyn Approver>>,
     /// Longest wait for an answer.
     limit: Duration,
@@ -58,12 +63,22 @@ struct Wait<'a> {
 }
 
 impl Desk {
-    pub(super) fn new(
-        steering: Option<Steering>,
-        approver: Option<Arc<dyn Approver>>,
-        limit: Duration,
-    ) -> Self {
-        Self { steering, approver, limit, calls: Mutex::default(), changed: Notify::new() }
+    pub(super) fn new(steering: Option<Steering>, limit: Duration) -> Self {
+        Self {
+            steering,
+            #[cfg(feature = "mcp")]
+            approver: None,
+            limit,
+            calls: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Adds who decides about what calls want to do.
+    #[cfg(feature = "mcp")]
+    pub(super) fn approved_by(mut self, approver: Option<Arc<dyn Approver>>) -> Self {
+        self.approver = approver;
+        self
     }
 
     /// Begins a wait of a call; `None` when it has waited too often.
@@ -265,26 +280,6 @@ impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         self.steering.withdraw(self.id);
     }
-}
-
-/// Waits for an answer from outside the run.
-pub(super) async fn heard(answer: Option<oneshot::Receiver<Decision>>) -> Decision {
-    if let Some(answer) = answer
-        && let Ok(decision) = answer.await
-    {
-        return decision;
-    }
-    // The request was withdrawn, or has no reader.
-    std::future::pending().await
-}
-
-/// Waits for the approver of the agent.
-pub(super) async fn decided(approver: Option<Arc<dyn Approver>>, asked: Asked) -> Decision {
-    let Some(approver) = approver else { return std::future::pending().await };
-    let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;
-    decision.unwrap_or_else(|panic| {
-        Decision::reject(format!("the approver broke down: {}", text(&*panic)))
-    })
 }
 
 impl fmt::Debug for Desk {

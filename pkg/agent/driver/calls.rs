@@ -86,8 +86,10 @@ impl<'a> RunningCalls<'a> {
         let purse = Arc::default();
         nesting::with_draw(|draw| draw.connect(&purse));
         let limit = site.parts.config.approval_timeout;
-        let approver = site.parts.approver.clone();
-        let desk = Arc::new(Desk::new(emitter.steering().cloned(), approver, limit));
+        let desk = Desk::new(emitter.steering().cloned(), limit);
+        #[cfg(feature = "mcp")]
+        let desk = desk.approved_by(site.parts.approver.clone());
+        let desk = Arc::new(desk);
         Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse, desk }
     }
 

@@ -9,7 +9,7 @@ use super::guard::or_cancelled;
 use crate::{
     agent::{
         Asked, RunContext,
-        desk::{decided, heard},
+        approver::{decided, heard},
         emitter::Emitter,
         nesting::within,
         panic::text,

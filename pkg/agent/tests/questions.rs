@@ -60,7 +60,7 @@ async fn a_question_is_answered_once_and_for_its_own_call() {
     let mut stream = agent(2).build().unwrap().run_stream("Go.");
     let questions = stream.questions();
     let first = next_question(&mut stream).await.unwrap();
-    assert_eq!(questions.open(), [first.clone()]);
+    assert_eq!(questions.open(), std::slice::from_ref(&first));
     assert!(questions.answer("of another run", named("x")).is_err());
     questions.answer(&first.question_id, named("Ann")).unwrap();
     let twice = questions.answer(&first.question_id, named("Bob")).unwrap_err();

@@ -195,10 +195,7 @@ async fn the_reference_server_works_by_stdio_and_is_started_again() {
     let long = json!({ "duration": 60, "steps": 600 });
     let stream = begin(&servers, &[("trigger-long-running-operation", long)]);
     let (outcome, _) = kill_in_mid_call(stream, child_of_this()).await;
-    assert_eq!(
-        results(&outcome),
-        ["the MCP server `all` has ended; it is started again with the next run"]
-    );
+    assert!(results(&outcome)[0].contains("the MCP server `all` has ended"), "{outcome:?}");
     let (outcome, _) = end(begin(&servers, &[("echo", json!({ "message": "again" }))])).await;
     assert!(results(&outcome)[0].contains("again"));
     let again = child_of_this();

@@ -73,9 +73,8 @@ pub(super) async fn run(
 }
 
 fn questions(events: &[AgentEvent]) -> Vec<ToolQuestion> {
-    let question = |event: &'_ AgentEvent| match event {
-        AgentEvent::ToolQuestion(it) => Some((**it).clone()),
-        _ => None,
+    let question = |event: &AgentEvent| {
+        if let AgentEvent::ToolQuestion(it) = event { Some((**it).clone()) } else { None }
     };
     events.iter().filter_map(question).collect()
 }
@@ -105,7 +104,6 @@ async fn asks(mut scripted: Scripted, params: Value) -> (Scripted, Value) {
     (scripted, answer["result"].clone())
 }
 
-// Covers: T-27
 #[tokio::test]
 async fn a_form_is_filled_in_by_the_user_with_its_defaults() {
     let (servers, scripted) = greeted(json!({ "command": "x" })).await;
