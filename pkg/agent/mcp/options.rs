@@ -75,7 +75,7 @@ impl McpOptions {
         self
     }
 
-    /// Sets who lets a person log in. Default: nobody, and a server that needs a login is an error.
+    /// Sets who lets a person log in. Default: `None`, and a server that needs a login is an error.
     #[must_use]
     pub fn logins(mut self, logins: impl McpLogins + 'static) -> Self {
         self.login.logins = Some(Arc::new(logins));

@@ -1,6 +1,9 @@
 //! The session with a server that is reached over HTTP.
 
-use std::{sync::Mutex, time::Duration};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use rmcp::{
     model::ProtocolVersion,
@@ -67,6 +70,11 @@ impl Session {
             // A server that does not answer ends the session by itself.
             let _late = timeout(END_TIMEOUT, watch.ended()).await;
         }
+    }
+
+    /// Returns `true` once the server has listed a tool.
+    pub(super) fn has_listed(&self) -> bool {
+        !self.offered.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Returns `true` for a server that is reached over HTTP.

@@ -202,10 +202,10 @@ impl Slot {
         &self,
         options: &McpOptions,
     ) -> Result<(Vec<Arc<dyn Tool>>, Vec<RegistryError>), McpError> {
-        let session = self.session(options).await?;
+        let (session, listed) = self.session_and_list(options).await?;
         let mut registry = ToolRegistry::default();
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
-        for listed in self.list_of(&session).await? {
+        for listed in listed {
             let McpServer { name, trusts_annotations, .. } = &self.server;
             let tool = McpTool::new(Arc::clone(&session), name, listed, *trusts_annotations);
             let tool: Arc<dyn Tool> = Arc::new(tool);
@@ -215,6 +215,22 @@ impl Slot {
             }
         }
         Ok((tools, left_out))
+    }
+
+    /// Lists the tools, over a new session where a remote server does not know the old one any more.
+    async fn session_and_list(
+        &self,
+        options: &McpOptions,
+    ) -> Result<(Arc<Session>, Vec<Listed>), McpError> {
+        let session = self.session(options).await?;
+        let is_old = session.is_remote() && session.has_listed();
+        match self.list_of(&session).await {
+            Err(McpError::Failed { .. } | McpError::Ended { .. }) if is_old => {}
+            listed => return Ok((session, listed?)),
+        }
+        let session = self.session(options).await?;
+        let listed = self.list_of(&session).await?;
+        Ok((session, listed))
     }
 
     /// Lists the tools; a server that does not answer is started again with the next run.

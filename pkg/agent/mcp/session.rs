@@ -51,7 +51,7 @@ pub(super) struct Session {
     pub(super) offered: Mutex<BTreeSet<String>>,
     /// `None` when the server is not reached over HTTP.
     pub(super) remote: Option<Arc<Watch>>,
-    /// What is known of the server's output.
+    /// Knowledge of the server's output.
     pub(super) heard: watch::Receiver<Heard>,
     /// `None` when the server is not a process of ours.
     pub(super) _group: Option<Held>,

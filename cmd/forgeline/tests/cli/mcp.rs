@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forgeline_testkit::{process::wait_for_end, server::ScriptedServer};
+use forgeline_testkit::{
+    process::wait_for_end,
+    server::{ScriptedServer, Step},
+};
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
@@ -242,4 +245,19 @@ async fn a_wrong_file_is_a_usage_error_and_a_required_server_that_is_down_a_fail
         assert_eq!(outcome.code, Some(code), "{outcome:?}");
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_needs_a_login_is_an_error_in_a_pipe() {
+    let root = folder("mcp-login");
+    let challenge = vec![("www-authenticate", "Bearer".to_owned())];
+    let server = ScriptedServer::start(vec![vec![Step::Head(401, challenge), Step::End]]).await;
+    let far = json!({ "type": "http", "url": server.url() + "/mcp", "required": true });
+    let path = file(&root, &json!({ "far": far }));
+    let flags = ["--mcp", path.to_str().unwrap(), "Go."];
+    let fixed = arguments("run", "http://127.0.0.1:9", &root, &flags);
+    let outcome = block_in_place(|| run(&fixed, b""));
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let said = "`far` gives no access: it needs a login, and there is no person to ask for one";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }

@@ -117,7 +117,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
             );
             match (opened.await, &self.access) {
                 (Ok(stream), _) => return Ok(self.bounded(stream)),
-                // Nobody is asked to log in for a stream that nobody waits for.
+                // A person is not asked to log in for a stream in the background.
                 (Err(StreamableHttpError::AuthRequired(error)), Some(access)) if !is_renewed => {
                     if !access.renew(token.as_deref()).await {
                         return Err(StreamableHttpError::AuthRequired(error));

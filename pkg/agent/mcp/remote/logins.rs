@@ -13,11 +13,11 @@ use futures_core::future::BoxFuture;
 /// use futures_core::future::BoxFuture;
 ///
 /// /// Always says no.
-/// struct Nobody;
+/// struct Refusing;
 ///
-/// impl McpLogins for Nobody {
+/// impl McpLogins for Refusing {
 ///     fn begin(&self, server: &str) -> BoxFuture<'static, Result<Box<dyn McpLogin>, McpLoginError>> {
-///         let error = McpLoginError::new(format!("nobody logs in to {server} here"));
+///         let error = McpLoginError::new(format!("no login to {server} is possible here"));
 ///         Box::pin(async { Err(error) })
 ///     }
 /// }

@@ -1,4 +1,4 @@
-//! What is known of a remote server beside its answers.
+//! Knowledge of a remote server beside its answers.
 
 use std::{
     error::Error,
@@ -14,13 +14,13 @@ use crate::{agent::mcp::lines::Heard, llm::http::redact::Redactor};
 /// Most characters of the reason for which a server gives no access, or fails.
 pub(super) const MAX_REASON: usize = 500;
 
-/// What is known of a remote server beside its answers: why it refuses, and what must not be shown.
+/// Knowledge of a remote server beside its answers: why it refuses, and what must not be shown.
 pub(in crate::agent::mcp) struct Watch {
     refusal: Mutex<Option<String>>,
     secrets: Mutex<Redactor>,
     /// The number of logins under way.
     logins: watch::Sender<usize>,
-    /// What is known of the server's output.
+    /// Knowledge of the server's output.
     heard: watch::Sender<Heard>,
     /// `true` while the server keeps a session.
     session: watch::Sender<bool>,
@@ -43,7 +43,7 @@ impl Watch {
         *self.logins.borrow() > 0
     }
 
-    /// Waits until a person logs in, or nobody does any more.
+    /// Waits until a person logs in, or no person does any more.
     pub(in crate::agent::mcp) async fn asking(&self, is_asking: bool) {
         let mut logins = self.logins.subscribe();
         // The sender lives as long as this does.

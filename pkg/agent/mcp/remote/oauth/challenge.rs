@@ -1,4 +1,4 @@
-//! What a server says when it refuses a request.
+//! Words of a server that refuses a request.
 
 /// The challenge of a server: `WWW-Authenticate: Bearer …`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

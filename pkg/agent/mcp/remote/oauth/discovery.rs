@@ -1,4 +1,4 @@
-//! What servers say of themselves: resources, and the authorization servers that guard them.
+//! Descriptions that servers give of themselves: resources, and the authorization servers that guard them.
 
 use reqwest::Url;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! What a login gave.
+//! Tokens that a login gave.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

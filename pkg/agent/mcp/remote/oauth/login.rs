@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::{
-    Access,
+    Access, NO_PERSON,
     challenge::Challenge,
     discovery::Guard,
     exchange::{encode_form, said_of},
@@ -35,7 +35,7 @@ struct Registered {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// What belongs to one login alone.
+/// The parts of one login that belong to no other.
 struct Question {
     state: String,
     verifier: String,
@@ -60,16 +60,18 @@ impl Access {
         }
         let page = guard.page.as_ref().map_err(String::clone)?;
         let Some(logins) = &self.logins else {
-            return Err("it needs a login, and nobody can be asked for one".to_owned());
+            return Err(NO_PERSON.to_owned());
         };
-        let person = logins.begin(&self.server).await.map_err(|error| error.to_string())?;
+        let late = |_| format!("no person logged in within {LOGIN_TIMEOUT:?}");
+        let person = timeout(LOGIN_TIMEOUT, logins.begin(&self.server)).await.map_err(late)?;
+        let person = person.map_err(|error| error.to_string())?;
         let redirect = person.redirect_uri();
         let client = self.client(guard, &redirect, before).await?;
         let scopes = self.scopes(guard, challenge, before);
         let question = Question { state: random()?, verifier: random()?, redirect, scopes };
         let page = question.page(page.clone(), &guard.resource, &client);
         let answer = timeout(LOGIN_TIMEOUT, person.answer(page.as_str())).await;
-        let answer = answer.map_err(|_| format!("nobody logged in within {LOGIN_TIMEOUT:?}"))?;
+        let answer = answer.map_err(late)?;
         let answer = answer.map_err(|error| error.to_string())?;
         let code = self.code(&answer, &question, guard)?;
         self.exchanged(&code, question, guard, client).await
@@ -283,7 +285,7 @@ impl Question {
     }
 }
 
-/// Returns a word that nobody can guess.
+/// Returns a word that cannot be guessed.
 fn random() -> Result<String, String> {
     let mut bytes = [0; 32];
     let filled = SystemRandom::new().fill(&mut bytes);

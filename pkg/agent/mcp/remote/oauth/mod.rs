@@ -5,6 +5,8 @@ mod discovery;
 mod exchange;
 mod grant;
 mod login;
+mod renewal;
+mod store;
 
 use std::sync::{
     Arc,
@@ -12,7 +14,7 @@ use std::sync::{
 };
 
 use reqwest::Url;
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 use tokio::sync::Mutex;
 
 pub(super) use challenge::Challenge;
@@ -20,13 +22,15 @@ pub(super) use challenge::Challenge;
 use self::{
     discovery::Guard,
     exchange::Exchange,
-    grant::{Grant, Issued},
+    grant::Grant,
+    renewal::{Renewal, Renewed},
+    store::Store,
 };
 use super::{
-    address::{is_local, resource, trusted},
+    address::is_local,
     logins::McpLogins,
     settings::{Login, McpOAuth, McpRemote},
-    tokens::{FileTokens, MemoryTokens, TokenStore},
+    tokens::{FileTokens, MemoryTokens},
     watch::Watch,
 };
 use crate::{
@@ -37,6 +41,9 @@ use crate::{
 /// Most logins in a row that did not help.
 const MAX_LOGINS: u32 = 3;
 
+/// The reason for no access where a login is all that would help.
+const NO_PERSON: &str = "it needs a login, and there is no person to ask for one";
+
 /// Access to one server.
 ///
 /// All that needs the token waits while it is renewed or a person logs in: there is one login at a time.
@@ -45,7 +52,7 @@ pub(super) struct Access {
     url: Url,
     settings: McpOAuth,
     logins: Option<Arc<dyn McpLogins>>,
-    tokens: Arc<dyn TokenStore>,
+    store: Store,
     exchange: Exchange,
     watch: Arc<Watch>,
     /// Secrets that are there from the start.
@@ -80,12 +87,13 @@ impl Access {
             Some(files) => Arc::new(files),
             None => Arc::new(MemoryTokens::new()),
         });
+        let store = Store::new(tokens, &url);
         Self {
             server,
             url,
             settings: remote.oauth.clone(),
             logins: login.logins.clone(),
-            tokens,
+            store,
             exchange: Exchange::new(transport),
             watch,
             secrets,
@@ -141,6 +149,10 @@ impl Access {
         if state.has_other(sent) {
             return Ok(());
         }
+        let can_renew = state.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
+        if self.logins.is_none() && !self.settings.is_for_itself && !can_renew {
+            return Err(NO_PERSON.to_owned());
+        }
         let asking = self.watch.ask();
         let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
         // What another authorization server gave is of no use here, and must not be sent to this one.
@@ -158,7 +170,7 @@ impl Access {
         self.keep(&mut state, granted?).await
     }
 
-    /// Returns `true` when nobody on the way can read what is sent to the server.
+    /// Returns `true` when what is sent to the server cannot be read on the way.
     fn is_safe(&self) -> bool {
         self.url.scheme() == "https" || is_local(&self.url)
     }
@@ -168,23 +180,18 @@ impl Access {
         if state.is_loaded {
             return Ok(());
         }
-        let kept = self.tokens.load(&resource(&self.url)).await;
-        let kept = kept.map_err(|error| error.to_string())?;
+        state.grant = self.store.load().await?;
         state.is_loaded = true;
-        // What an older version wrote counts as nothing.
-        let grant = kept.and_then(|kept| serde_json::from_str(kept.expose_secret()).ok());
-        state.grant = grant;
         self.hide(state, None);
         Ok(())
     }
 
     /// Keeps a grant in place of the one before.
     async fn keep(&self, state: &mut State, grant: Grant) -> Result<(), String> {
-        let text = serde_json::to_string(&grant).map_err(|error| error.to_string())?;
+        let kept = self.store.save(&grant).await;
         let before = state.grant.replace(grant);
         self.hide(state, before.as_ref());
-        let kept = self.tokens.save(&resource(&self.url), Some(SecretString::from(text))).await;
-        kept.map_err(|error| error.to_string())
+        kept
     }
 
     /// Tells what must not be shown: what is of use now, and was until now.
@@ -197,32 +204,29 @@ impl Access {
     /// Renews the token with the one that is for that; `false` when that is not possible.
     async fn renewed(&self, state: &mut State) -> bool {
         let Some(grant) = &state.grant else { return false };
-        let Some(refresh) = &grant.refresh_token else { return false };
-        let Ok(endpoint) = trusted(&grant.token_endpoint, &self.url) else { return false };
-        let mut form = vec![
-            ("grant_type", "refresh_token"),
-            ("refresh_token", refresh.as_str()),
-            ("resource", grant.resource.as_str()),
-        ];
-        let proof = grant.client.prove(&mut form);
-        let Ok(answer) = self.exchange.post_form(&endpoint, &form, proof).await else {
-            return false;
+        let (exchange, store) = (self.exchange.clone(), self.store.clone());
+        let Some(renewal) = Renewal::new(grant, &self.url) else { return false };
+        // Not dropped with the request that waits: the server may have taken the old token back already.
+        let renewing = tokio::spawn(async move { renewal.run(&exchange, &store).await });
+        let renewed = match renewing.await {
+            Ok(Renewed::Grant(grant)) => Some(*grant),
+            // Another process, or a request that was dropped, was faster.
+            Ok(Renewed::Rejected) => self.store.load().await.ok().flatten().filter(|kept| {
+                kept.issuer == grant.issuer
+                    && kept.access_token != grant.access_token
+                    && !kept.is_over()
+            }),
+            Ok(Renewed::Failed) | Err(_) => return false,
         };
-        let issued = answer.json::<Issued>().ok().filter(|_| answer.is_success());
-        let Some(issued) = issued.filter(Issued::is_bearer) else {
-            if answer.error().as_deref() == Some("invalid_grant") {
-                // It will never be of use again.
-                if let Some(grant) = &mut state.grant {
-                    grant.refresh_token = None;
-                }
-            }
-            return false;
-        };
-        let mut grant = grant.clone();
-        grant.renew(issued);
-        // A grant that cannot be written is of use in this process.
-        let _written = self.keep(state, grant).await;
-        true
+        let is_renewed = renewed.is_some();
+        if let Some(renewed) = renewed {
+            let before = state.grant.replace(renewed);
+            self.hide(state, before.as_ref());
+        } else if let Some(grant) = &mut state.grant {
+            // It will never be of use again.
+            grant.refresh_token = None;
+        }
+        is_renewed
     }
 }
 

@@ -1,13 +1,11 @@
 //! Logins in a world in memory, over time that a test sets.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Mutex;
 
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, stream};
 use reqwest::Url;
+use secrecy::ExposeSecret as _;
 
 use super::*;
 use crate::{
@@ -36,13 +34,23 @@ pub(super) struct World {
     change: Answers,
     seen: Mutex<Vec<HttpRequest>>,
     tokens: AtomicUsize,
+    /// Each answer of the token endpoint waits for it.
+    gate: Option<Arc<tokio::sync::Notify>>,
+    /// `true` once tokens for renewals are of no use.
+    rejects: std::sync::atomic::AtomicBool,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        let (seen, tokens, rejects) = Default::default();
+        Self { change: Box::new(|_| None), seen, tokens, gate: None, rejects }
+    }
 }
 
 pub(super) fn world(
     change: impl Fn(&HttpRequest) -> Option<(u16, Value)> + Send + Sync + 'static,
 ) -> Arc<World> {
-    let (seen, tokens) = (Mutex::default(), AtomicUsize::new(0));
-    Arc::new(World { change: Box::new(change), seen, tokens })
+    Arc::new(World { change: Box::new(change), ..World::default() })
 }
 
 /// A world in which nothing is found.
@@ -68,6 +76,9 @@ pub(super) const SERVER_METADATA: &str =
 
 impl World {
     fn answer(&self, request: &HttpRequest) -> (u16, Value) {
+        if self.rejects.load(Ordering::SeqCst) && request.url.ends_with("/token") {
+            return (400, json!({ "error": "invalid_grant" }));
+        }
         if let Some(answer) = (self.change)(request) {
             return answer;
         }
@@ -84,6 +95,10 @@ impl World {
             }
             _ => (404, Value::Null),
         }
+    }
+
+    fn reject(&self) {
+        self.rejects.store(true, Ordering::SeqCst);
     }
 
     pub(super) fn seen(&self) -> Vec<HttpRequest> {
@@ -114,13 +129,21 @@ pub(super) fn body(request: &HttpRequest) -> String {
 impl Transport for World {
     fn send(&self, request: HttpRequest) -> TransportFuture {
         let (status, value) = self.answer(&request);
+        let is_token = request.url.ends_with("/token");
         self.seen.lock().unwrap().push(request);
         let body = stream::iter([Ok(value.to_string().into())]);
         let mut response = HttpResponse::new(status, Box::pin(body));
         if let Some(to) = value.get("location").and_then(Value::as_str) {
             response = response.with_header("location", to);
         }
-        async { Ok(response) }.boxed()
+        let gate = self.gate.clone().filter(|_| is_token);
+        async move {
+            if let Some(gate) = gate {
+                gate.notified().await;
+            }
+            Ok(response)
+        }
+        .boxed()
     }
 }
 
@@ -247,6 +270,52 @@ async fn a_token_that_is_over_is_renewed_before_it_is_sent() {
 }
 
 #[tokio::test]
+async fn a_renewal_is_kept_though_its_request_was_dropped_or_another_process_was_faster() {
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let world = Arc::new(World {
+        change: Box::new(|request| {
+            // Each token for renewals is of use once.
+            let form = body(request);
+            let is_used = form.contains("refresh_token=refresh-1");
+            let is_new = form.contains("grant_type=authorization_code");
+            is_new.then(|| (200, issued(1, 10))).or(is_used.then(|| (200, issued(2, 3_600))))
+        }),
+        gate: Some(Arc::clone(&gate)),
+        ..World::default()
+    });
+    let options = options(&willing());
+    let (access, _) = access_of(&world, &options);
+    gate.notify_one();
+    access.answer(&Challenge::default(), None).await.unwrap();
+    // Another process has the same grant.
+    let (other, _) = access_of(&world, &options);
+    let loaded = tokio::spawn({
+        let other = Arc::clone(&other);
+        async move { other.token().await }
+    });
+    while world.forms().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    // Its request is dropped while the server renews.
+    loaded.abort();
+    assert!(loaded.await.unwrap_err().is_cancelled());
+    gate.notify_one();
+    let kept = async {
+        let store = options.login.tokens.clone().unwrap();
+        while !format!("{:?}", store.load(SERVER).await.unwrap().unwrap().expose_secret())
+            .contains("access-2")
+        {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(9), kept).await.unwrap();
+    world.reject();
+    gate.notify_one();
+    // This process renews with a token that is used up, and takes what is kept.
+    assert_eq!(access.token().await, Ok(Some("access-2".to_owned())));
+}
+
+#[tokio::test]
 async fn a_person_is_asked_again_when_nothing_can_be_renewed() {
     let world = world(|request| {
         let is_renewal = body(request).contains("grant_type=refresh_token");
@@ -300,14 +369,14 @@ async fn a_login_that_nobody_answers_ends() {
     });
     tokio::time::sleep(Duration::from_mins(4)).await;
     assert!(watch.is_asking());
-    assert_eq!(answer.await.unwrap(), Err("nobody logged in within 300s".to_owned()));
+    assert_eq!(answer.await.unwrap(), Err("no person logged in within 300s".to_owned()));
     assert_eq!(began.elapsed(), Duration::from_mins(5));
     assert!(!watch.is_asking());
     // Without anybody to ask, it is an error at once.
     let nobody = McpOptions::default().token_store(MemoryTokens::new());
     let (access, _) = access_of(&world, &nobody);
     let error = access.answer(&Challenge::default(), None).await.unwrap_err();
-    assert_eq!(error, "it needs a login, and nobody can be asked for one");
+    assert_eq!(error, "it needs a login, and there is no person to ask for one");
 }
 
 #[tokio::test]

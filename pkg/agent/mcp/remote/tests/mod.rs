@@ -1,6 +1,12 @@
 //! Remote servers that behave, and remote servers that do not.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -120,25 +126,33 @@ async fn a_dead_server_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_comes_back_is_used_again() {
-    let server = Server::start(|seen| {
-        // A session of the server before this one.
-        if seen.header("mcp-session-id") == Some("session-0") {
-            Reply::status(404)
-        } else {
-            seen.legacy(done)
-        }
-    })
-    .await;
+async fn a_server_that_forgot_the_session_is_used_in_a_new_one_by_the_same_run() {
+    // What the protocol asks for, and what some servers say instead.
+    for forgotten in [404, 400] {
+        let starts = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&starts);
+        let server = Server::start(move |seen| {
+            let session = format!("session-{}", count.load(Ordering::SeqCst));
+            match seen.header("mcp-session-id") {
+                Some(other) if other != session => Reply::status(forgotten),
+                _ => seen.legacy_in(&session, done),
+            }
+        })
+        .await;
+        let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
+        assert_eq!(call(&servers).await.unwrap(), "done");
+        starts.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(call(&servers).await.unwrap(), "done", "{forgotten}");
+    }
     let broken = Server::start(|seen| match seen.json()["method"].as_str() {
         Some("tools/list") => Reply::status(500).body("it broke"),
         _ => seen.legacy(done),
     })
     .await;
-    let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
-    assert_eq!(call(&servers).await.unwrap(), "done");
     let error = connect(json!({ "url": broken.url("/mcp") })).await.unwrap_err();
     assert!(matches!(error, McpError::Failed { .. }), "{error}");
+    let lists = broken.seen().iter().filter(|it| it.json()["method"] == "tools/list").count();
+    assert_eq!(lists, 1, "a new session is not begun twice");
 }
 
 #[tokio::test]

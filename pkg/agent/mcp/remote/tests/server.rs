@@ -57,6 +57,11 @@ impl Seen {
 
     /// Answers as a server of the version of 2025 that lists one tool, `f`, and answers each call by `call`.
     pub(super) fn legacy(&self, call: impl FnOnce(&Self) -> Reply) -> Reply {
+        self.legacy_in("session-1", call)
+    }
+
+    /// Answers so, in a session of this name.
+    pub(super) fn legacy_in(&self, session: &str, call: impl FnOnce(&Self) -> Reply) -> Reply {
         match self.json()["method"].as_str() {
             Some("initialize") => {
                 let info = json!({
@@ -64,7 +69,7 @@ impl Seen {
                     "capabilities": { "tools": {} },
                     "serverInfo": { "name": "small", "version": "1" },
                 });
-                self.result(&info).header("mcp-session-id", "session-1")
+                self.result(&info).header("mcp-session-id", session)
             }
             Some("tools/list") => {
                 let tool = json!({ "name": "f", "inputSchema": { "type": "object" } });

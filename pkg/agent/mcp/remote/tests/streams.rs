@@ -1,9 +1,6 @@
 //! Streams of events that are cut, too long, or that a server opens without end.
 
-use std::{
-    collections::HashMap,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::collections::HashMap;
 
 use futures_util::stream;
 use reqwest::header::{HeaderName, HeaderValue};

@@ -87,7 +87,7 @@ async fn browse(mut page: String) {
 }
 
 #[tokio::test]
-async fn a_person_logs_in_once_and_the_next_process_asks_nobody() {
+async fn a_person_logs_in_once_and_the_next_process_needs_no_login() {
     let logs = Logs::default();
     // All tasks of this test are on its thread.
     let _logged = tracing::subscriber::set_default(logs.clone());
@@ -99,7 +99,7 @@ async fn a_person_logs_in_once_and_the_next_process_asks_nobody() {
     let error = connect_with(members.clone(), options.clone()).await.unwrap_err().to_string();
     assert_eq!(
         error,
-        "the MCP server `s` gives no access: it needs a login, and nobody can be asked for one"
+        "the MCP server `s` gives no access: it needs a login, and there is no person to ask for one"
     );
     let logins = LoopbackLogins::new(|_, page| {
         tokio::spawn(browse(page.to_owned()));
