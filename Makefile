@@ -26,7 +26,7 @@ BASE     ?= cf7e9a5
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills fuzz fuzz-short llama-setup llama-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,6 +155,12 @@ llama-setup: ## install the llama.cpp server that runs offline into target/llama
 
 llama-test: llama-setup ## run the tests against that server; they fail instead of skipping
 	FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it --test cli llama -- --nocapture
+
+mcp-setup: ## install the MCP conformance suite, its server and a Node into target/mcp (pip, npm)
+	sh internal/testkit/mcp/setup.sh
+
+mcp-test: mcp-setup ## run the tests against them; they fail instead of skipping
+	FORGELINE_REQUIRE_MCP=1 $(CARGO) test -p forgeline-itest --test it mcp_ -- --nocapture
 
 record: llama-setup ## rewrite the recordings in testdata/recordings from that server
 	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture

@@ -61,7 +61,7 @@
 //! | `files` | the file tools: listing, reading, searching and changing files under a root |
 //! | `skills` | skills: folders with a `SKILL.md`, listed in the prompt and loaded by a tool |
 //! | `command` | the command tool: programs of an allow-list, run below a root |
-//! | `mcp` | tools of MCP servers that run as child processes |
+//! | `mcp` | tools of MCP servers, of child processes and over HTTP |
 //! | `schema` | the whole of JSON Schema for the arguments of tools |
 //! | `record` | recording of sessions with a server, and their replay |
 //! | `conformance` | the conformance suite for authors of providers, for dev-dependencies |

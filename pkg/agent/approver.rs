@@ -1,9 +1,13 @@
 //! Whoever answers requests for approval.
 
-use futures_core::future::BoxFuture;
-use serde::{Deserialize, Serialize};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use super::{RunContext, state::Verdict};
+use futures_core::future::BoxFuture;
+use futures_util::FutureExt as _;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use super::{RunContext, panic::text, state::Verdict};
 use crate::types::{ApprovalRequest, Json};
 
 /// The answer to a request for approval.
@@ -109,7 +113,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub(super) fn new(request: ApprovalRequest, run: RunContext) -> Self {
+    pub(crate) fn new(request: ApprovalRequest, run: RunContext) -> Self {
         Self { request, run }
     }
 }
@@ -122,4 +126,24 @@ where
     fn decide(&self, asked: Asked) -> BoxFuture<'static, Decision> {
         Box::pin(self(asked))
     }
+}
+
+/// Waits for an answer from outside the run.
+pub(super) async fn heard(answer: Option<oneshot::Receiver<Decision>>) -> Decision {
+    if let Some(answer) = answer
+        && let Ok(decision) = answer.await
+    {
+        return decision;
+    }
+    // The request was withdrawn, or has no reader.
+    std::future::pending().await
+}
+
+/// Waits for the approver of the agent.
+pub(super) async fn decided(approver: Option<Arc<dyn Approver>>, asked: Asked) -> Decision {
+    let Some(approver) = approver else { return std::future::pending().await };
+    let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;
+    decision.unwrap_or_else(|panic| {
+        Decision::reject(format!("the approver broke down: {}", text(&*panic)))
+    })
 }

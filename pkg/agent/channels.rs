@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use tokio::sync::mpsc;
 
 use super::{
-    Approvals, ClientCalls, Input,
+    Approvals, ClientCalls, Input, Questions,
     control::{Control, has_ended},
 };
 use crate::{
@@ -26,6 +26,8 @@ pub struct AgentChannels {
     pub approval: Approvals,
     /// Gives the results of calls at the client.
     pub client_calls: ClientCalls,
+    /// Answers questions of tools.
+    pub questions: Questions,
     /// Ends the run that is going on.
     pub cancel: CancelSender,
     /// Ends the agent.

@@ -32,6 +32,8 @@ pub mod core;
 #[cfg(feature = "runtime")]
 mod default_agent;
 #[cfg(feature = "runtime")]
+mod desk;
+#[cfg(feature = "runtime")]
 mod digest;
 #[cfg(feature = "runtime")]
 mod driver;
@@ -69,6 +71,8 @@ mod permissions;
 mod progress;
 #[cfg(feature = "runtime")]
 pub mod prompts;
+#[cfg(feature = "runtime")]
+mod questions;
 #[cfg(feature = "runtime")]
 mod records;
 #[cfg(feature = "runtime")]
@@ -122,6 +126,7 @@ pub use self::{
     outcome::{OutcomeKind, RunError, RunOutcome},
     outside_text::OutsideText,
     permissions::{ModulePermissions, NamedPermissions, Permissions, ToolAccess},
+    questions::Questions,
     records::{
         CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
         MetricNames, Observer, PrefixChange, PrefixPart, RequestSent, RunBegan, RunRecord,

@@ -34,6 +34,11 @@ impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
         Some(self.0.remove(at).1)
     }
 
+    /// Returns the request of this id, if it is open.
+    pub(super) fn find(&self, id: &str) -> Option<&Q> {
+        self.0.iter().map(|(request, _)| request).find(|request| request.request_id() == id)
+    }
+
     pub(super) fn all(&self) -> Vec<Q> {
         let open = self.0.iter().filter(|(_, answer)| !answer.is_closed());
         open.map(|(request, _)| request.clone()).collect()

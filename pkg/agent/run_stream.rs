@@ -13,7 +13,7 @@ use tokio::task::coop::poll_proceed;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approvals, ClientCalls, RunError, RunInput, RunOutcome, Steering,
+    Approvals, ClientCalls, Questions, RunError, RunInput, RunOutcome, Steering,
     clock::next_run_id,
     driver::{self, Shared, Start},
     emitter::Emitter,
@@ -152,6 +152,13 @@ impl RunStream {
     #[must_use]
     pub fn client_calls(&self) -> ClientCalls {
         ClientCalls::of_run(self.steering.clone())
+    }
+
+    /// Returns the way to answer questions of tools, for this and other tasks. A question without an answer ends after
+    /// [`approval_timeout`](super::AgentConfig::approval_timeout).
+    #[must_use]
+    pub fn questions(&self) -> Questions {
+        Questions::of_run(self.steering.clone())
     }
 
     /// Gives the result of a call at the client; see [`ClientCalls::complete`].

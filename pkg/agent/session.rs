@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt, sync::Arc};
 use tokio::sync::mpsc;
 
 use super::{
-    AgentChannels, Approvals, CancelSender, ClientCalls, Input, InputSender, RunInput,
+    AgentChannels, Approvals, CancelSender, ClientCalls, Input, InputSender, Questions, RunInput,
     ShutdownSender, Steering,
     clock::next_run_id,
     control::{Control, Current},
@@ -123,6 +123,7 @@ pub(super) fn start(agent: Arc<Agent>) -> (AgentHandle, AgentChannels) {
         events,
         approval: Approvals::of_agent(Arc::clone(&control)),
         client_calls: ClientCalls::of_agent(Arc::clone(&control)),
+        questions: Questions::of_agent(Arc::clone(&control)),
         cancel: CancelSender(Arc::clone(&control)),
         shutdown: ShutdownSender(Arc::clone(&control)),
     };

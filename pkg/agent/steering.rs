@@ -9,9 +9,15 @@ use std::{
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{Decision, open_requests::OpenRequests, state::Said};
+use super::{
+    Decision,
+    open_requests::OpenRequests,
+    state::Said,
+    tools::{ToolError, form},
+};
 use crate::types::{
     AgentError, ApprovalRequest, ClientReturn, ClientToolRequest, ErrorCode, Message, MessageRole,
+    ToolAnswer, ToolQuestion,
 };
 
 /// Most messages that wait for a run to take them.
@@ -61,6 +67,8 @@ struct Line {
     asked: OpenRequests<ApprovalRequest, Decision>,
     /// The calls that are at the client.
     at_client: OpenRequests<ClientToolRequest, ClientReturn>,
+    /// The questions of tools that are open.
+    questions: OpenRequests<ToolQuestion, ToolAnswer>,
     /// Cuts the answer under way.
     cut: CancellationToken,
     is_over: bool,
@@ -76,8 +84,16 @@ impl Steering {
     /// Returns the way into a run of an agent below another run, where its requests are answered.
     pub(super) fn below(cancel: &CancellationToken, above: Option<Self>) -> Self {
         let (said, cut) = (VecDeque::new(), cancel.child_token());
-        let (asked, at_client) = (OpenRequests::default(), OpenRequests::default());
-        Self(Arc::new(Mutex::new(Line { said, asked, at_client, cut, is_over: false, above })))
+        let line = Line {
+            said,
+            asked: OpenRequests::default(),
+            at_client: OpenRequests::default(),
+            questions: OpenRequests::default(),
+            cut,
+            is_over: false,
+            above,
+        };
+        Self(Arc::new(Mutex::new(line)))
     }
 
     /// Gives the model a message after the calls that are under way, or after the answer.
@@ -171,13 +187,30 @@ impl Steering {
         open.is_some_and(|answer| answer.send(result).is_ok())
     }
 
-    /// Closes a request, of either kind, that needs no answer any more.
+    /// Opens a question of a tool; its answer comes here.
+    pub(super) fn ask_user(&self, question: ToolQuestion) -> oneshot::Receiver<ToolAnswer> {
+        match self.above() {
+            Some(above) => above.ask_user(question),
+            None => self.lock().questions.open(question),
+        }
+    }
+
+    /// Closes a question with its answer; returns `false` when it is not open. One that does not fit leaves it open.
+    pub(super) fn answer_question(&self, id: &str, answer: ToolAnswer) -> Result<bool, ToolError> {
+        let mut line = self.lock();
+        let Some(question) = line.questions.find(id) else { return Ok(false) };
+        let answer = form::complete(question.schema.as_ref(), answer)?;
+        let open = line.questions.close(id);
+        Ok(open.is_some_and(|open| open.send(answer).is_ok()))
+    }
+
+    /// Closes a request, of any kind, that needs no answer any more.
     pub(super) fn withdraw(&self, id: &str) {
         if let Some(above) = self.above() {
             return above.withdraw(id);
         }
         let mut line = self.lock();
-        drop((line.asked.close(id), line.at_client.close(id)));
+        drop((line.asked.close(id), line.at_client.close(id), line.questions.close(id)));
     }
 
     pub(super) fn open_requests(&self) -> Vec<ApprovalRequest> {
@@ -188,12 +221,17 @@ impl Steering {
         self.lock().at_client.all()
     }
 
+    pub(super) fn open_questions(&self) -> Vec<ToolQuestion> {
+        self.lock().questions.all()
+    }
+
     /// Ends the run's hearing; returns what it has not heard.
     pub(super) fn close(&self) -> VecDeque<Said> {
         let mut line = self.lock();
         line.is_over = true;
         line.asked.clear();
         line.at_client.clear();
+        line.questions.clear();
         std::mem::take(&mut line.said)
     }
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AgentError, ApprovalRequest, CallOutcome, ClientToolRequest, Json, ProviderItem, Repair, Text,
-    UsageInfo, spelling::keep_spelling,
+    AgentError, ApprovalRequest, CallOutcome, ClientToolRequest, Json, ProviderItem, QuestionEnd,
+    Repair, Text, ToolQuestion, UsageInfo, spelling::keep_spelling,
 };
 
 /// One event of a streamed answer or of the agent's turn around it.
@@ -198,6 +198,19 @@ pub enum AgentEvent {
         /// The tool's name.
         tool_name: Text,
     },
+    /// A tool that runs asks the user. The end of its call ends the question.
+    ToolQuestion(Box<ToolQuestion>),
+    /// A question needs no answer any more.
+    ToolQuestionEnd {
+        /// The id of the question.
+        question_id: Text,
+        /// The id of the call.
+        id: Text,
+        /// The tool's name.
+        tool_name: Text,
+        /// The end.
+        end: QuestionEnd,
+    },
     /// The answer has no call although the agent requires one; the model is asked again.
     NoToolCall,
     /// The agent starts or stops working on an input.
@@ -296,6 +309,8 @@ kinds! {
     ToolApprovalCancelled = "tool_approval_cancelled",
     ClientToolRequest = "client_tool_request",
     ClientToolCancelled = "client_tool_cancelled",
+    ToolQuestion = "tool_question",
+    ToolQuestionEnd = "tool_question_end",
     NoToolCall = "no_tool_call",
     UpdateBusy = "update_busy",
     TurnEnd = "turn_end",

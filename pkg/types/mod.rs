@@ -15,6 +15,7 @@ mod message;
 mod model;
 mod partial_calls;
 mod provider_item;
+mod question;
 #[cfg(feature = "runtime")]
 mod sealed_calls;
 mod setters;
@@ -43,6 +44,7 @@ pub use message::{Message, MessageRole, Part, ToolResult};
 pub use model::{Capabilities, ModelInfo};
 pub use partial_calls::{PartialCall, PartialCalls};
 pub use provider_item::{Citation, ItemKind, ProviderItem};
+pub use question::{QuestionEnd, ToolAnswer, ToolQuestion};
 #[cfg(feature = "runtime")]
 pub(crate) use sealed_calls::PartPlace;
 pub(crate) use setters::setters;

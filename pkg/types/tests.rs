@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::{
     AgentError, AgentEvent, ApprovalRequest, CallOutcome, Citation, ClientToolRequest, Envelope,
-    ErrorCode, ItemKind, Json, Message, Preview, ProviderItem, Repair, Text, ToolCall, UsageInfo,
+    ErrorCode, ItemKind, Json, Message, Preview, ProviderItem, QuestionEnd, Repair, Text, ToolCall,
+    ToolQuestion, UsageInfo,
 };
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/golden/events.jsonl");
@@ -36,18 +37,20 @@ fn place(event: &AgentEvent) -> usize {
         AgentEvent::ToolApprovalCancelled { .. } => 21,
         AgentEvent::ClientToolRequest(_) => 22,
         AgentEvent::ClientToolCancelled { .. } => 23,
-        AgentEvent::NoToolCall => 24,
-        AgentEvent::UpdateBusy { .. } => 25,
-        AgentEvent::TurnEnd => 26,
-        AgentEvent::ProviderItem(_) => 27,
-        AgentEvent::Retry { .. } => 28,
-        AgentEvent::Failover { .. } => 29,
-        AgentEvent::Custom { .. } => 30,
-        AgentEvent::Unknown(_) => 31,
+        AgentEvent::ToolQuestion(_) => 24,
+        AgentEvent::ToolQuestionEnd { .. } => 25,
+        AgentEvent::NoToolCall => 26,
+        AgentEvent::UpdateBusy { .. } => 27,
+        AgentEvent::TurnEnd => 28,
+        AgentEvent::ProviderItem(_) => 29,
+        AgentEvent::Retry { .. } => 30,
+        AgentEvent::Failover { .. } => 31,
+        AgentEvent::Custom { .. } => 32,
+        AgentEvent::Unknown(_) => 33,
     }
 }
 
-/// The events of requests for approval, and of calls at the client.
+/// The events of requests for approval, of calls at the client, and of questions of tools.
 fn approvals() -> Vec<AgentEvent> {
     let text = Text::from;
     vec![
@@ -92,6 +95,23 @@ fn approvals() -> Vec<AgentEvent> {
             client_call_id: text("77aa"),
             id: text("call_0"),
             tool_name: text("f"),
+        },
+        AgentEvent::ToolQuestion(Box::new(
+            ToolQuestion::new("9c1e", "call_0", "f", "Who?").schema(
+                Json::parse(
+                    r#"{"type":"object","properties":{"n":{"type":"number","maximum":1.50}}}"#,
+                )
+                .unwrap(),
+            ),
+        )),
+        AgentEvent::ToolQuestion(Box::new(
+            ToolQuestion::new("9c1f", "call_0", "f", "Open it.").url("https://a/b"),
+        )),
+        AgentEvent::ToolQuestionEnd {
+            question_id: text("9c1e"),
+            id: text("call_0"),
+            tool_name: text("f"),
+            end: QuestionEnd::Declined,
         },
     ]
 }
@@ -202,7 +222,7 @@ fn wire_names_are_those_of_the_golden_file() {
     let samples = samples();
     let mut places: Vec<_> = samples.iter().map(place).collect();
     places.dedup();
-    assert!(places.into_iter().eq(0..=31), "each kind has a sample, in order");
+    assert!(places.into_iter().eq(0..=33), "each kind has a sample, in order");
     let mut lines: Vec<_> = samples.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let envelope = Envelope::new("run".into(), 1, 2, 3, AgentEvent::TurnEnd);
     lines.push(serde_json::to_string(&envelope).unwrap());

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use forgeline::{
     agent::{
         Budget, CallMode, DefaultAgent,
+        mcp::McpServers,
         memory::ConversationMemory,
         tools::{Calculator, CommandTool, FileTools, Tool},
     },
@@ -23,6 +24,7 @@ use crate::{
     environment::Environment,
     exit::{UsageResult as _, note, usage},
     helpers::HelperArgs,
+    interrupt::Interrupts,
     kept::{KeepArgs, Keeper},
     mcp::McpArgs,
     probe::find_local_server,
@@ -200,9 +202,24 @@ pub struct Built {
     pub(crate) trace: Option<trace::Requests>,
     recorder: Option<Recorder>,
     keeper: Keeper,
+    /// The servers, which end with this: a task that was left behind may hold one of their tools.
+    servers: Option<McpServers>,
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        self.servers.iter().for_each(McpServers::kill);
+    }
 }
 
 impl Built {
+    /// Tells remote servers that their sessions end.
+    pub async fn close(&self) {
+        if let Some(servers) = &self.servers {
+            servers.close().await;
+        }
+    }
+
     /// Keeps the conversation for `--continue`.
     pub fn keep(&self) {
         self.keeper.keep(self.agent.transcript());
@@ -230,7 +247,11 @@ fn describe(tool: &Arc<dyn Tool>) -> String {
 ///
 /// A usage error for flags that do not go together or a folder that cannot be read; an error when a required
 /// MCP server does not work.
-pub fn build(args: &AgentArgs, runtime: &Runtime) -> anyhow::Result<Built> {
+pub fn build(
+    args: &AgentArgs,
+    runtime: &Runtime,
+    interrupts: &Interrupts,
+) -> anyhow::Result<Built> {
     let trace = args.amount.is_traced().then(trace::start);
     let environment = Environment::default();
     let choice = choose(&args.provider, |name| environment.get(name), find_local_server);
@@ -273,9 +294,10 @@ pub fn build(args: &AgentArgs, runtime: &Runtime) -> anyhow::Result<Built> {
             tools.push(skills.tool());
         }
     }
-    let connected = if args.no_tools { None } else { args.mcp.connect(runtime)? };
+    let connected = if args.no_tools { None } else { args.mcp.connect(runtime, interrupts)? };
     let mut described: Vec<_> = tools.iter().map(describe).collect();
     let mut names: Vec<_> = tools.iter().map(|tool| Text::from(tool.name())).collect();
+    let servers = connected.as_ref().map(|connected| connected.servers.clone());
     if let Some(connected) = connected {
         described.extend(connected.tools.iter().map(describe));
         names.extend(connected.tools.iter().map(|tool| Text::from(tool.name())));
@@ -294,5 +316,5 @@ pub fn build(args: &AgentArgs, runtime: &Runtime) -> anyhow::Result<Built> {
     if let Some(warning) = choice.warning() {
         note(&escape_controls(&warning));
     }
-    Ok(Built { agent, tools: described, trace, recorder, keeper })
+    Ok(Built { agent, tools: described, trace, recorder, keeper, servers })
 }

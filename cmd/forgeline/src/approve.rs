@@ -7,11 +7,11 @@ use std::{
 };
 
 use forgeline::{
-    agent::{AgentBuilder, Approvals, Asked, Decision},
+    agent::{AgentBuilder, Approvals, Asked, Decision, Questions, RunStream},
     types::{ApprovalReason, Text},
 };
 
-use crate::{exit::usage, terminal::TypedLines};
+use crate::{exit::usage, forms::Forms, terminal::TypedLines};
 
 /// The answer to calls that need approval, as a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +66,15 @@ impl Approve {
 }
 
 fn reject(builder: AgentBuilder, why: &'static str) -> AgentBuilder {
-    builder.approver(move |_: Asked| async move { Decision::reject(why) })
+    builder.approver(move |asked: Asked| async move {
+        let is_again = asked.request.reason == ApprovalReason::OutsideText;
+        Decision::reject(if is_again { NOT_AGAIN } else { why })
+    })
 }
+
+/// The reason for which a call that was named does not run behind text from outside.
+const NOT_AGAIN: &str = "behind text from outside, --approve does not count; a terminal can ask, and trustAnnotations \
+    of a server lets what only reads run";
 
 /// The reason for which a call is asked about that was allowed before.
 const AGAIN: &str = "Text from outside may be behind this call, so it is asked about each time. ";
@@ -75,63 +82,96 @@ const AGAIN: &str = "Text from outside may be behind this call, so it is asked a
 /// The question that is asked about a call.
 const QUESTION: &str = "Allow it? y: yes, n: no, a: always; or write what to do instead.";
 
-/// Asks the user about the calls of one run.
+/// Where the requests and questions of a run are answered.
+#[derive(Debug)]
+pub struct Ends {
+    /// Answers requests for approval.
+    pub approvals: Approvals,
+    /// Answers questions of tools.
+    pub questions: Questions,
+}
+
+impl Ends {
+    /// Returns those of a run.
+    #[must_use]
+    pub fn of(stream: &RunStream) -> Self {
+        Self { approvals: stream.approvals(), questions: stream.questions() }
+    }
+}
+
+/// Asks the user about the calls of one run, and what its tools ask.
 #[derive(Debug, Default)]
-pub struct Asking(Vec<Text>);
+pub struct Asking {
+    asked: Vec<Text>,
+    forms: Forms,
+}
 
 impl Asking {
     /// Returns the question about a request that was not asked yet.
-    pub fn question(&mut self, approvals: &Approvals) -> Option<String> {
-        let open = approvals.open();
-        let first = open.first().filter(|first| !self.0.contains(&first.approval_id))?;
-        self.0.push(first.approval_id.clone());
+    pub fn question(&mut self, ends: &Ends) -> Option<String> {
+        let open = ends.approvals.open();
+        let Some(first) = open.first() else { return self.forms.question(&ends.questions) };
+        if self.asked.contains(&first.approval_id) {
+            return None;
+        }
+        self.asked.push(first.approval_id.clone());
         let why = if first.reason == ApprovalReason::OutsideText { AGAIN } else { "" };
         Some(format!("{}: {why}{QUESTION}", first.tool_name))
     }
 
     /// Asks, and reads the answer from the terminal; returns what to show of it. What is typed while there is
     /// no question stays in the terminal.
-    pub fn listen(&mut self, approvals: &Approvals, typed: &mut TypedLines) -> Vec<String> {
-        let mut shown: Vec<_> = self.question(approvals).into_iter().collect();
-        while self.is_open(approvals)
+    pub fn listen(&mut self, ends: &Ends, typed: &mut TypedLines) -> Vec<String> {
+        let mut shown: Vec<_> = self.question(ends).into_iter().collect();
+        while self.is_open(ends)
             && let Some(line) = typed.take()
         {
             if line.is_empty() {
-                self.leave(approvals);
+                self.leave(ends);
                 break;
             }
-            shown.extend(self.answer(&String::from_utf8_lossy(&line), approvals));
+            shown.extend(self.answer(&String::from_utf8_lossy(&line), ends));
         }
         shown
     }
 
     /// Rejects what is open: the input has ended, and no answer can come.
-    pub fn leave(&self, approvals: &Approvals) {
-        for request in approvals.open() {
+    pub fn leave(&self, ends: &Ends) {
+        for request in ends.approvals.open() {
             // One that was answered meanwhile needs no rejection.
-            let _late =
-                approvals.answer(&request.approval_id, Decision::reject("the user has left"));
+            let left = Decision::reject("the user has left");
+            let _late = ends.approvals.answer(&request.approval_id, left);
         }
+        self.forms.leave(&ends.questions);
     }
 
     /// Returns `true` while a question has no answer.
     #[must_use]
-    pub fn is_open(&self, approvals: &Approvals) -> bool {
-        approvals.open().iter().any(|request| self.0.contains(&request.approval_id))
+    pub fn is_open(&self, ends: &Ends) -> bool {
+        self.is_asked(ends) || self.forms.is_open(&ends.questions)
+    }
+
+    /// Returns `true` while a request for approval that was asked about has no answer.
+    fn is_asked(&self, ends: &Ends) -> bool {
+        ends.approvals.open().iter().any(|request| self.asked.contains(&request.approval_id))
     }
 
     /// Answers the question with a line, if it says something; returns what to show of it. A rejection shows
     /// itself.
-    pub fn answer(&self, line: &str, approvals: &Approvals) -> Option<String> {
-        let open = approvals.open();
-        let request = open.iter().find(|request| self.0.contains(&request.approval_id))?;
+    pub fn answer(&mut self, line: &str, ends: &Ends) -> Option<String> {
+        if !self.is_asked(ends) {
+            let is_open = self.forms.is_open(&ends.questions);
+            return is_open.then(|| self.forms.answer(line, &ends.questions))?;
+        }
+        let open = ends.approvals.open();
+        let request = open.iter().find(|request| self.asked.contains(&request.approval_id))?;
         let decision = decision(line)?;
         let said = match &decision {
             Decision::Grant => Some("(allowed)"),
             Decision::GrantAlways => Some("(allowed from now on)"),
             Decision::GrantChanged { .. } | Decision::Reject { .. } | _ => None,
         };
-        let is_taken = approvals.answer(&request.approval_id, decision).is_ok();
+        let is_taken = ends.approvals.answer(&request.approval_id, decision).is_ok();
         if is_taken { said } else { Some("(too late)") }.map(str::to_owned)
     }
 }
@@ -188,21 +228,21 @@ mod tests {
         let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator);
         let agent = builder.approval(ApprovalPolicy::Always).build().unwrap();
         let mut stream = agent.run_stream("Go.");
-        let (approvals, mut asking) = (stream.approvals(), Asking::default());
+        let (ends, mut asking) = (Ends::of(&stream), Asking::default());
         let mut lines = ["y", "rather not"].into_iter();
         let mut said = Vec::new();
         while let Some(envelope) = stream.next().await {
             if !matches!(envelope.event, AgentEvent::ToolApprovalRequest(_)) {
                 continue;
             }
-            assert!(!asking.is_open(&approvals));
-            assert!(asking.question(&approvals).unwrap().starts_with("calculator: Allow it?"));
-            assert_eq!(asking.question(&approvals), None, "once");
-            assert!(asking.is_open(&approvals));
-            assert_eq!(asking.answer(" ", &approvals), None);
-            said.extend(asking.answer(lines.next().unwrap(), &approvals));
+            assert!(!asking.is_open(&ends));
+            assert!(asking.question(&ends).unwrap().starts_with("calculator: Allow it?"));
+            assert_eq!(asking.question(&ends), None, "once");
+            assert!(asking.is_open(&ends));
+            assert_eq!(asking.answer(" ", &ends), None);
+            said.extend(asking.answer(lines.next().unwrap(), &ends));
         }
         assert_eq!(said, ["(allowed)"]);
-        assert_eq!(asking.answer("y", &approvals), None, "there is no question");
+        assert_eq!(asking.answer("y", &ends), None, "there is no question");
     }
 }

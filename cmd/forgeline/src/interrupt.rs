@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM: one listener for the whole program, on a thread of its own.
 
 use std::{
-    process,
+    fmt, process,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
@@ -33,6 +33,17 @@ struct State {
     current: Option<Stoppable>,
     /// `true` once SIGTERM asked the program to leave.
     leaves: bool,
+    /// What a program that a signal ends leaves behind otherwise.
+    at_exit: Vec<AtExit>,
+}
+
+/// Something to do before the program exits.
+struct AtExit(Box<dyn Fn() + Send>);
+
+impl fmt::Debug for AtExit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("AtExit")
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -52,7 +63,12 @@ pub struct Stop {
 
 impl Interrupts {
     fn new() -> Self {
-        let state = State { terminal: Terminal::of_stdin(), current: None, leaves: false };
+        let state = State {
+            terminal: Terminal::of_stdin(),
+            current: None,
+            leaves: false,
+            at_exit: Vec::new(),
+        };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -97,6 +113,11 @@ impl Interrupts {
         self.state().leaves
     }
 
+    /// Does this, too, before a signal ends the program.
+    pub fn at_exit(&self, work: impl Fn() + Send + 'static) {
+        self.state().at_exit.push(AtExit(Box::new(work)));
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +149,9 @@ impl Interrupts {
     }
 
     fn exit(&self) -> ! {
-        self.state().terminal.restore();
+        let state = self.state();
+        state.terminal.restore();
+        state.at_exit.iter().for_each(|work| (work.0)());
         process::exit(Exit::Interrupted as i32)
     }
 }

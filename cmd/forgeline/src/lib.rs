@@ -12,6 +12,7 @@ mod context;
 pub mod dialects;
 mod environment;
 pub mod exit;
+pub mod forms;
 mod helpers;
 pub mod hint;
 mod image;

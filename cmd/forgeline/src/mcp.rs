@@ -1,18 +1,24 @@
 //! MCP servers, whose tools the model may call.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use clap::Args;
 use forgeline::agent::{
     RunContext, ToolSource as _,
-    mcp::{McpConfig, McpServers},
+    mcp::{LoopbackLogins, McpConfig, McpOptions, McpQuestion, McpServers},
     tools::Tool,
 };
+use forgeline::types::ToolAnswer;
 use tokio::runtime::Runtime;
 
 use crate::{
-    exit::{UsageResult as _, note},
+    exit::{Interrupted, UsageResult as _, note},
     input::read_text,
+    interrupt::Interrupts,
     render::escape_controls,
 };
 
@@ -37,16 +43,33 @@ impl McpArgs {
     /// # Errors
     ///
     /// A usage error when the file is wrong; an error when a required server does not work.
-    pub(crate) fn connect(&self, runtime: &Runtime) -> anyhow::Result<Option<Connected>> {
+    pub(crate) fn connect(
+        &self,
+        runtime: &Runtime,
+        interrupts: &Interrupts,
+    ) -> anyhow::Result<Option<Connected>> {
         let Some(path) = &self.mcp else { return Ok(None) };
         let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
             format!("{} cannot be read as a list of MCP servers", path.display())
         })?;
-        let (servers, tools) = runtime.block_on(async {
-            let servers = McpServers::connect(config).await?;
-            let tools = servers.tools(RunContext::default()).await?;
-            anyhow::Ok((servers, tools))
-        })?;
+        let stop = interrupts.begin(true);
+        let started = runtime.block_on(async {
+            let start = async {
+                let servers = McpServers::connect_with(config, options()).await?;
+                let tools = servers.tools(RunContext::default()).await?;
+                anyhow::Ok((servers, tools))
+            };
+            tokio::select! {
+                biased;
+                () = stop.stopped() => None,
+                started = start => Some(started),
+            }
+        });
+        // Servers whose start was dropped are gone.
+        let Some(started) = started.filter(|_| !stop.end()) else { return Err(Interrupted.into()) };
+        let (servers, tools) = started?;
+        let running = servers.clone();
+        interrupts.at_exit(move || running.kill());
         for failure in servers.failures() {
             note(&escape_controls(&failure.to_string()));
         }
@@ -55,4 +78,22 @@ impl McpArgs {
         }
         Ok(Some(Connected { servers, tools }))
     }
+}
+
+/// Returns what servers may ask: in a pipe there is no one to ask, and without a screen no one to log in.
+fn options() -> McpOptions {
+    let mut options = McpOptions::default();
+    if !io::stdin().is_terminal() {
+        options = options.respondent(|_: McpQuestion| async { Some(ToolAnswer::Cancel) });
+    }
+    if io::stderr().is_terminal() {
+        options = options.logins(LoopbackLogins::new(|server, page| {
+            let server = escape_controls(server);
+            note(&format!(
+                "the MCP server `{server}` needs a login; open {}",
+                escape_controls(page)
+            ));
+        }));
+    }
+    options
 }

@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal as _};
 
 use clap::Args;
-use forgeline::agent::{Approvals, Steering};
+use forgeline::agent::Steering;
 
 use crate::{
     agent::{AgentArgs, build},
-    approve::Asking,
+    approve::{Asking, Ends},
     exit::Exit,
     hint,
     interrupt::Interrupts,
@@ -41,14 +41,15 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let prompt = prompt(&args.prompt)?;
     let prompt = args.agent.question.beside()?.behind(prompt);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let built = build(&args.agent, &runtime)?;
+    let built = build(&args.agent, &runtime, &interrupts)?;
     let mut show = Show::start(form(args), args.agent.amount)?.traced(built.trace.clone());
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {
         let (mut asking, mut typed) = (Asking::default(), TypedLines::of_stdin());
-        let listen = |_: &Steering, approvals: &Approvals| asking.listen(approvals, &mut typed);
+        let listen = |_: &Steering, ends: &Ends| asking.listen(ends, &mut typed);
         let turn = turn::take(&built.agent, prompt, &mut show, &stop, listen).await;
         built.keep();
+        built.close().await;
         turn
     });
     let is_stopped = stop.end();

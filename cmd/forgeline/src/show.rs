@@ -148,7 +148,7 @@ impl Show {
     fn label(&mut self, event: &AgentEvent) {
         if let AgentEvent::ApiCallStart { .. } = event {
             self.spinner.wait_for("waiting for the model".to_owned());
-        } else if let AgentEvent::ToolApprovalRequest(_) = event {
+        } else if let AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolQuestion(_) = event {
             self.spinner.wait_for("waiting for your answer".to_owned());
         } else if let AgentEvent::ToolCall { tool_name, .. } = event {
             self.spinner.wait_for(format!("{} is running", line(tool_name)));

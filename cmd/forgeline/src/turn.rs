@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use forgeline::{
-    agent::{Approvals, Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
+    agent::{Budget, DefaultAgent, OutcomeKind, RunOutcome, RunStream, Steering},
     llm::Cost,
     types::{AgentError, AgentEvent, Completion, CompletionBuilder, Message, Text},
 };
 use tokio::time;
 
 use crate::{
+    approve::Ends,
     bill::Bill,
     context::Used,
     interrupt::Stop,
@@ -70,7 +71,7 @@ pub async fn take(
     input: Message,
     show: &mut Show,
     stop: &Stop,
-    mut listen: impl FnMut(&Steering, &Approvals) -> Vec<String>,
+    mut listen: impl FnMut(&Steering, &Ends) -> Vec<String>,
 ) -> anyhow::Result<Turn> {
     let start = Instant::now();
     let mut stream = agent.run_stream(input);
@@ -78,7 +79,7 @@ pub async fn take(
     show.begin();
     let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
     let mut used = Used::of(agent.config().max_context_tokens);
-    let (steering, approvals) = (stream.steering(), stream.approvals());
+    let (steering, ends) = (stream.steering(), Ends::of(&stream));
     let mut ticks = time::interval(spinner::TURN);
     loop {
         tokio::select! {
@@ -86,7 +87,7 @@ pub async fn take(
             // First, as an answer may never pause.
             _ = ticks.tick() => {
                 show.tick(stop).await?;
-                for remark in listen(&steering, &approvals) {
+                for remark in listen(&steering, &ends) {
                     show.remark(&remark, stop).await?;
                 }
             }

@@ -16,7 +16,9 @@ use std::{
 pub mod canned;
 pub mod fixtures;
 pub mod llama;
+pub mod mcp;
 pub mod neutral;
+pub mod process;
 pub mod recorded;
 pub mod server;
 

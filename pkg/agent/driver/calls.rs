@@ -23,6 +23,7 @@ use crate::{
     agent::{
         CallEnd, CallStart, RunContext,
         clock::elapsed_ms,
+        desk::Desk,
         emitter::Emitter,
         feedback,
         nesting::{self, within_call},
@@ -72,6 +73,8 @@ pub(super) struct RunningCalls<'a> {
     events: mpsc::Receiver<Box<AgentEvent>>,
     /// The part of the budget that agents below have.
     purse: Arc<Purse>,
+    /// The people whom they may ask.
+    desk: Arc<Desk>,
 }
 
 impl<'a> RunningCalls<'a> {
@@ -84,7 +87,12 @@ impl<'a> RunningCalls<'a> {
         let (events_in, events) = mpsc::channel(TOOL_EVENTS);
         let purse = Arc::default();
         nesting::with_draw(|draw| draw.connect(&purse));
-        Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse }
+        let limit = site.parts.config.approval_timeout;
+        let desk = Desk::new(emitter.steering().cloned(), limit);
+        #[cfg(feature = "mcp")]
+        let desk = desk.approved_by(site.parts.approver.clone());
+        let desk = Arc::new(desk);
+        Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse, desk }
     }
 
     /// Tells the calls that run to stop.
@@ -131,6 +139,8 @@ impl<'a> RunningCalls<'a> {
         let stop = cancel.child_token();
         let state = parts.state.clone();
         let context = ToolContext::new(place, stop.clone(), self.events_in.clone(), state, run);
+        let (desk, own_id) = (Arc::clone(&self.desk), call.id.clone());
+        let context = context.asking(Arc::clone(&desk) as _);
         let (config, origin) = (&parts.config, tool.origin());
         let work =
             within_call(agent.key(), above, async move { tool.execute(context, arguments).await });
@@ -150,7 +160,7 @@ impl<'a> RunningCalls<'a> {
                     start()
                 }
             };
-            let result = guard(config, limit, task, &cancel, &stop).await;
+            let result = guard(config, (&desk, &own_id, limit), task, &cancel, &stop).await;
             let origin = result.as_ref().ok().and_then(|output| output.origin).unwrap_or(origin);
             let (result, parts) = read(&name, result, most, able);
             if let Err((failure, _)) = &result {

@@ -8,6 +8,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use crate::{
     agent::{
         AgentConfig,
+        desk::Desk,
         emitter::Emitter,
         panic::text,
         tools::{ToolError, ToolOutput},
@@ -19,7 +20,7 @@ use crate::{
 /// does not is dropped, or left behind where it blocks its thread.
 pub(super) async fn guard(
     config: &AgentConfig,
-    limit: Duration,
+    (desk, call_id, limit): (&Desk, &str, Duration),
     mut work: AbortOnDropHandle<Result<ToolOutput, ToolError>>,
     cancel: &CancellationToken,
     stop: &CancellationToken,
@@ -28,7 +29,7 @@ pub(super) async fn guard(
         biased;
         done = &mut work => return done.unwrap_or_else(|failed| Err(broken(failed))),
         () = cancel.cancelled() => false,
-        () = tokio::time::sleep(limit) => true,
+        () = desk.worked(call_id, limit) => true,
     };
     stop.cancel();
     match tokio::time::timeout(config.tool_grace, &mut work).await {

@@ -22,8 +22,7 @@ use super::{
 };
 use crate::{
     agent::{
-        AuditRecord, RunInput, RunOutcome, Steering,
-        audit::{self, Refused},
+        RunInput, RunOutcome, Steering,
         call_mode::Modes,
         clock,
         emitter::Emitter,
@@ -33,8 +32,7 @@ use crate::{
         prompts::{Composed, PromptContext, compose},
         records::Recorder,
         state::{
-            AnswerId, AskKind, CallId, Denial, Effect, Prompt, RunSpec, RunState, Said, StepInput,
-            Time,
+            AnswerId, AskKind, CallId, Effect, Prompt, RunSpec, RunState, Said, StepInput, Time,
         },
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
@@ -159,10 +157,11 @@ impl<'a> Driver<'a> {
                 continue_cut: config.continue_cut,
             };
             let run_id = emitter.run_id().clone();
+            let is_outside = agent.has_outside_text() || context.has_outside_text();
             let mut state = RunState::new(run_id, spec, Time(clock::now()), context, message);
             state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
-            state.begin_with(agent.has_outside_text());
+            state.begin_with(is_outside);
             if let Some(marks) = agent.window_marks() {
                 state.begin_window(marks);
             }
@@ -275,7 +274,7 @@ impl<'a> Driver<'a> {
         let Some(resumed) = &mut self.resumed else { return };
         for effect in mem::take(&mut resumed.untold) {
             if let Effect::Audit(denial) = effect {
-                self.audit(*denial);
+                self.conversation.audit(*denial, self.state.context());
                 continue;
             }
             let emitter = &mut self.conversation.emitter;
@@ -375,7 +374,7 @@ impl<'a> Driver<'a> {
                     steering.withdraw(&approval_id);
                 }
             }
-            Effect::Audit(denial) => self.audit(*denial),
+            Effect::Audit(denial) => self.conversation.audit(*denial, self.state.context()),
             Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
             Effect::Stop => self.calls.iter().for_each(|calls| calls.stop()),
             // Whoever steers the run has cut it.
@@ -406,20 +405,6 @@ impl<'a> Driver<'a> {
         let calls = self.calls.get_or_insert_with(|| Box::new(RunningCalls::of(site, emitter)));
         let reason = self.state.approval_reason(self.conversation.parts, call);
         calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
-    }
-
-    /// Keeps a record of a call that was refused.
-    fn audit(&self, denial: Denial) {
-        let Conversation { parts, emitter, .. } = &self.conversation;
-        let entry = parts.tools.find(&denial.tool_name);
-        let refused = Refused {
-            at: clock::now(),
-            run_id: emitter.run_id(),
-            turn: emitter.turn(),
-            tool_module: entry.as_ref().and_then(|entry| entry.tool.module()),
-            run: self.state.context(),
-        };
-        audit::write(parts.audit.as_deref(), AuditRecord::new(denial, &refused));
     }
 
     /// Sends a call to the client.
@@ -494,8 +479,9 @@ impl<'a> Driver<'a> {
         if let Some(recorder) = conversation.emitter.recorder() {
             recorder.prepared(context.places());
         }
-        let prepared =
-            |Composed { text, answer }| StepInput::Prepared(Prompt { text, withheld, answer });
+        let prepared = |Composed { text, answer, is_outside }| {
+            StepInput::Prepared(Prompt { text, withheld, answer, is_outside })
+        };
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
     }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod at_client;
+mod audited;
 mod bound;
 mod brackets;
 mod calls;

@@ -1,18 +1,15 @@
 //! The way of a call through the hands of a person.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use futures_util::FutureExt as _;
-use tokio::{
-    sync::oneshot,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::guard::or_cancelled;
 use crate::{
     agent::{
-        Approver, Asked, Decision, RunContext,
+        Asked, RunContext,
+        approver::{decided, heard},
         emitter::Emitter,
         nesting::within,
         panic::text,
@@ -113,24 +110,4 @@ impl Proposal {
             }
         }
     }
-}
-
-/// Waits for an answer from outside the run.
-async fn heard(answer: Option<oneshot::Receiver<Decision>>) -> Decision {
-    if let Some(answer) = answer
-        && let Ok(decision) = answer.await
-    {
-        return decision;
-    }
-    // The request was withdrawn, or has no reader.
-    std::future::pending().await
-}
-
-/// Waits for the approver of the agent.
-async fn decided(approver: Option<Arc<dyn Approver>>, asked: Asked) -> Decision {
-    let Some(approver) = approver else { return std::future::pending().await };
-    let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;
-    decision.unwrap_or_else(|panic| {
-        Decision::reject(format!("the approver broke down: {}", text(&*panic)))
-    })
 }

@@ -41,7 +41,7 @@ pub enum McpError {
     TimedOut {
         /// The name of the server.
         server: Text,
-        /// The request: `initialize` or `tools/list`.
+        /// The request, such as `initialize` or `tools/list`.
         request: &'static str,
         /// The limit that was in force.
         after: Duration,
@@ -51,6 +51,14 @@ pub enum McpError {
     Ended {
         /// The name of the server.
         server: Text,
+    },
+    /// The server needs a login, and there is none.
+    #[error("the MCP server `{server}` gives no access: {reason}")]
+    NoAccess {
+        /// The name of the server.
+        server: Text,
+        /// The reason, without tokens and other secrets.
+        reason: String,
     },
     /// The server answered with an error, or with what the protocol does not have.
     #[error("the MCP server `{server}` failed: {message}")]
@@ -67,6 +75,32 @@ pub enum McpError {
     LineTooLong {
         /// The name of the server.
         server: Text,
+        /// The limit that was in force.
+        limit: usize,
+    },
+    /// The server gave a prompt or a resource that is too large.
+    #[error("the MCP server `{server}` gave more than {limit} bytes; ask for a smaller part")]
+    TooLarge {
+        /// The name of the server.
+        server: Text,
+        /// The limit that was in force.
+        limit: usize,
+    },
+    /// There is no such server.
+    #[error("there is no MCP server `{server}`; the servers are: {known}")]
+    Unknown {
+        /// The name that was asked for.
+        server: Text,
+        /// The names of those there are.
+        known: String,
+    },
+    /// The server lists more prompts or resources than one may have.
+    #[error("the MCP server `{server}` lists more than {limit} {what}; let it offer fewer")]
+    TooMany {
+        /// The name of the server.
+        server: Text,
+        /// The things that it lists.
+        what: &'static str,
         /// The limit that was in force.
         limit: usize,
     },

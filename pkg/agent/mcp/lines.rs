@@ -14,18 +14,48 @@ use tokio::{
 /// Longest line of a server; a longer one is dropped.
 pub(super) const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// The output of a server, which tells of each line that is too long.
+/// The knowledge of a server's output.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Heard {
+    /// Lines that were too long.
+    too_long: u64,
+    /// `true` once the server can say nothing more.
+    pub(super) has_ended: bool,
+}
+
+impl Heard {
+    /// Takes note of a line that was too long.
+    pub(super) fn count_too_long(&mut self) {
+        self.too_long += 1;
+    }
+
+    /// Returns the trouble since an earlier look, if there is any.
+    pub(super) fn since(self, earlier: Self) -> Option<Trouble> {
+        if self.too_long != earlier.too_long {
+            return Some(Trouble::TooLong);
+        }
+        self.has_ended.then_some(Trouble::Ended)
+    }
+}
+
+/// The reason for which no answer can be waited for.
+pub(super) enum Trouble {
+    TooLong,
+    Ended,
+}
+
+/// The output of a server, which tells of each line that is too long, and of its end.
 pub(super) struct Lines<R> {
     output: R,
     /// Bytes of the line so far.
     length: usize,
-    too_long: watch::Sender<()>,
+    heard: watch::Sender<Heard>,
 }
 
 impl<R> Lines<R> {
-    pub(super) fn new(output: R) -> (Self, watch::Receiver<()>) {
-        let (too_long, told) = watch::channel(());
-        (Self { output, length: 0, too_long }, told)
+    pub(super) fn new(output: R) -> (Self, watch::Receiver<Heard>) {
+        let (heard, told) = watch::channel(Heard::default());
+        (Self { output, length: 0, heard }, told)
     }
 
     fn count(&mut self, bytes: &[u8]) {
@@ -33,7 +63,7 @@ impl<R> Lines<R> {
             let before = self.length;
             self.length = before.saturating_add(piece.len());
             if before <= MAX_LINE_BYTES && self.length > MAX_LINE_BYTES {
-                self.too_long.send_replace(());
+                self.heard.send_modify(Heard::count_too_long);
             }
             if piece.ends_with(b"\n") {
                 self.length = 0;
@@ -49,8 +79,13 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.output).poll_read(context, buffer))?;
-        self.count(buffer.filled().get(before..).unwrap_or_default());
-        Poll::Ready(Ok(()))
+        let room = buffer.remaining();
+        let read = ready!(Pin::new(&mut self.output).poll_read(context, buffer));
+        let bytes = buffer.filled().get(before..).unwrap_or_default();
+        if read.is_err() || (bytes.is_empty() && room > 0) {
+            self.heard.send_modify(|heard| heard.has_ended = true);
+        }
+        self.count(bytes);
+        Poll::Ready(read)
     }
 }

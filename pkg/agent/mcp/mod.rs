@@ -1,14 +1,28 @@
-//! Tools of MCP servers that run as child processes of this one.
+//! Tools of MCP servers: child processes of this one, and servers that are reached over HTTP.
 //!
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
 
+mod call;
+mod client;
 mod config;
+mod contexts;
+mod elicitation;
 mod error;
 mod expand;
+mod found;
+mod handler;
 mod lines;
+mod member;
+mod open_calls;
+mod options;
+mod over_http;
 mod process;
+mod reading;
+mod remote;
+mod respondent;
 mod result;
+mod sampling;
 mod servers;
 mod session;
 #[cfg(test)]
@@ -17,5 +31,13 @@ mod tool;
 mod waiting;
 
 pub use config::{McpConfig, McpServer};
+pub use contexts::McpResourcePrompt;
 pub use error::{McpConfigError, McpError};
+pub use found::{McpPrompt, McpPromptArgument, McpResource};
+pub use options::McpOptions;
+pub use remote::{
+    FileTokens, LoopbackLogins, McpLogin, McpLoginError, McpLogins, McpOAuth, McpRemote,
+    MemoryTokens, TokenStore,
+};
+pub use respondent::{McpQuestion, Respondent};
 pub use servers::McpServers;

@@ -12,20 +12,7 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let mut texts = Vec::new();
     let mut parts = Vec::new();
     for block in result.content {
-        match block {
-            ContentBlock::Text(text) => texts.push(text.text),
-            ContentBlock::Image(image) => {
-                parts.push(Part::Image { media_type: image.mime_type, data: image.data });
-            }
-            ContentBlock::Audio(audio) => {
-                texts.push(format!("[audio left out: {}]", audio.mime_type));
-            }
-            ContentBlock::Resource(embedded) => resource(embedded.resource, &mut texts, &mut parts),
-            ContentBlock::ResourceLink(link) => {
-                texts.push(format!("[{}]({})", link.name, link.uri));
-            }
-            _ => texts.push("[content of an unknown kind left out]".to_owned()),
-        }
+        content(block, &mut texts, &mut parts);
     }
     // Servers repeat structured content as text for clients that do not read it.
     if texts.is_empty()
@@ -41,7 +28,22 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     Ok(parts.into_iter().fold(ToolOutput::new(text), ToolOutput::part))
 }
 
-fn resource(contents: ResourceContents, texts: &mut Vec<String>, parts: &mut Vec<Part>) {
+/// Adds a block to the texts and parts before it.
+pub(super) fn content(block: ContentBlock, texts: &mut Vec<String>, parts: &mut Vec<Part>) {
+    match block {
+        ContentBlock::Text(text) => texts.push(text.text),
+        ContentBlock::Image(image) => {
+            parts.push(Part::Image { media_type: image.mime_type, data: image.data });
+        }
+        ContentBlock::Audio(audio) => texts.push(format!("[audio left out: {}]", audio.mime_type)),
+        ContentBlock::Resource(embedded) => resource(embedded.resource, texts, parts),
+        ContentBlock::ResourceLink(link) => texts.push(format!("[{}]({})", link.name, link.uri)),
+        _ => texts.push("[content of an unknown kind left out]".to_owned()),
+    }
+}
+
+/// Adds a resource to the texts and parts before it.
+pub(super) fn resource(contents: ResourceContents, texts: &mut Vec<String>, parts: &mut Vec<Part>) {
     match contents {
         ResourceContents::TextResourceContents { uri, text, .. } => {
             texts.push(format!("{uri}:\n{text}"));

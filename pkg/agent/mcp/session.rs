@@ -1,14 +1,18 @@
 //! The session with one server.
 
-use std::{fmt, future::Future, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    future::Future,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use rmcp::{
     ServiceError,
-    model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, JsonObject,
-        PaginatedRequestParams, ServerResult, Tool as Listed,
-    },
-    service::{PeerRequestOptions, RoleClient, RunningService, serve_client},
+    model::{PaginatedRequestParams, Tool as Listed},
+    service::{RoleClient, RunningService, serve_client},
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
@@ -16,24 +20,21 @@ use tokio::{
     sync::watch,
     time::timeout,
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    McpError, McpServer,
-    lines::{Lines, MAX_LINE_BYTES},
-    process,
-    waiting::Waiting,
+    McpError, McpOptions, McpServer,
+    client::Client,
+    lines::{Heard, Lines, MAX_LINE_BYTES, Trouble},
+    process::{self, Held, Place},
+    remote::{Watch, session_error},
 };
-use crate::{
-    agent::tools::{ToolError, process_group::ProcessGroup},
-    types::Text,
-};
+use crate::{agent::tools::ToolError, types::Text};
 
 /// Longest wait for the greeting of a server.
-const START_TIMEOUT: Duration = Duration::from_secs(6);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Longest wait for the whole list of a server's tools.
-const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Most tools of one server.
 const MAX_TOOLS: usize = 1_000;
@@ -43,45 +44,86 @@ const MAX_MESSAGE: usize = 500;
 
 /// A session, which ends when it is dropped.
 pub(super) struct Session {
-    server: Text,
-    service: RunningService<RoleClient, ()>,
-    /// Changes with each line of the server that is too long.
-    too_long: watch::Receiver<()>,
+    pub(super) server: Text,
+    pub(super) client: Client,
+    pub(super) service: RunningService<RoleClient, Client>,
+    /// The names of the tools that were listed last.
+    pub(super) offered: Mutex<BTreeSet<String>>,
+    /// `None` when the server is not reached over HTTP.
+    pub(super) remote: Option<Arc<Watch>>,
+    /// Knowledge of the server's output.
+    pub(super) heard: watch::Receiver<Heard>,
     /// `None` when the server is not a process of ours.
-    _group: Option<ProcessGroup>,
+    pub(super) _group: Option<Held>,
 }
 
 impl Session {
     /// Starts a server and greets it.
-    pub(super) async fn start(server: &McpServer) -> Result<Self, McpError> {
+    pub(super) async fn start(
+        server: &McpServer,
+        options: &McpOptions,
+        place: &Place,
+    ) -> Result<Self, McpError> {
+        if let Some(remote) = &server.remote {
+            return Self::remote(server.name.clone(), options, remote).await;
+        }
         let (group, output, input) = process::start(server).map_err(|error| {
             McpError::NotStarted { server: server.name.clone(), reason: error.kind().to_string() }
         })?;
-        Self::over(server.name.clone(), output, input, Some(group)).await
+        let group = place.hold(group);
+        Self::over(server.name.clone(), options, output, input, Some(group)).await
     }
 
     /// Greets the server at the other end.
     pub(super) async fn over(
         server: Text,
+        options: &McpOptions,
         output: impl AsyncRead + Send + Unpin + 'static,
         input: impl AsyncWrite + Send + Unpin + 'static,
-        group: Option<ProcessGroup>,
+        group: Option<Held>,
     ) -> Result<Self, McpError> {
-        let (output, too_long) = Lines::new(output);
+        let (output, heard) = Lines::new(output);
+        let client = Client::new(server.clone(), options.clone());
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
-        let greeted = within(&server, "initialize", START_TIMEOUT, serve_client((), transport));
+        let greeting = serve_client(client.clone(), transport);
+        let greeted = within(&server, None, "initialize", START_TIMEOUT, greeting);
         let service = greeted.await?.map_err(|error| failed(&server, &error.to_string()))?;
-        Ok(Self { server, service, too_long, _group: group })
+        let offered = Mutex::default();
+        Ok(Self { server, client, service, offered, remote: None, heard, _group: group })
     }
 
     /// Returns `true` once the server can answer nothing more.
     pub(super) fn has_ended(&self) -> bool {
-        self.service.is_closed() || self.service.peer().is_transport_closed()
+        let has_ended = self.heard.borrow().has_ended;
+        has_ended || self.service.is_closed() || self.service.peer().is_transport_closed()
     }
 
     /// Lists the tools of the server, all pages.
     pub(super) async fn tools(&self) -> Result<Vec<Listed>, McpError> {
-        within(&self.server, "tools/list", LIST_TIMEOUT, self.pages()).await?
+        self.client.begin_list();
+        let listed = self.within("tools/list", LIST_TIMEOUT, self.pages()).await??;
+        let names = listed.iter().map(|tool| tool.name.clone().into_owned());
+        *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
+        Ok(listed)
+    }
+
+    /// Returns `false` for a tool that the server offers no more: it has changed its list, and the new one is without.
+    pub(super) async fn offers(&self, name: &str) -> bool {
+        // A list that cannot be had decides nothing: the call tells.
+        if self.client.has_changed() && self.tools().await.is_err() {
+            return true;
+        }
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    /// Waits for an answer, at most this long.
+    pub(super) async fn within<T>(
+        &self,
+        request: &'static str,
+        after: Duration,
+        answer: impl Future<Output = T>,
+    ) -> Result<T, McpError> {
+        within(&self.server, self.remote.as_deref(), request, after, answer).await
     }
 
     async fn pages(&self) -> Result<Vec<Listed>, McpError> {
@@ -103,66 +145,59 @@ impl Session {
         }
     }
 
-    /// Calls a tool. A call that is cancelled or dropped is cancelled at the server.
-    pub(super) async fn call(
-        &self,
-        name: String,
-        arguments: JsonObject,
-        cancel: &CancellationToken,
-    ) -> Result<CallToolResult, ToolError> {
-        let request = CallToolRequestParams::new(name).with_arguments(arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(request));
-        let options = PeerRequestOptions::no_options();
-        let mut too_long = self.too_long.clone();
-        too_long.mark_unchanged();
-        let cancelled = || ToolError::Cancelled { abandoned: false };
-        let sent = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Err(cancelled()),
-            sent = self.service.peer().send_cancellable_request(request, options) => sent,
-        };
-        let mut waiting = Waiting::new(sent.map_err(|error| self.tool_error(&error))?);
-        let answer = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Err(cancelled()),
-            answer = waiting.answer() => answer,
-            Ok(()) = too_long.changed() => {
-                let server = self.server.clone();
-                let error = McpError::LineTooLong { server, limit: MAX_LINE_BYTES };
-                return Err(ToolError::failed(error.to_string()));
-            }
-        };
-        let answer = answer.map_err(|error| self.tool_error(&error))?;
-        if let ServerResult::CallToolResult(result) = answer {
-            return Ok(result);
+    /// Waits for something that may have cost an answer, from now on.
+    pub(super) fn next_trouble(&self) -> impl Future<Output = Trouble> + use<> {
+        let mut heard = self.heard.clone();
+        let before = *heard.borrow_and_update();
+        async move {
+            let trouble = heard.wait_for(|heard| heard.since(before).is_some()).await;
+            trouble.ok().and_then(|heard| heard.since(before)).unwrap_or(Trouble::Ended)
         }
-        Err(self.tool_error(&ServiceError::UnexpectedResponse))
     }
 
-    fn error(&self, error: &ServiceError) -> McpError {
+    pub(super) fn trouble(&self, trouble: &Trouble) -> McpError {
+        let server = self.server.clone();
+        match trouble {
+            Trouble::TooLong => McpError::LineTooLong { server, limit: MAX_LINE_BYTES },
+            Trouble::Ended => McpError::Ended { server },
+        }
+    }
+
+    pub(super) fn error(&self, error: &ServiceError) -> McpError {
+        if let Some(watch) = &self.remote {
+            return session_error(&self.server, watch, error);
+        }
         if matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)) {
             return McpError::Ended { server: self.server.clone() };
         }
         failed(&self.server, &error.to_string())
     }
 
-    fn tool_error(&self, error: &ServiceError) -> ToolError {
+    pub(super) fn tool_error(&self, error: &ServiceError) -> ToolError {
         ToolError::failed(self.error(error).to_string())
     }
 }
 
-/// Waits for an answer, at most this long.
-async fn within<T>(
+/// Waits for an answer, at most this long; while a person logs in, the wait begins anew.
+pub(super) async fn within<T>(
     server: &Text,
+    remote: Option<&Watch>,
     request: &'static str,
     after: Duration,
     answer: impl Future<Output = T>,
 ) -> Result<T, McpError> {
-    let server = server.clone();
-    timeout(after, answer).await.map_err(|_| McpError::TimedOut { server, request, after })
+    let mut answer = pin!(answer);
+    loop {
+        if let Ok(answer) = timeout(after, &mut answer).await {
+            return Ok(answer);
+        }
+        if !remote.is_some_and(Watch::is_asking) {
+            return Err(McpError::TimedOut { server: server.clone(), request, after });
+        }
+    }
 }
 
-fn failed(server: &Text, message: &str) -> McpError {
+pub(super) fn failed(server: &Text, message: &str) -> McpError {
     let message = message.chars().take(MAX_MESSAGE).collect();
     McpError::Failed { server: server.clone(), message }
 }

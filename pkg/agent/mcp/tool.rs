@@ -67,10 +67,23 @@ impl Tool for McpTool {
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {
         let session = Arc::clone(&self.session);
         let name = self.listed.name.clone().into_owned();
+        let full_name = self.name.clone();
         Box::pin(async move {
+            let is_offered = tokio::select! {
+                biased;
+                () = context.cancelled().cancelled() => {
+                    return Err(ToolError::Cancelled { abandoned: false });
+                }
+                is_offered = session.offers(&name) => is_offered,
+            };
+            if !is_offered {
+                return Err(ToolError::failed(format!(
+                    "the tool `{full_name}` is gone: its server has changed its list of tools; go on without it"
+                )));
+            }
             let arguments =
                 arguments.read().map_err(|_| ToolError::invalid("", "must be an object"))?;
-            output(session.call(name, arguments, context.cancelled()).await?)
+            output(session.call(name, arguments, &context).await?)
         })
     }
 }

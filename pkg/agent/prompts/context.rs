@@ -2,7 +2,10 @@
 
 use std::{
     any::Any,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::SystemTime,
 };
 
@@ -62,6 +65,7 @@ struct Around {
     /// `true` when it is kept how long each part is.
     is_observed: bool,
     places: OnceLock<Box<[(usize, usize)]>>,
+    is_outside: AtomicBool,
 }
 
 impl PromptContext {
@@ -141,6 +145,19 @@ impl PromptContext {
         if answers.iter().all(|(part, _)| *part != self.part) {
             answers.push((self.part, text.into().into_boxed_str()));
         }
+    }
+
+    /// Says that the part has text from [outside](crate::types::TextOrigin::Outside): calls that cannot be changed back
+    /// are asked about from now on in the conversation.
+    pub fn add_outside_text(&self) {
+        if let Some(around) = &self.around {
+            around.is_outside.store(true, Ordering::Release);
+        }
+    }
+
+    /// Returns `true` when a part has said that it has text from outside.
+    pub(super) fn has_outside_text(&self) -> bool {
+        self.around.as_ref().is_some_and(|around| around.is_outside.load(Ordering::Acquire))
     }
 
     /// Returns the same context for the part of this place.

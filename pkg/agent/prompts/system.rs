@@ -71,6 +71,8 @@ where
 pub(crate) struct Composed {
     pub(crate) text: String,
     pub(crate) answer: Option<Box<str>>,
+    /// `true` when a part has text from outside.
+    pub(crate) is_outside: bool,
 }
 
 /// Makes all parts concurrently, each within `limit`, and joins them.
@@ -96,7 +98,7 @@ pub(crate) async fn compose(
     let mut texts = made.into_iter().flatten().filter(|text| says_something(&text));
     let mut text = texts.next().unwrap_or_default();
     texts.for_each(|more| text.extend(["\n\n", &more]));
-    Ok(Composed { text, answer })
+    Ok(Composed { text, answer, is_outside: context.has_outside_text() })
 }
 
 #[cfg(test)]

@@ -54,6 +54,9 @@ pub(super) struct Data {
     pub(super) metadata: serde_json::Map<String, Value>,
     /// In milliseconds since the Unix epoch.
     pub(super) deadline: Option<u64>,
+    /// `true` when the message has text from outside.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_outside: bool,
     /// Of this process, and not written down.
     #[serde(skip)]
     pub(super) state: SharedState,
@@ -109,6 +112,12 @@ impl RunContext {
     #[must_use]
     pub fn deadline(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::from_millis(self.get(|data| data.deadline)?))
+    }
+
+    /// Returns `true` when the input said that it has text from outside.
+    #[must_use]
+    pub fn has_outside_text(&self) -> bool {
+        self.0.as_deref().is_some_and(|data| data.is_outside)
     }
 
     /// Returns the value of type `T` that the input brought along. A run that was resumed in another

@@ -79,6 +79,14 @@ impl RunInput {
         self
     }
 
+    /// Says that the message has text from [outside](crate::types::TextOrigin::Outside), such as a page that was
+    /// pasted: calls that cannot be changed back are asked about from now on in the conversation.
+    #[must_use]
+    pub fn outside_text(mut self) -> Self {
+        self.context.change(|data| data.is_outside = true);
+        self
+    }
+
     /// Sets who the run works for.
     #[must_use]
     pub fn caller(mut self, caller: Caller) -> Self {

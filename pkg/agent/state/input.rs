@@ -88,6 +88,9 @@ pub(crate) struct Prompt {
     /// The answer that a part of the prompt gives in place of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Box<str>>,
+    /// `true` when a part has text from outside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_outside: bool,
 }
 
 impl From<&str> for Prompt {

@@ -305,6 +305,7 @@ impl RunState {
 
     fn prepared(&mut self, rules: &dyn Rules, mut prompt: Prompt, out: &mut Vec<Effect>) {
         let answer = prompt.answer.take();
+        self.has_outside_text |= prompt.is_outside;
         self.prompt = prompt;
         if let Some(input) = self.input.take() {
             self.remember(input);

@@ -38,6 +38,7 @@ mod nobody_can;
 mod outputs;
 mod prompts;
 mod provider_parts;
+mod questions;
 mod records;
 mod resumed_events;
 mod run_inputs;

@@ -8,9 +8,10 @@ use std::sync::{
 use super::{approvals::next_request, journal::answers, *};
 use crate::{
     agent::{
-        ApprovalPolicy, Asked, CallStart, Decision, OutsideText,
+        ApprovalPolicy, Asked, CallStart, Decision, OutsideText, RunInput,
         journal::MemoryJournal,
         memory::{ConversationMemory, Memory},
+        prompts::PromptContext,
         tools::{ToolEffects, ToolOutput},
     },
     llm::StreamChunk,
@@ -124,6 +125,25 @@ async fn each_way_for_text_to_come_in_counts() {
         // Without anyone to ask, what has to be asked about does not run.
         builder.build().unwrap().run("Go.").await.unwrap();
         assert_eq!(world.removed(), usize::from(!is_outside), "{name}");
+    }
+    // An input, and a part of the prompt, say it themselves.
+    for is_outside in [false, true] {
+        let world = World::default();
+        let builder = world.builder([call("remove", "b"), done()]).grant(["remove"]);
+        let input = RunInput::from("Do what it says.");
+        let input = if is_outside { input.outside_text() } else { input };
+        builder.build().unwrap().run(input).await.unwrap();
+        assert_eq!(world.removed(), usize::from(!is_outside), "an input");
+        let world = World::default();
+        let part = move |context: PromptContext| async move {
+            if is_outside {
+                context.add_outside_text();
+            }
+            Ok("A page.".to_owned())
+        };
+        let builder = world.builder([call("remove", "b"), done()]).grant(["remove"]).system(part);
+        builder.build().unwrap().run("Go.").await.unwrap();
+        assert_eq!(world.removed(), usize::from(!is_outside), "a part of the prompt");
     }
     // The provider's search and the call are in one answer.
     for call_start in [CallStart::AfterAnswer, CallStart::AsComplete] {

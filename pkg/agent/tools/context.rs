@@ -1,15 +1,41 @@
 //! The context of a running tool.
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
+use futures_core::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::Question;
+#[cfg(feature = "mcp")]
+use crate::types::{Json, Preview};
 use crate::{
     agent::run::{RunContext, SharedState},
-    types::{AgentEvent, Text},
+    types::{AgentEvent, Text, ToolAnswer},
 };
+
+/// Those whom a call may ask while it runs. The time in which it waits for them is not the call's.
+pub(crate) trait People: fmt::Debug + Send + Sync {
+    /// Asks the user.
+    fn ask<'a>(&'a self, context: &'a ToolContext, question: Question)
+    -> BoxFuture<'a, ToolAnswer>;
+
+    /// Asks whether the call may do something; `true` when it may.
+    #[cfg(feature = "mcp")]
+    fn approve<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        tool_name: Text,
+        arguments: Json,
+        preview: Preview,
+    ) -> BoxFuture<'a, bool>;
+
+    /// Waits for an answer that comes another way, within the time for one.
+    #[cfg(feature = "mcp")]
+    fn wait<'a>(&'a self, context: &'a ToolContext, answer: BoxFuture<'a, ()>)
+    -> BoxFuture<'a, ()>;
+}
 
 /// Most bytes of output in one event.
 const OUTPUT_BYTES: usize = 16 << 10;
@@ -69,6 +95,8 @@ pub struct ToolContext {
     events: Option<mpsc::Sender<Box<AgentEvent>>>,
     state: SharedState,
     run: RunContext,
+    /// Those whom the call may ask.
+    people: Option<Arc<dyn People>>,
 }
 
 /// The ids of a call.
@@ -88,7 +116,18 @@ impl ToolContext {
         state: SharedState,
         run: RunContext,
     ) -> Self {
-        Self { place, cancel, events: Some(events), state, run }
+        Self { place, cancel, events: Some(events), state, run, people: None }
+    }
+
+    /// Lets the call ask these.
+    pub(crate) fn asking(mut self, people: Arc<dyn People>) -> Self {
+        self.people = Some(people);
+        self
+    }
+
+    /// Returns the ids of the call.
+    pub(crate) fn place(&self) -> &CallPlace {
+        &self.place
     }
 
     /// Returns the context for work that this token stops.
@@ -175,6 +214,44 @@ impl ToolContext {
             .await;
             rest = more;
         }
+    }
+
+    /// Asks the user, and waits for the answer, which fits the form; see [`Questions`](crate::agent::Questions). The
+    /// time of the wait is not the call's, and ends after [`approval_timeout`](crate::agent::AgentConfig::approval_timeout).
+    ///
+    /// It is [`ToolAnswer::Cancel`] when there is no one to ask, or no answer, or the call has asked 16 times.
+    ///
+    /// # Cancel safety
+    ///
+    /// A question whose wait is dropped is withdrawn.
+    pub async fn ask(&self, question: Question) -> ToolAnswer {
+        match &self.people {
+            Some(people) => people.ask(self, question).await,
+            None => ToolAnswer::Cancel,
+        }
+    }
+
+    /// Asks a person whether the call may do something of which it could not be said before that it would; `true` when
+    /// it may.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn approve(&self, tool_name: Text, arguments: Json, preview: Preview) -> bool {
+        match &self.people {
+            Some(people) => people.approve(self, tool_name, arguments, preview).await,
+            None => false,
+        }
+    }
+
+    /// Waits for a person whom the call asks in its own way, as long as for an answer to a question; `None` when there
+    /// was none in time.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn wait_for_person<T: Send>(
+        &self,
+        answer: impl Future<Output = T> + Send,
+    ) -> Option<T> {
+        let Some(people) = &self.people else { return Some(answer.await) };
+        let mut given = None;
+        people.wait(self, Box::pin(async { given = Some(answer.await) })).await;
+        given
     }
 
     /// Sends an event while the call runs.

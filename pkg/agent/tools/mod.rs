@@ -10,10 +10,12 @@ mod error;
 mod facts;
 #[cfg(feature = "files")]
 mod files;
+pub(in crate::agent) mod form;
 mod loop_breaking;
 mod output;
 #[cfg(any(feature = "command", feature = "mcp"))]
 pub(crate) mod process_group;
+mod question;
 mod registry;
 mod returned;
 mod tool;
@@ -26,8 +28,8 @@ pub use calculator::Calculator;
 pub use client_tool::ClientTool;
 #[cfg(feature = "command")]
 pub use command::{CommandTool, CommandToolError};
-pub(crate) use context::CallPlace;
 pub use context::ToolContext;
+pub(crate) use context::{CallPlace, People};
 pub use error::{RegistryError, ToolError};
 pub use facts::{PreviewFuture, ToolEffects, ToolPlace};
 #[cfg(feature = "files")]
@@ -40,6 +42,7 @@ pub(in crate::agent) use files::root as files_root;
 pub(crate) use loop_breaking::{ASK_QUESTION, Asked, CONVERSE, TASK_COMPLETION};
 pub use loop_breaking::{AskQuestionTool, ConverseTool, TaskCompletionTool};
 pub use output::ToolOutput;
+pub use question::Question;
 pub(in crate::agent) use registry::Registered;
 pub use registry::ToolRegistry;
 pub use returned::{IntoToolResult, kind};

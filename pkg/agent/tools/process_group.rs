@@ -1,6 +1,6 @@
 //! A process and what it starts.
 
-use std::{ffi::OsStr, io};
+use std::{ffi::OsStr, fmt, io};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::process::Command;
@@ -41,6 +41,12 @@ impl ProcessGroup {
     pub(crate) fn kill(&mut self) {
         // A group that has ended cannot be killed.
         let _killed = self.0.start_kill();
+    }
+}
+
+impl fmt::Debug for ProcessGroup {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ProcessGroup").finish_non_exhaustive()
     }
 }
 

@@ -164,6 +164,8 @@ impl ChunkWriter {
             | AgentEvent::ToolApprovalTimeout { .. }
             | AgentEvent::ToolApprovalCancelled { .. }
             | AgentEvent::ClientToolRequest(_)
+            | AgentEvent::ToolQuestion(_)
+            | AgentEvent::ToolQuestionEnd { .. }
             | AgentEvent::ClientToolCancelled { .. }
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }

@@ -10,6 +10,8 @@ mod types;
 
 #[cfg(feature = "http")]
 pub use self::reqwest::ReqwestTransport;
+#[cfg(feature = "mcp")]
+pub(crate) use self::reqwest::client;
 #[cfg(feature = "http")]
 pub(crate) use address::Address;
 pub(crate) use address::redact_url;

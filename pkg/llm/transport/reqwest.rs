@@ -15,6 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use reqwest::{
     Client, ClientBuilder, Url,
     header::{HeaderMap, HeaderName, HeaderValue},
+    redirect::Policy,
 };
 
 use super::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture};
@@ -71,8 +72,7 @@ impl ReqwestTransport {
     /// When the HTTP client cannot be built.
     pub fn with_connect_timeout(connect_timeout: Duration) -> Result<Self, TransportError> {
         let connect_timeout = (!connect_timeout.is_zero()).then_some(connect_timeout);
-        let client =
-            builder(connect_timeout).and_then(|builder| builder.build().map_err(invalid))?;
+        let client = client(connect_timeout, Policy::none())?;
         Ok(Self { client, connect_timeout, has_tls: cfg!(feature = "tls") })
     }
 
@@ -88,10 +88,24 @@ impl ReqwestTransport {
 // The client's own form shows its default headers.
 debug_fields!(ReqwestTransport, transport: connect_timeout = transport.connect_timeout);
 
-/// Builds the library's client.
+/// Builds the library's client, with these redirects.
+///
+/// # Errors
+///
+/// When the HTTP client cannot be built.
+pub(crate) fn client(
+    connect_timeout: Option<Duration>,
+    redirects: Policy,
+) -> Result<Client, TransportError> {
+    builder(connect_timeout, redirects).and_then(|builder| builder.build().map_err(invalid))
+}
+
 #[cfg_attr(not(feature = "tls"), expect(clippy::unnecessary_wraps, reason = "TLS may fail"))]
-fn builder(connect_timeout: Option<Duration>) -> Result<ClientBuilder, TransportError> {
-    let builder = Client::builder().redirect(reqwest::redirect::Policy::none());
+fn builder(
+    connect_timeout: Option<Duration>,
+    redirects: Policy,
+) -> Result<ClientBuilder, TransportError> {
+    let builder = Client::builder().redirect(redirects);
     #[cfg(feature = "tls")]
     let builder = builder.tls_backend_preconfigured(super::tls::config().map_err(invalid)?);
     Ok(match connect_timeout {
@@ -224,7 +238,7 @@ mod tests {
     #[test]
     fn the_time_to_connect_reaches_the_client_and_is_claimed_only_where_it_is_known() {
         let seven = Duration::from_secs(7);
-        let shown = |time| format!("{:?}", builder(time).unwrap());
+        let shown = |time| format!("{:?}", builder(time, Policy::none()).unwrap());
         assert!(shown(Some(seven)).contains("connect_timeout: 7s"), "{}", shown(Some(seven)));
         assert!(!shown(None).contains("connect_timeout"), "{}", shown(None));
         let known = |transport: ReqwestTransport| transport.connect_timeout;
@@ -233,7 +247,7 @@ mod tests {
         assert_eq!(own(Duration::ZERO), None);
         assert_eq!(known(ReqwestTransport::new().unwrap()), Some(Duration::from_secs(10)));
         assert_eq!(
-            known(ReqwestTransport::from_client(builder(None).unwrap().build().unwrap())),
+            known(ReqwestTransport::from_client(client(None, Policy::none()).unwrap())),
             None
         );
     }

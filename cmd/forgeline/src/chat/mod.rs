@@ -12,7 +12,7 @@ use std::{
 
 use clap::Args;
 use forgeline::{
-    agent::{Approvals, Steering},
+    agent::Steering,
     types::{Message, UsageInfo},
 };
 use tokio::runtime::Runtime;
@@ -24,7 +24,7 @@ use self::{
 };
 use crate::{
     agent::{AgentArgs, Built, build},
-    approve::Asking,
+    approve::{Asking, Ends},
     exit::{Exit, note},
     hint,
     interrupt::Interrupts,
@@ -56,7 +56,7 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut lines = Lines::new(args.history.as_deref())?;
-    let built = build(&args.agent, &runtime)?;
+    let built = build(&args.agent, &runtime, &interrupts)?;
     let show = Show::start(Form::Whole, args.agent.amount)?.traced(built.trace.clone());
     let usage = UsageInfo::default();
     // Read now, so that a wrong path is told at once.
@@ -81,6 +81,7 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
             break Exit::Interrupted;
         }
     };
+    chat.runtime.block_on(chat.built.close());
     chat.runtime.shutdown_background();
     chat.built.finish()?;
     Ok(exit)
@@ -152,9 +153,8 @@ impl Chat {
         let stop = self.interrupts.begin(false);
         let quiet = Terminal::quiet();
         let mut asking = Asking::default();
-        let listen = |steering: &Steering, approvals: &Approvals| {
-            self.typed.listen(steering, approvals, &mut asking)
-        };
+        let listen =
+            |steering: &Steering, ends: &Ends| self.typed.listen(steering, ends, &mut asking);
         let turn = turn::take(&self.built.agent, question, &mut self.show, &stop, listen);
         let turn = self.runtime.block_on(turn)?;
         self.built.keep();

@@ -2,10 +2,13 @@
 
 use std::{collections::VecDeque, mem};
 
-use forgeline::agent::{Approvals, Steering};
+use forgeline::agent::Steering;
 
 use super::command::Command;
-use crate::{approve::Asking, terminal::TypedLines};
+use crate::{
+    approve::{Asking, Ends},
+    terminal::TypedLines,
+};
 
 /// Most lines that are read in one look, and most that wait for the end of an answer; others stay in
 /// the terminal.
@@ -73,13 +76,13 @@ impl Typed {
     pub(super) fn listen(
         &mut self,
         steering: &Steering,
-        approvals: &Approvals,
+        ends: &Ends,
         asking: &mut Asking,
     ) -> Vec<String> {
-        let mut shown: Vec<_> = asking.question(approvals).into_iter().collect();
-        shown.extend(self.read(Some((steering, approvals, asking))));
+        let mut shown: Vec<_> = asking.question(ends).into_iter().collect();
+        shown.extend(self.read(Some((steering, ends, asking))));
         if self.has_ended {
-            asking.leave(approvals);
+            asking.leave(ends);
         }
         shown
     }
@@ -89,7 +92,7 @@ impl Typed {
         self.read(None);
     }
 
-    fn read(&mut self, run: Option<(&Steering, &Approvals, &Asking)>) -> Vec<String> {
+    fn read(&mut self, mut run: Option<(&Steering, &Ends, &mut Asking)>) -> Vec<String> {
         let mut shown = Vec::new();
         for _ in self.later.len()..MAX_LINES {
             if self.has_ended {
@@ -98,10 +101,10 @@ impl Typed {
             let Some(piece) = (self.source)() else { break };
             self.has_ended = piece.is_empty();
             for line in self.lines(&piece) {
-                let asked = run.filter(|(_, approvals, asking)| asking.is_open(approvals));
-                shown.extend(match asked {
-                    Some((_, approvals, asking)) => asking.answer(&line, approvals),
-                    None => self.say(&line, run.map(|(steering, ..)| steering)),
+                shown.extend(match &mut run {
+                    Some((_, ends, asking)) if asking.is_open(ends) => asking.answer(&line, ends),
+                    Some((steering, ..)) => self.say(&line, Some(steering)),
+                    None => self.say(&line, None),
                 });
                 self.heard.push(line);
             }
@@ -215,10 +218,10 @@ mod tests {
     async fn lines_are_whole_however_they_come_and_what_is_not_said_comes_next() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
-        let (steering, approvals) = (stream.steering(), stream.approvals());
+        let (steering, ends) = (stream.steering(), Ends::of(&stream));
         let mut typed = typed(&["on", "e\rtwo\\\n", "lines\n/usage\n\n", "!now\nhalf"]);
         let want = ["(said: one)", "(said: two\nlines)", "(next: /usage)", "(said at once: now)"];
-        assert_eq!(typed.listen(&steering, &approvals, &mut Asking::default()), want);
+        assert_eq!(typed.listen(&steering, &ends, &mut Asking::default()), want);
         assert_eq!(typed.heard(), ["one", "two\nlines", "/usage", "", "!now"]);
         assert_eq!((typed.draft().as_str(), typed.next().as_deref()), ("half", Some("/usage")));
         assert!(!typed.has_ended());
@@ -230,24 +233,23 @@ mod tests {
     async fn a_run_that_is_over_hears_nothing_and_the_terminal_keeps_the_rest() {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hi")]);
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
-        let (steering, approvals) = (stream.steering(), stream.approvals());
+        let (steering, ends) = (stream.steering(), Ends::of(&stream));
         while stream.next().await.is_some() {}
         let lines = vec!["a\n"; 70];
         let mut typed = typed(&[&lines[..], &[""]].concat());
         assert_eq!(
-            typed.listen(&steering, &approvals, &mut Asking::default()),
+            typed.listen(&steering, &ends, &mut Asking::default()),
             vec!["(next: a)"; MAX_LINES]
         );
         typed.read_rest();
         assert!(
-            typed.listen(&steering, &approvals, &mut Asking::default()).is_empty()
-                && !typed.has_ended()
+            typed.listen(&steering, &ends, &mut Asking::default()).is_empty() && !typed.has_ended()
         );
         assert_eq!(typed.later.len(), MAX_LINES);
         for _ in 0..10 {
             assert_eq!(typed.next().as_deref(), Some("a"));
         }
-        assert_eq!(typed.listen(&steering, &approvals, &mut Asking::default()).len(), 6);
+        assert_eq!(typed.listen(&steering, &ends, &mut Asking::default()).len(), 6);
         assert!(typed.has_ended(), "the end of the terminal is the end");
     }
 

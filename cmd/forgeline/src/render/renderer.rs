@@ -4,7 +4,7 @@ use std::mem::take;
 
 use forgeline::{
     agent::{ANSWER_CONTINUED, CALL_MODE_FALLBACK, STEERED, SUB_AGENT, SubAgentEvent, UNDELIVERED},
-    types::{AgentEvent, CallOutcome, ProviderItem, Repair, Text},
+    types::{AgentEvent, CallOutcome, ProviderItem, QuestionEnd, Repair, Text},
 };
 use owo_colors::Style;
 use serde_json::Value;
@@ -126,6 +126,16 @@ impl Renderer {
             | AgentEvent::ToolApprovalTimeout { .. }
             | AgentEvent::ToolApprovalCancelled { .. } => {
                 self.note(&approval::refusal(event).unwrap_or_default());
+            }
+            AgentEvent::ToolQuestion(question) => {
+                self.end();
+                // The remark that asks may cut it.
+                if let Some(url) = &question.url {
+                    self.screen.text(&format!("    {url}\n"), "", Style::new());
+                }
+            }
+            AgentEvent::ToolQuestionEnd { tool_name, end: QuestionEnd::Timeout, .. } => {
+                self.note(&format!("{tool_name} got no answer in time"));
             }
             AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
             AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED => {

@@ -2,33 +2,74 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
 };
 
-use forgeline_testkit::server::ScriptedServer;
+use forgeline_testkit::{
+    process::wait_for_end,
+    server::{ScriptedServer, Step},
+};
 use serde_json::{Value, json};
 use tokio::task::block_in_place;
 
 use crate::{
     approve::{arguments, call, folder},
-    process::run,
+    flood::{ended, signal},
+    process::{forgeline, run},
+    pty::{CTRL_D, Pty},
     run::answer,
 };
 
-/// A server with one tool, which writes `called` when it is called.
-const SERVER: &str = r#"
+/// Returns a server with these tools, which does `on_call` for the result of a call.
+fn script(tools: &str, on_call: &str) -> String {
+    let head = r#"
 while IFS= read -r line; do
     id=${line#*'"id":'}
     id=${id%%[,\}]*}
     case $line in
     *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
-    *'"tools/list"'*) result='{"tools":[{"name":"note","inputSchema":{"type":"object"}},{"name":"n te","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*) echo yes >called; result='{"content":[{"type":"text","text":"It is noted."}]}' ;;
+"#;
+    let tail = r#"
     *) continue ;;
     esac
     echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
 done
 "#;
+    let listed = format!("    *'\"tools/list\"'*) result='{{\"tools\":{tools}}}' ;;\n");
+    format!("{head}{listed}    *'\"tools/call\"'*) {on_call} ;;{tail}")
+}
+
+/// A server with one tool, which writes `called` when it is called.
+fn noting() -> String {
+    let tools = r#"[{"name":"note","inputSchema":{"type":"object"}},{"name":"n te","inputSchema":{"type":"object"}}]"#;
+    let result = r#"'{"content":[{"type":"text","text":"It is noted."}]}'"#;
+    script(tools, &format!("echo yes >called; result={result}"))
+}
+
+/// A server that works on a call for ever, with a program of its own, and heeds no signal that can be heeded. It writes
+/// their ids to `pids` when it is called.
+fn stubborn() -> String {
+    let work = "sleep 600 & echo $$ $! >pids.part; mv pids.part pids; while :; do sleep 600; done";
+    let tools = r#"[{"name":"work","inputSchema":{"type":"object"}}]"#;
+    format!("trap '' HUP INT TERM PIPE\n{}", script(tools, work))
+}
+
+/// A server that asks for a name while it works on a call, and keeps the answer in `answer`.
+fn curious() -> String {
+    let schema = r#"{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","default":30}},"required":["name"]}"#;
+    let params = format!(r#"{{"message":"Who are you?","requestedSchema":{schema}}}"#);
+    let ask = format!(
+        r#"echo '{{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{params}}}'"#
+    );
+    let result = r#"'{"content":[{"type":"text","text":"Thank you."}]}'"#;
+    let tools =
+        r#"[{"name":"ask","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]"#;
+    script(tools, &format!("{ask}; IFS= read -r answer; echo \"$answer\" >answer; result={result}"))
+}
 
 /// Writes a file of servers into `root`.
 fn file(root: &Path, servers: &Value) -> PathBuf {
@@ -41,7 +82,7 @@ fn file(root: &Path, servers: &Value) -> PathBuf {
 async fn a_tool_of_a_server_runs_when_it_is_named_and_what_does_not_work_is_said() {
     for is_allowed in [true, false] {
         let root = folder("mcp-run");
-        fs::write(root.join("server.sh"), SERVER).unwrap();
+        fs::write(root.join("server.sh"), noting()).unwrap();
         let notes = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
         let path = file(&root, &json!({ "notes": notes, "gone": { "command": "/no/such" } }));
         let called = call("mcp_notes_note", &json!({}));
@@ -57,13 +98,143 @@ async fn a_tool_of_a_server_runs_when_it_is_named_and_what_does_not_work_is_said
     }
 }
 
+/// Returns the answer that the curious server got.
+fn asked(root: &Path) -> Value {
+    let answer = fs::read_to_string(root.join("answer")).unwrap();
+    serde_json::from_str::<Value>(&answer).unwrap()["result"].clone()
+}
+
+fn asking(root: &Path) -> PathBuf {
+    fs::write(root.join("server.sh"), curious()).unwrap();
+    let server = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root, "trustAnnotations": true });
+    file(root, &json!({ "s": server }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_of_a_server_is_filled_in_at_a_terminal_and_a_pipe_answers_nothing() {
+    let root = folder("mcp-form");
+    let path = asking(&root);
+    let server = ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap()];
+    let fixed = arguments("chat", &url, &root, &flags);
+    block_in_place(|| {
+        let mut pty = Pty::start(&fixed);
+        pty.until("› ");
+        pty.press("Go.\r");
+        pty.until("mcp.s.ask asks: Who are you?");
+        pty.until("name:");
+        pty.press("Ann\r");
+        pty.until("age [30]:");
+        pty.press("\r");
+        pty.until("(answered)");
+        pty.until("Done.");
+        pty.press(CTRL_D);
+        ended(pty.look_on());
+    });
+    assert_eq!(
+        asked(&root),
+        json!({ "action": "accept", "content": { "name": "Ann", "age": 30 } })
+    );
+
+    let root = folder("mcp-form-pipe");
+    let path = asking(&root);
+    let server = ScriptedServer::start(vec![call("mcp_s_ask", &json!({})), answer("Done.")]).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap(), "Go."];
+    let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
+    assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
+    assert_eq!(asked(&root), json!({ "action": "cancel" }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_that_ends_the_command_leaves_no_process_of_a_server() {
+    for (command, signals) in
+        [("run", &["-TERM"][..]), ("run", &["-INT", "-INT"]), ("chat", &["-TERM"])]
+    {
+        let server =
+            ScriptedServer::start(vec![call("mcp_s_work", &json!({})), answer("Done.")]).await;
+        block_in_place(|| ends_without_a_trace(command, signals, &server.url(), &stubborn()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_while_a_server_starts_leaves_no_process_of_it() {
+    let silent = "trap '' HUP INT TERM PIPE\necho $$ >pids.part; mv pids.part pids\n\
+                  while :; do sleep 600; done\n";
+    block_in_place(|| ends_without_a_trace("run", &["-TERM"], "http://127.0.0.1:9", silent));
+}
+
+/// Runs the command until the server has written its ids, ends it with signals, and waits for the end of the server.
+fn ends_without_a_trace(command: &str, signals: &[&str], url: &str, script: &str) {
+    let works = script.contains("tools/call");
+    let root = folder(if works { "mcp-signal-work" } else { "mcp-signal-start" });
+    fs::write(root.join("server.sh"), script).unwrap();
+    let server = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
+    let path = file(&root, &json!({ "s": server }));
+    let mut flags = vec!["--mcp", path.to_str().unwrap()];
+    if command == "run" {
+        flags.push("Go.");
+    }
+    if works {
+        flags.extend(["--approve", "mcp.s.work"]);
+    }
+    let mut forgeline = forgeline(&arguments(command, url, &root, &flags));
+    if command == "chat" {
+        forgeline.stdin(Stdio::piped());
+    }
+    let mut child = forgeline.spawn().unwrap();
+    let mut input = child.stdin.take();
+    if let Some(input) = &mut input {
+        input.write_all(b"Go.\n").unwrap();
+    }
+    let pids = soon(|| fs::read_to_string(root.join("pids")).ok(), "the call");
+    for name in signals {
+        signal(&child, name);
+    }
+    assert_eq!(ended(child), Some(130), "{command} {signals:?}");
+    for pid in pids.split_whitespace() {
+        wait_for_end(pid.parse().unwrap());
+    }
+    drop(input);
+}
+
+/// Waits until something is there.
+fn soon<T>(look: impl Fn() -> Option<T>, what: &str) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{what} does not come");
+        thread::yield_now();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_an_answer_of_a_server_a_named_tool_is_asked_about_again_and_a_pipe_says_so() {
+    let root = folder("mcp-again");
+    fs::write(root.join("server.sh"), noting()).unwrap();
+    let notes = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
+    let path = file(&root, &json!({ "notes": notes }));
+    let note = |n: u32| call("mcp_notes_note", &json!({ "n": n }));
+    let server = ScriptedServer::start(vec![note(1), note(2), answer("Done.")]).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap(), "--approve", "mcp.notes.note", "Go."];
+    let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
+    assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
+    let said = ["It is noted.", "--approve does not count", "trustAnnotations"];
+    let stderr = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.iter().all(|said| stderr.contains(said)), "{}", outcome.stderr);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_file_is_a_usage_error_and_a_required_server_that_is_down_a_failure() {
     let root = folder("mcp-errors");
     let down = json!({ "command": "/no/such", "required": true });
     let rows = [
         (json!({ "a": { "comand": "x" } }), 2, "`mcpServers.a.comand` is unknown"),
-        (json!({ "a": { "url": "https://x" } }), 2, "is of a remote server"),
+        (json!({ "a": { "type": "sse", "url": "https://x" } }), 2, "is not supported"),
         (json!({ "a": down }), 1, "the MCP server `a` cannot be started"),
     ];
     for (servers, code, said) in rows {
@@ -74,4 +245,19 @@ async fn a_wrong_file_is_a_usage_error_and_a_required_server_that_is_down_a_fail
         assert_eq!(outcome.code, Some(code), "{outcome:?}");
         assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_needs_a_login_is_an_error_in_a_pipe() {
+    let root = folder("mcp-login");
+    let challenge = vec![("www-authenticate", "Bearer".to_owned())];
+    let server = ScriptedServer::start(vec![vec![Step::Head(401, challenge), Step::End]]).await;
+    let far = json!({ "type": "http", "url": server.url() + "/mcp", "required": true });
+    let path = file(&root, &json!({ "far": far }));
+    let flags = ["--mcp", path.to_str().unwrap(), "Go."];
+    let fixed = arguments("run", "http://127.0.0.1:9", &root, &flags);
+    let outcome = block_in_place(|| run(&fixed, b""));
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let said = "`far` gives no access: it needs a login, and there is no person to ask for one";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }

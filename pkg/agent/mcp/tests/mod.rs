@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf},
     sync::mpsc,
-    time::Instant,
+    time::{Instant, timeout},
 };
 
-use super::{McpConfig, McpError, McpServer, McpServers, session::Session};
+use super::{McpConfig, McpError, McpOptions, McpServer, McpServers, session::Session};
 use crate::{
     agent::{
         CancellationToken, DefaultAgent, RunContext,
@@ -20,8 +20,14 @@ use crate::{
     types::{TextOrigin, ToolResult},
 };
 
+mod asking;
+mod contexts;
+mod faults;
 #[cfg(unix)]
 mod processes;
+
+/// Longest wait for what comes soon, if it comes.
+const LONG: Duration = Duration::from_secs(20);
 
 fn config(text: &str) -> Result<McpConfig, String> {
     let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
@@ -41,14 +47,28 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         ("{}",                                              "`mcpServers` is missing; expected an object of servers by name"),
         (r#"{"servers":{}}"#,                               "`servers` is unknown; expected `mcpServers`"),
         (r#"{"mcpServers":{"a.b":{"command":"x"}}}"#,       "`mcpServers.a.b` is not a name of a server; expected letters, digits, `_` and `-`, at most 32"),
-        (r#"{"mcpServers":{"a":{}}}"#,                      "`mcpServers.a.command` is missing or empty; expected the program of the server"),
+        (r#"{"mcpServers":{"a":{}}}"#,                      "`mcpServers.a.command` is missing or empty; expected the program of the server, or its `url`"),
         (r#"{"mcpServers":{"a":{"command":1}}}"#,           "`mcpServers.a.command` is a number; expected a string"),
         (r#"{"mcpServers":{"a":{"args":["x",null]}}}"#,     "`mcpServers.a.args[1]` is null; expected a string"),
         (r#"{"mcpServers":{"a":{"env":{"K":true}}}}"#,      "`mcpServers.a.env.K` is a boolean; expected a string"),
         (r#"{"mcpServers":{"a":{"env":{"K":"${KEY}${L}"}}}}"#, "`mcpServers.a.env.K` needs the variable `L`, which is not set; set it, or write `${L:-default}`"),
         (r#"{"mcpServers":{"a":{"required":"yes"}}}"#,      "`mcpServers.a.required` is a string; expected `true` or `false`"),
-        (r#"{"mcpServers":{"a":{"type":"http"}}}"#,         "`mcpServers.a.type` must be `stdio`; no other transport is supported"),
-        (r#"{"mcpServers":{"a":{"url":"https://x"}}}"#,     "`mcpServers.a.url` is of a remote server; only servers with a `command` are supported"),
+        (r#"{"mcpServers":{"a":{"type":"http"}}}"#,         "`mcpServers.a.url` is missing; expected the address of the server"),
+        (r#"{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}"#, "`mcpServers.a.type` must be `stdio` or `http`; `sse` is the transport before streamable HTTP and is not supported, use the server's address for `http`"),
+        (r#"{"mcpServers":{"a":{"type":"ws"}}}"#,           "`mcpServers.a.type` must be `stdio` or `http`"),
+        (r#"{"mcpServers":{"a":{"type":"stdio","url":"https://x"}}}"#, "`mcpServers.a.url` is of a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"command":"x","headers":{}}}}"#, "`mcpServers.a.headers` is of a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is of a process, and the server has a `url`; remove one"),
+        (r#"{"mcpServers":{"a":{"url":"x"}}}"#,             "`mcpServers.a.url` is not an address; expected one such as `https://host/mcp`"),
+        (r#"{"mcpServers":{"a":{"url":"file:///x"}}}"#,     "`mcpServers.a.url` is not an address of HTTP; expected `https://…`"),
+        (r#"{"mcpServers":{"a":{"url":"https://me:${KEY}@x"}}}"#, "`mcpServers.a.url` has a user or a password; use a header `Authorization`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"a b":"c"}}}}"#, "`mcpServers.a.headers.a b` is not a name of a header; expected one such as `X-Key`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"Host":"c"}}}}"#, "`mcpServers.a.headers.Host` is a header of the protocol, which sets it; remove it"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"K":"${KEY}\n"}}}}"#, "`mcpServers.a.headers.K` has a character that no header may have; remove it"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"id":"c"}}}}"#, "`mcpServers.a.oauth.id` is unknown; expected `clientId`, `clientSecret`, `clientMetadataUrl`, `grant` or `scopes`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"grant":"password"}}}}"#, "`mcpServers.a.oauth.grant` must be `authorization_code` or `client_credentials`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientId":"c","grant":"client_credentials"}}}}"#, "`mcpServers.a.oauth` has the grant `client_credentials` without `clientSecret`; add it"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientSecret":"${KEY}"}}}}"#, "`mcpServers.a.oauth` has a `clientSecret` without its `clientId`; add it"),
         (r#"{"mcpServers":{"a_b":{"command":"x"},"a":{"command":"x"}}}"#, "`mcpServers.a_b` begins with the name of the server `a` and `_`, so that their tools cannot be told apart; rename one"),
     ];
     for (text, want) in cases {
@@ -58,21 +78,32 @@ fn a_wrong_member_is_named_with_what_was_expected() {
 
 #[test]
 fn values_of_variables_are_in_no_debug_text() {
-    let server = server(&json!({ "command": "x", "args": ["${KEY}"], "env": { "K": "${KEY}" } }));
-    assert_eq!(server.arguments, ["s3cret"]);
-    let shown = format!("{server:?}");
+    let process = server(&json!({ "command": "x", "args": ["${KEY}"], "env": { "K": "${KEY}" } }));
+    assert_eq!(process.arguments, ["s3cret"]);
+    let shown = format!("{process:?}");
     assert!(shown.contains('K') && !shown.contains("s3cret"), "{shown}");
+    let server = server(&json!({
+        "type": "streamable-http",
+        "url": "https://x/?token=${KEY}",
+        "headers": { "X-Key": "${KEY}" },
+        "oauth": { "clientId": "it", "clientSecret": "${KEY}" },
+    }));
+    let shown = format!("{server:?}");
+    assert!(shown.contains("X-Key") && !shown.contains("s3cret"), "{shown}");
 }
 
 /// A server at the other end of a pipe; its test reads and writes the lines.
 struct Scripted {
+    /// Longest wait for a line.
+    patience: Duration,
     lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
     to: WriteHalf<DuplexStream>,
 }
 
 impl Scripted {
     async fn read(&mut self) -> Value {
-        serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
+        let line = timeout(self.patience, self.lines.next_line()).await.expect("nothing was sent");
+        serde_json::from_str(&line.unwrap().unwrap()).unwrap()
     }
 
     async fn write(&mut self, line: &str) {
@@ -83,6 +114,29 @@ impl Scripted {
     async fn answer(&mut self, method: &str, result: Value) {
         let request = self.read().await;
         assert_eq!(request["method"], method);
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        self.write(&answer.to_string()).await;
+    }
+
+    /// Asks this end for something; returns the id.
+    async fn ask(&mut self, id: u32, method: &str, params: Value) {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.write(&request.to_string()).await;
+    }
+
+    async fn notify(&mut self, method: &str, params: Value) {
+        let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.write(&told.to_string()).await;
+    }
+
+    /// Reads a call.
+    async fn call(&mut self) -> Value {
+        let request = self.read().await;
+        assert_eq!(request["method"], "tools/call");
+        request
+    }
+
+    async fn result(&mut self, request: &Value, result: Value) {
         let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.write(&answer.to_string()).await;
     }
@@ -101,18 +155,22 @@ impl Scripted {
 fn pipe() -> (DuplexStream, Scripted) {
     let (ours, theirs) = tokio::io::duplex(64 << 10);
     let (from, to) = tokio::io::split(theirs);
-    (ours, Scripted { lines: BufReader::new(from).lines(), to })
+    (ours, Scripted { patience: LONG, lines: BufReader::new(from).lines(), to })
 }
 
-async fn session(ours: DuplexStream) -> Result<Session, McpError> {
+async fn session(ours: DuplexStream, options: &McpOptions) -> Result<Session, McpError> {
     let (output, input) = tokio::io::split(ours);
-    Session::over("s".into(), output, input, None).await
+    Session::over("s".into(), options, output, input, None).await
 }
 
 /// Returns a server that has greeted.
 async fn greeted(members: Value) -> (McpServers, Scripted) {
+    greeted_with(members, McpOptions::default()).await
+}
+
+async fn greeted_with(members: Value, options: McpOptions) -> (McpServers, Scripted) {
     let (ours, mut scripted) = pipe();
-    let (session, ()) = tokio::join!(session(ours), scripted.greet());
+    let (session, ()) = tokio::join!(session(ours, &options), scripted.greet());
     (McpServers::with_session(server(&members), session.unwrap()), scripted)
 }
 
@@ -197,7 +255,7 @@ async fn results_become_text_parts_and_errors() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_a_typed_error() {
     let (ours, _silent) = pipe();
-    let error = session(ours).await.unwrap_err();
+    let error = session(ours, &McpOptions::default()).await.unwrap_err();
     assert!(matches!(error, McpError::TimedOut { request: "initialize", .. }), "{error}");
     let (servers, _silent) = greeted(json!({ "command": "x", "required": true })).await;
     let error = servers.list().await.err().unwrap();
@@ -239,7 +297,7 @@ async fn a_cancelled_call_ends_at_once_and_the_server_hears_of_it() {
     let request = scripted.read().await;
     let began = Instant::now();
     cancel.cancel();
-    let result = call.await.unwrap();
+    let result = timeout(LONG, call).await.expect("the call goes on").unwrap();
     assert_eq!(result, Err(ToolError::Cancelled { abandoned: false }));
     assert!(began.elapsed() < Duration::from_millis(50));
     let told = scripted.read().await;
@@ -268,7 +326,8 @@ async fn a_call_whose_answer_is_too_long_ends_with_the_server_and_the_limit() {
         scripted.read().await;
         scripted.write(&"x".repeat(10 << 20)).await;
     };
-    let (result, ()) = tokio::join!(call, answer);
+    let ended = timeout(LONG, async { tokio::join!(call, answer) });
+    let (result, ()) = ended.await.expect("the call goes on");
     let error = result.unwrap_err().to_string();
     assert!(error.contains("`s`") && error.contains("8388608 bytes"), "{error}");
     assert_eq!(scripted.read().await["method"], "notifications/cancelled");

@@ -1,11 +1,11 @@
 //! Servers that are processes.
 
-use std::{fs, io::Read as _, path::PathBuf, process::Command, thread, time::Duration};
+use std::{fs, io::Read as _, path::PathBuf, process::Command, thread};
 
 use serde_json::json;
 use tokio::{sync::oneshot, time::timeout};
 
-use super::config;
+use super::{LONG, config};
 use crate::agent::{
     mcp::{McpConfig, McpError, McpServers},
     tools::ToolContext,
@@ -29,9 +29,6 @@ while IFS= read -r line; do
     echo '{"jsonrpc":"2.0","id":'"$id"',"result":'"$result"'}'
 done
 "#;
-
-/// Longest wait for a process that was killed.
-const LONG: Duration = Duration::from_secs(20);
 
 struct Folder(PathBuf);
 

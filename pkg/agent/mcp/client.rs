@@ -1,0 +1,213 @@
+//! This end of the protocol: what servers may ask for, and what they say unasked.
+#![expect(deprecated, reason = "roots and sampling are deprecated, and still asked for")]
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    future::pending,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use futures_util::FutureExt as _;
+use rmcp::{
+    ErrorData,
+    model::{
+        CreateMessageRequestMethod, CreateMessageRequestParams, ElicitRequestParams, ElicitResult,
+        InputRequest, InputRequests, InputResponses, ListRootsResult, Root,
+    },
+};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::{
+    McpOptions, McpQuestion,
+    elicitation::{cancelled, question, result},
+    open_calls::{Inbox, OpenCalls, Progress, Wanted},
+    sampling::{Sampled, sample},
+};
+use crate::{
+    agent::tools::{Question, ToolContext, ToolError, form},
+    types::{Text, ToolAnswer},
+};
+
+/// Most events of progress of one call.
+const MAX_PROGRESS: u32 = 1_000;
+
+/// Most characters of a server's message of progress, or for its log.
+pub(super) const MAX_SAID: usize = 500;
+
+/// Most requests of a server in one result that asks for input.
+const MAX_INPUTS: usize = 16;
+
+/// This end of a session; clones are the same end.
+#[derive(Clone)]
+pub(super) struct Client(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) server: Text,
+    pub(super) options: McpOptions,
+    pub(super) calls: OpenCalls,
+    /// `true` when the server's list of tools has changed since it was read.
+    pub(super) has_changed: AtomicBool,
+}
+
+impl Client {
+    pub(super) fn new(server: Text, options: McpOptions) -> Self {
+        let (calls, has_changed) = (OpenCalls::default(), AtomicBool::new(false));
+        Self(Arc::new(Inner { server, options, calls, has_changed }))
+    }
+
+    pub(super) fn calls(&self) -> &OpenCalls {
+        &self.0.calls
+    }
+
+    /// Returns `true` when the list of tools has changed since it was asked for.
+    pub(super) fn has_changed(&self) -> bool {
+        self.0.has_changed.load(Ordering::Acquire)
+    }
+
+    /// Begins to ask for the list of tools.
+    pub(super) fn begin_list(&self) {
+        self.0.has_changed.store(false, Ordering::Release);
+    }
+
+    /// Passes on what a server says and asks while it works on a call.
+    pub(super) async fn serve(&self, inbox: &mut Inbox, context: &ToolContext) -> Infallible {
+        let mut told = 0;
+        loop {
+            tokio::select! {
+                biased;
+                Ok(()) = inbox.progress.changed(), if told < MAX_PROGRESS => {
+                    told += 1;
+                    let progress = inbox.progress.borrow_and_update().as_ref().map(line);
+                    context.output(&progress.unwrap_or_default()).await;
+                }
+                Some(wanted) = inbox.wants.recv() => self.give(wanted, context).await,
+                else => return pending().await,
+            }
+        }
+    }
+
+    /// Answers a server, unless it takes its question back.
+    async fn give(&self, wanted: Wanted, context: &ToolContext) {
+        match wanted {
+            Wanted::Input(params, reply) => {
+                hand(reply, self.input(*params, Some(context))).await;
+            }
+            Wanted::Sample(params, reply) => hand(reply, self.sample(*params, context)).await,
+        }
+    }
+
+    /// Asks the model that servers may ask, if there is one and a person allows it.
+    async fn sample(&self, params: CreateMessageRequestParams, context: &ToolContext) -> Sampled {
+        match &self.0.options.sampling {
+            Some(sampling) => sample(sampling, &self.0.server, params, context).await,
+            None => Err(ErrorData::method_not_found::<CreateMessageRequestMethod>()),
+        }
+    }
+
+    /// Answers the requests of a result that asks for input.
+    pub(super) async fn inputs(
+        &self,
+        requests: InputRequests,
+        context: Option<&ToolContext>,
+    ) -> Result<InputResponses, ToolError> {
+        if requests.len() > MAX_INPUTS {
+            return Err(self.failed(&format!("asks for more than {MAX_INPUTS} inputs at once")));
+        }
+        let mut responses = BTreeMap::new();
+        for (key, request) in requests {
+            let may_sample = self.0.options.sampling.is_some();
+            let is_for_roots = matches!(request, InputRequest::ListRoots(_));
+            let response = if let InputRequest::Elicitation(request) = request {
+                serde_json::to_value(self.input(request.params, context).await)
+            } else if let InputRequest::CreateMessage(request) = request
+                && let Some(context) = context.filter(|_| may_sample)
+            {
+                let sampled = self.sample(request.params, context).await;
+                serde_json::to_value(sampled.map_err(|error| self.failed(&error.message))?)
+            } else if is_for_roots && !self.0.options.roots.is_empty() {
+                serde_json::to_value(self.roots())
+            } else {
+                return Err(self.failed("asks for what it was not offered"));
+            };
+            responses.insert(key, response.unwrap_or(Value::Null));
+        }
+        Ok(responses)
+    }
+
+    fn failed(&self, problem: &str) -> ToolError {
+        ToolError::failed(format!("the MCP server `{}` {problem}", self.0.server))
+    }
+
+    /// Asks the program, and else the user of the run.
+    pub(super) async fn input(
+        &self,
+        params: ElicitRequestParams,
+        context: Option<&ToolContext>,
+    ) -> ElicitResult {
+        let Some(question) = question(params) else { return cancelled() };
+        let answer = match self.respond(&question, context).await {
+            Some(answer) => answer,
+            None => match context {
+                Some(context) => context.ask(question.clone()).await,
+                None => ToolAnswer::Cancel,
+            },
+        };
+        result(&question, answer)
+    }
+
+    /// Asks the program; `None` when it leaves the answer to the user.
+    async fn respond(
+        &self,
+        question: &Question,
+        context: Option<&ToolContext>,
+    ) -> Option<ToolAnswer> {
+        let Inner { server, options, .. } = &*self.0;
+        let respondent = options.respondent.as_ref()?;
+        let run = context.map(|context| context.run().clone());
+        let asked = McpQuestion::new(server.clone(), question, run);
+        let answer = AssertUnwindSafe(async { respondent.respond(asked).await }).catch_unwind();
+        let answer = match context {
+            Some(context) => context.wait_for_person(answer).await,
+            None => Some(answer.await),
+        };
+        let Some(Ok(answer)) = answer else { return Some(ToolAnswer::Cancel) };
+        let answer = form::complete(question.schema.as_ref(), answer?);
+        Some(answer.unwrap_or_else(|problem| {
+            tracing::warn!(%server, %problem, "an answer of the respondent does not fit, and is not sent");
+            ToolAnswer::Cancel
+        }))
+    }
+
+    pub(super) fn roots(&self) -> ListRootsResult {
+        ListRootsResult::new(self.0.options.roots.iter().map(Root::new).collect())
+    }
+}
+
+/// Hands over an answer, unless the server takes its question back.
+async fn hand<T>(mut reply: oneshot::Sender<T>, answer: impl Future<Output = T>) {
+    tokio::select! {
+        biased;
+        () = reply.closed() => {}
+        answer = answer => {
+            // The server may have ended meanwhile.
+            let _gone = reply.send(answer);
+        }
+    }
+}
+
+/// Returns progress as a line.
+fn line(progress: &Progress) -> String {
+    let Progress { done, total, message } = progress;
+    let message = message.iter().flat_map(|message| message.chars()).take(MAX_SAID);
+    let mut line: String = message.map(|it| if it == '\n' { ' ' } else { it }).collect();
+    let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+    line =
+        if line.is_empty() { format!("{done}{total}") } else { format!("{line} ({done}{total})") };
+    line + "\n"
+}

@@ -1,0 +1,78 @@
+//! A member of the configuration, as it is read.
+
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+
+use super::{McpConfigError, expand::expand};
+
+/// A member of the file and its path.
+pub(super) struct Member<'a> {
+    pub(super) path: String,
+    pub(super) value: &'a Value,
+    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl<'a> Member<'a> {
+    pub(super) fn below(&self, name: &str, value: &'a Value) -> Self {
+        Self { path: format!("{}.{name}", self.path), value, variable: self.variable }
+    }
+
+    pub(super) fn wrong(&self, problem: impl Into<String>) -> McpConfigError {
+        wrong(self.path.clone(), problem)
+    }
+
+    /// Returns the error of a value of another kind, without the value: it may be a secret.
+    pub(super) fn expected(&self, expected: &str) -> McpConfigError {
+        let kind = match self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        };
+        self.wrong(format!("is {kind}; expected {expected}"))
+    }
+
+    pub(super) fn object(&self) -> Result<&'a Map<String, Value>, McpConfigError> {
+        self.value.as_object().ok_or_else(|| self.expected("an object"))
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool, McpConfigError> {
+        self.value.as_bool().ok_or_else(|| self.expected("`true` or `false`"))
+    }
+
+    /// Returns a string with its variables replaced.
+    pub(super) fn string(&self) -> Result<String, McpConfigError> {
+        let text = self.value.as_str().ok_or_else(|| self.expected("a string"))?;
+        if text.contains('\0') {
+            return Err(self.wrong("has a NUL character; remove it"));
+        }
+        expand(text, self.variable).map_err(|problem| self.wrong(problem))
+    }
+
+    pub(super) fn strings(&self) -> Result<Vec<String>, McpConfigError> {
+        let items = self.value.as_array().ok_or_else(|| self.expected("an array of strings"))?;
+        let item = |(at, value)| {
+            let path = format!("{}[{at}]", self.path);
+            Member { path, value, variable: self.variable }.string()
+        };
+        items.iter().enumerate().map(item).collect()
+    }
+
+    pub(super) fn variables(&self) -> Result<Vec<(String, SecretString)>, McpConfigError> {
+        let variable = |(name, value): (&String, &'a Value)| {
+            let member = self.below(name, value);
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return Err(member.wrong("is not a name of a variable; expected one without `=`"));
+            }
+            Ok((name.clone(), SecretString::from(member.string()?)))
+        };
+        self.object()?.iter().map(variable).collect()
+    }
+}
+
+/// Returns the error of a member.
+pub(super) fn wrong(member: impl Into<String>, problem: impl Into<String>) -> McpConfigError {
+    McpConfigError { member: member.into(), problem: problem.into() }
+}

@@ -1,0 +1,115 @@
+//! The calls that wait at a server, and what the server says and asks while it works on them.
+#![expect(deprecated, reason = "sampling is deprecated, and still asked for")]
+
+use rmcp::{
+    Peer, ServiceError,
+    model::{
+        ClientRequest, CreateMessageRequestParams, ElicitRequestParams, ElicitResult,
+        ProgressNotificationParam, ProgressToken, RequestId,
+    },
+    service::{InboundStreamOrigin, PeerRequestOptions, RoleClient},
+};
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
+
+use super::{sampling::Sampled, waiting::Waiting};
+use crate::types::Text;
+
+/// Most questions of a server that wait behind the one that is open.
+const MAX_WAITING: usize = 8;
+
+/// The calls that wait at a server.
+#[derive(Default)]
+pub(super) struct OpenCalls(Mutex<Vec<OpenCall>>);
+
+struct OpenCall {
+    id: RequestId,
+    token: ProgressToken,
+    run_id: Text,
+    wants: mpsc::Sender<Wanted>,
+    progress: watch::Sender<Option<Progress>>,
+}
+
+/// The ends at which a call hears from its server before its answer.
+pub(super) struct Inbox {
+    pub(super) wants: mpsc::Receiver<Wanted>,
+    pub(super) progress: watch::Receiver<Option<Progress>>,
+}
+
+/// Something that a server wants of the call it works on, and where the answer goes.
+pub(super) enum Wanted {
+    Input(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
+    Sample(Box<CreateMessageRequestParams>, oneshot::Sender<Sampled>),
+}
+
+/// The progress of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Progress {
+    pub(super) done: f64,
+    pub(super) total: Option<f64>,
+    pub(super) message: Option<String>,
+}
+
+impl OpenCalls {
+    /// Sends a call. What the server says of it before this returns waits.
+    pub(super) async fn send(
+        &self,
+        peer: &Peer<RoleClient>,
+        request: ClientRequest,
+        run_id: &str,
+    ) -> Result<(Waiting, Inbox), ServiceError> {
+        let mut calls = self.0.lock().await;
+        let options = PeerRequestOptions::no_options();
+        let handle = peer.send_cancellable_request(request, options).await?;
+        calls.retain(OpenCall::is_open);
+        let (wants, wants_here) = mpsc::channel(MAX_WAITING);
+        let (progress, progress_here) = watch::channel(None);
+        let (id, token) = (handle.id.clone(), handle.progress_token.clone());
+        calls.push(OpenCall { id, token, run_id: run_id.into(), wants, progress });
+        Ok((Waiting::new(handle), Inbox { wants: wants_here, progress: progress_here }))
+    }
+
+    /// Tells a call how far the server has come; what does not go on, or belongs to no call, is dropped.
+    pub(super) async fn tell(&self, heard: ProgressNotificationParam) {
+        let calls = self.0.lock().await;
+        let Some(call) = calls.iter().find(|call| call.token == heard.progress_token) else {
+            return;
+        };
+        call.progress.send_if_modified(|last| {
+            let goes_on = last.as_ref().is_none_or(|last| heard.progress > last.done);
+            if goes_on {
+                let (done, total) = (heard.progress, heard.total);
+                *last = Some(Progress { done, total, message: heard.message });
+            }
+            goes_on
+        });
+    }
+
+    /// Hands to a call what its server wants; returns it where no call can be told for sure. Without a mark of the
+    /// transport, calls of two runs could be of two users.
+    pub(super) async fn want(
+        &self,
+        origin: Option<&InboundStreamOrigin>,
+        wanted: Wanted,
+    ) -> Result<(), Wanted> {
+        let calls = self.0.lock().await;
+        let mut open = calls.iter().rev().filter(|call| call.is_open());
+        let call = if let Some(InboundStreamOrigin::OutboundRequest(id)) = origin {
+            open.find(|call| call.id == *id)
+        } else {
+            let last = open.next();
+            last.filter(|last| open.all(|call| call.run_id == last.run_id))
+        };
+        let Some(call) = call else { return Err(wanted) };
+        call.wants.try_send(wanted).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(wanted) | mpsc::error::TrySendError::Closed(wanted) => {
+                wanted
+            }
+        })
+    }
+}
+
+impl OpenCall {
+    fn is_open(&self) -> bool {
+        !self.wants.is_closed()
+    }
+}

@@ -1,0 +1,102 @@
+//! The requests of servers that a program lets in.
+
+use std::{fmt, sync::Arc};
+
+use super::{
+    Respondent,
+    remote::{Login, McpLogins, TokenStore},
+};
+use crate::llm::Provider;
+
+/// The requests of servers that a program lets in.
+///
+/// Without options, questions of a server go to the user of the run whose call it serves, see
+/// [`Questions`](crate::agent::Questions), and everything else that a server may ask for is refused.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::mcp::{McpOptions, McpQuestion}, types::ToolAnswer};
+///
+/// let options = McpOptions::default()
+///     .respondent(|asked: McpQuestion| async move {
+///         // The user is asked about the others.
+///         (asked.server == "build").then_some(ToolAnswer::Decline)
+///     })
+///     .root("file:///srv/project");
+/// # let _ = options;
+/// ```
+#[derive(Clone, Default)]
+pub struct McpOptions {
+    pub(super) respondent: Option<Arc<dyn Respondent>>,
+    pub(super) roots: Vec<String>,
+    pub(super) login: Login,
+    pub(super) sampling: Option<Sampling>,
+}
+
+/// The model that servers may ask.
+#[derive(Clone)]
+pub(super) struct Sampling {
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) max_tokens: u32,
+}
+
+impl McpOptions {
+    /// Sets who answers questions of servers in place of the user.
+    #[must_use]
+    pub fn respondent(mut self, respondent: impl Respondent + 'static) -> Self {
+        self.respondent = Some(Arc::new(respondent));
+        self
+    }
+
+    /// Lets servers ask this model, for at most `max_tokens` an answer. Each request is shown to a person as one for
+    /// approval of `<tool>.sampling`, also where the call itself was allowed from the start, and nothing is sent without
+    /// their consent. What it costs is not counted in the run. Default: none, and servers that ask are refused.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::{agent::mcp::McpOptions, llm::demo::DemoProvider};
+    ///
+    /// let options = McpOptions::default().sampling(DemoProvider::new(), 500);
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn sampling(mut self, provider: impl Provider + 'static, max_tokens: u32) -> Self {
+        self.sampling = Some(Sampling { provider: Arc::new(provider), max_tokens });
+        self
+    }
+
+    /// Adds the address of a folder, such as `file:///srv/project`, that servers are told to work in. Default: none, and
+    /// servers that ask are refused.
+    #[must_use]
+    pub fn root(mut self, uri: impl Into<String>) -> Self {
+        self.roots.push(uri.into());
+        self
+    }
+
+    /// Sets who lets a person log in. Default: `None`, and a server that needs a login is an error.
+    #[must_use]
+    pub fn logins(mut self, logins: impl McpLogins + 'static) -> Self {
+        self.login.logins = Some(Arc::new(logins));
+        self
+    }
+
+    /// Sets where tokens are kept. Default: the [files of the user](super::FileTokens::of_user).
+    #[must_use]
+    pub fn token_store(mut self, store: impl TokenStore + 'static) -> Self {
+        self.login.tokens = Some(Arc::new(store));
+        self
+    }
+}
+
+impl fmt::Debug for McpOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("McpOptions")
+            .field("has_respondent", &self.respondent.is_some())
+            .field("roots", &self.roots)
+            .field("has_sampling", &self.sampling.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! The session with a server that is reached over HTTP.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    model::ProtocolVersion,
+    service::{ClientInitializeError, ClientLifecycleMode, serve_client_with_lifecycle},
+    transport::streamable_http_client::StreamableHttpClient,
+};
+use tokio::time::timeout;
+
+use super::{
+    McpError, McpOptions,
+    client::Client,
+    remote::{Connection, McpRemote, connect, greeting_error},
+    session::{START_TIMEOUT, Session, failed, within},
+};
+use crate::types::Text;
+
+/// Longest wait for a remote server to hear of the end.
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Session {
+    /// Greets a server that is reached over HTTP.
+    pub(super) async fn remote(
+        server: Text,
+        options: &McpOptions,
+        remote: &McpRemote,
+    ) -> Result<Self, McpError> {
+        Self::over_http(server.clone(), options, &|| {
+            connect(&server, remote, &options.login).map_err(|reason| failed(&server, &reason))
+        })
+        .await
+    }
+
+    /// Greets the server at the other end of a transport, of the newest or of an older version of the protocol.
+    pub(super) async fn over_http<C: StreamableHttpClient + Sync>(
+        server: Text,
+        options: &McpOptions,
+        connect: &(dyn Fn() -> Result<Connection<C>, McpError> + Sync),
+    ) -> Result<Self, McpError> {
+        let client = Client::new(server.clone(), options.clone());
+        let greet = async |lifecycle| {
+            let (transport, watch) = connect()?;
+            let greeting = serve_client_with_lifecycle(client.clone(), transport, lifecycle);
+            let greeted = within(&server, Some(&watch), "initialize", START_TIMEOUT, greeting);
+            Ok::<_, McpError>((greeted.await?, watch))
+        };
+        let legacy_version = Some(ProtocolVersion::V_2025_11_25);
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        let newest = ClientLifecycleMode::Auto { preferred_versions, legacy_version };
+        let (mut service, mut watch) = greet(newest).await?;
+        if matches!(service, Err(ClientInitializeError::ExpectedInitResult(_))) {
+            // An older server that says yes to what it does not know.
+            (service, watch) = greet(ClientLifecycleMode::Initialize).await?;
+        }
+        let service = service.map_err(|error| greeting_error(&server, &watch, &error))?;
+        let heard = watch.heard();
+        let offered = Mutex::default();
+        Ok(Self { server, client, service, offered, remote: Some(watch), heard, _group: None })
+    }
+
+    /// Ends the session, and waits until a remote server has heard of it, for a bounded time.
+    pub(super) async fn close(&self) {
+        self.service.cancellation_token().cancel();
+        if let Some(watch) = &self.remote {
+            // A server that does not answer ends the session by itself.
+            let _late = timeout(END_TIMEOUT, watch.ended()).await;
+        }
+    }
+
+    /// Returns `true` once the server has listed a tool.
+    pub(super) fn has_listed(&self) -> bool {
+        !self.offered.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Returns `true` for a server that is reached over HTTP.
+    pub(super) fn is_remote(&self) -> bool {
+        self.remote.is_some()
+    }
+}

@@ -1,0 +1,253 @@
+//! The client below the transport: it adds tokens, asks for a login, and bounds what a server sends.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures_util::{FutureExt as _, StreamExt as _};
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::{
+        common::client_side_sse::BoxedSseResponse,
+        streamable_http_client::{
+            AuthRequiredError, StreamableHttpClient, StreamableHttpError,
+            StreamableHttpPostResponse, StreamableHttpResponseLimits,
+        },
+    },
+};
+
+use super::{
+    oauth::{Access, Challenge},
+    watch::Watch,
+};
+
+/// Most times that one request is sent, each time after another login or a renewed token.
+const MAX_TRIES: usize = 4;
+
+/// Shortest wait that a server can ask for before its stream is opened again, in milliseconds.
+const SHORTEST_RETRY: u64 = 100;
+
+/// Longest such wait, in milliseconds.
+const LONGEST_RETRY: u64 = 30_000;
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Failure<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
+
+/// A client with the login of a server.
+#[derive(Clone)]
+pub(in crate::agent::mcp) struct Client<C> {
+    pub(super) inner: C,
+    /// `None` when the headers say who asks.
+    pub(super) access: Option<Arc<Access>>,
+    pub(super) watch: Arc<Watch>,
+}
+
+impl<C: StreamableHttpClient + Sync> Client<C> {
+    /// Sends a request, and sends it again after each login that the server asks for.
+    async fn post(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        let mut tries = 1;
+        loop {
+            let token = self.token().await?;
+            let sent = self.inner.post_message_with_response_limits(
+                Arc::clone(&uri),
+                message.clone(),
+                session.clone(),
+                token.clone(),
+                headers.clone(),
+                limits,
+            );
+            let error = match sent.await {
+                Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
+                    self.accepted(session.as_deref());
+                    return Ok(StreamableHttpPostResponse::Sse(self.bounded(stream), session));
+                }
+                Ok(response) => {
+                    if let StreamableHttpPostResponse::Json(_, session) = &response {
+                        self.accepted(session.as_deref());
+                    } else {
+                        self.accepted(None);
+                    }
+                    return Ok(response);
+                }
+                Err(error) => error,
+            };
+            if let StreamableHttpError::ResponseBodyTooLarge { .. } = error {
+                self.watch.tell_too_long();
+            }
+            let (Some(access), Some(challenge)) = (&self.access, challenge(&error)) else {
+                self.watch.refuse(None);
+                return Err(error);
+            };
+            if tries == MAX_TRIES {
+                self.watch.refuse(Some(format!("it refused {MAX_TRIES} times, after each login")));
+                return Err(error);
+            }
+            if let Err(reason) = access.answer(&challenge, token.as_deref()).await {
+                self.watch.refuse(Some(reason));
+                return Err(error);
+            }
+            tries += 1;
+        }
+    }
+
+    async fn get(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<BoxedSseResponse, Failure<C>> {
+        let mut is_renewed = false;
+        loop {
+            let token = self.token().await?;
+            let opened = self.inner.get_stream_with_max_sse_event_size(
+                Arc::clone(&uri),
+                session.clone(),
+                last_event.clone(),
+                token.clone(),
+                headers.clone(),
+                limit,
+            );
+            match (opened.await, &self.access) {
+                (Ok(stream), _) => return Ok(self.bounded(stream)),
+                // A person is not asked to log in for a stream in the background.
+                (Err(StreamableHttpError::AuthRequired(error)), Some(access)) if !is_renewed => {
+                    if !access.renew(token.as_deref()).await {
+                        return Err(StreamableHttpError::AuthRequired(error));
+                    }
+                    is_renewed = true;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+    }
+
+    /// Returns the token to send, where there is one.
+    async fn token(&self) -> Result<Option<String>, Failure<C>> {
+        let Some(access) = &self.access else { return Ok(None) };
+        access.token().await.map_err(|reason| {
+            self.watch.refuse(Some(reason));
+            StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
+        })
+    }
+
+    fn accepted(&self, session: Option<&str>) {
+        self.watch.refuse(None);
+        if session.is_some() {
+            self.watch.keep_session(true);
+        }
+        if let Some(access) = &self.access {
+            access.worked();
+        }
+    }
+
+    /// Bounds the waits that a stream asks for, and tells of an event that is too long.
+    fn bounded(&self, stream: BoxedSseResponse) -> BoxedSseResponse {
+        let watch = Arc::clone(&self.watch);
+        let bounded = stream.map(move |event| match event {
+            Ok(mut event) => {
+                event.retry = event.retry.map(|wait| wait.clamp(SHORTEST_RETRY, LONGEST_RETRY));
+                Ok(event)
+            }
+            Err(error) => {
+                if error.to_string().contains("exceeded the maximum size") {
+                    watch.tell_too_long();
+                }
+                Err(error)
+            }
+        });
+        Box::pin(bounded)
+    }
+}
+
+/// Returns what the server asks for, when another token may help.
+fn challenge<E: std::error::Error + Send + Sync>(
+    error: &StreamableHttpError<E>,
+) -> Option<Challenge> {
+    if let StreamableHttpError::AuthRequired(error) = error {
+        return Some(Challenge::parse(&error.www_authenticate_header));
+    }
+    if let StreamableHttpError::InsufficientScope(error) = error {
+        let challenge = Challenge::parse(&error.www_authenticate_header);
+        return Some(challenge).filter(Challenge::is_step_up);
+    }
+    // A refusal without a challenge is told apart by its words alone.
+    let is_bare = |words: &str| words.starts_with("HTTP 401");
+    if let StreamableHttpError::UnexpectedServerResponse(words) = error
+        && is_bare(words)
+    {
+        return Some(Challenge::default());
+    }
+    None
+}
+
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Client<C> {
+    type Error = C::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        self.post(uri, message, session, headers, StreamableHttpResponseLimits::default()).await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _token: Option<String>,
+        headers: Headers,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        self.post(uri, message, session, headers, limits).boxed().await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failure<C>> {
+        let token = self.token().await?;
+        let ended = self.inner.delete_session(uri, session, token, headers).await;
+        self.watch.keep_session(false);
+        ended
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        _token: Option<String>,
+        headers: Headers,
+    ) -> Result<BoxedSseResponse, Failure<C>> {
+        let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get(uri, session, last_event, headers, limit).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        _token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<BoxedSseResponse, Failure<C>> {
+        self.get(uri, session, last_event, headers, limit).boxed().await
+    }
+}

@@ -1,0 +1,130 @@
+//! The connection with a remote server.
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::{
+    Url,
+    header::{HeaderName, HeaderValue},
+    redirect::{Attempt, Policy},
+};
+use rmcp::transport::{
+    StreamableHttpClientTransport,
+    common::client_side_sse::SseRetryPolicy,
+    streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig},
+};
+use secrecy::ExposeSecret as _;
+
+use super::{
+    client::Client,
+    oauth::Access,
+    settings::{Login, McpRemote},
+    watch::Watch,
+};
+use crate::{
+    agent::mcp::lines::MAX_LINE_BYTES,
+    llm::{
+        http::redact::Redactor,
+        transport::{ReqwestTransport, client},
+    },
+    types::Text,
+};
+
+/// Largest part of a server's page of an error that is read, in bytes.
+const MAX_PAGE_BYTES: usize = 4 << 10;
+
+/// Most redirects of one request, all within the server's origin.
+const MAX_REDIRECTS: usize = 5;
+
+/// Most attempts in a row to open a stream again.
+const MAX_RECONNECTS: usize = 6;
+
+/// Wait before the first of them; it doubles with each.
+const FIRST_RECONNECT: Duration = Duration::from_millis(500);
+
+/// Longest wait before one of them.
+const LAST_RECONNECT: Duration = Duration::from_secs(8);
+
+/// Longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A transport of the protocol, over which nothing has been sent, and what is known beside it.
+pub(in crate::agent::mcp) type Connection<C = reqwest::Client> =
+    (StreamableHttpClientTransport<Client<C>>, Arc<Watch>);
+
+/// Prepares the connection with a server.
+///
+/// # Errors
+///
+/// The reason, without the server's address and secrets.
+pub(in crate::agent::mcp) fn connect(
+    name: &Text,
+    remote: &McpRemote,
+    login: &Login,
+) -> Result<Connection, String> {
+    let url: Url = remote.url.parse().map_err(|_| "`url` is not an address".to_owned())?;
+    if url.scheme() == "https" && !cfg!(feature = "tls") {
+        return Err("forgeline was built without the feature `tls`".to_owned());
+    }
+    let http = client(Some(CONNECT_TIMEOUT), Policy::custom(within_origin));
+    let http = http.map_err(|error| error.to_string())?;
+    let transport = ReqwestTransport::with_connect_timeout(CONNECT_TIMEOUT);
+    let transport = transport.map_err(|error| error.to_string())?;
+    let access = |watch: &Arc<Watch>| {
+        Access::new(name.clone(), url, (remote, login), Arc::new(transport), Arc::clone(watch))
+    };
+    over(http, remote, access)
+}
+
+/// Prepares the connection over this client.
+pub(in crate::agent::mcp) fn over<C: StreamableHttpClient + Sync>(
+    inner: C,
+    remote: &McpRemote,
+    access: impl FnOnce(&Arc<Watch>) -> Access,
+) -> Result<Connection<C>, String> {
+    let mut secrets = Redactor::default();
+    secrets.url(&remote.url);
+    let mut headers = std::collections::HashMap::new();
+    for (name, value) in &remote.headers {
+        let value = value.expose_secret();
+        secrets.header(value);
+        let wrong = || format!("the header `{name}` is not valid");
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    let watch = Arc::new(Watch::new(secrets));
+    let access = (!remote.has_authorization()).then(|| Arc::new(access(&watch)));
+    let mut config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str())
+        .custom_headers(headers)
+        .max_sse_event_size(MAX_LINE_BYTES)
+        .max_json_response_size(MAX_LINE_BYTES)
+        .max_error_response_size(MAX_PAGE_BYTES);
+    config.retry_config = Arc::new(Reconnects);
+    let client = Client { inner, access, watch: Arc::clone(&watch) };
+    Ok((StreamableHttpClientTransport::with_client(client, config), watch))
+}
+
+/// Follows a redirect that keeps the request as it is and stays within the origin.
+fn within_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let origin = attempt.previous().first().map(Url::origin);
+    let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);
+    let is_near = origin == Some(attempt.url().origin());
+    if keeps_request && is_near && attempt.previous().len() <= MAX_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+/// Attempts to open a stream again: a few, with growing waits.
+#[derive(Debug)]
+struct Reconnects;
+
+impl SseRetryPolicy for Reconnects {
+    fn retry(&self, times: usize) -> Option<Duration> {
+        let factor = u32::try_from(times).ok().and_then(|times| 2_u32.checked_pow(times))?;
+        let wait = FIRST_RECONNECT.saturating_mul(factor).min(LAST_RECONNECT);
+        (times < MAX_RECONNECTS).then_some(wait)
+    }
+}

@@ -1,0 +1,48 @@
+//! Errors of the protocol as errors of a remote server, without secrets.
+
+use rmcp::{ServiceError, service::ClientInitializeError};
+
+use super::watch::{MAX_REASON, Watch};
+use crate::{agent::mcp::McpError, types::Text};
+
+/// Returns the error of a remote server in its session.
+pub(in crate::agent::mcp) fn session_error(
+    server: &Text,
+    watch: &Watch,
+    error: &ServiceError,
+) -> McpError {
+    if matches!(error, ServiceError::TransportClosed) {
+        return McpError::Ended { server: server.clone() };
+    }
+    let words = if let ServiceError::TransportSend(error) = error {
+        watch.words(error)
+    } else {
+        watch.redacted(&error.to_string())
+    };
+    refused(server, watch, &words)
+}
+
+/// Returns the error of a remote server at its greeting.
+pub(in crate::agent::mcp) fn greeting_error(
+    server: &Text,
+    watch: &Watch,
+    error: &ClientInitializeError,
+) -> McpError {
+    if let ClientInitializeError::LegacyFallbackFailed { fallback, .. } = error {
+        return greeting_error(server, watch, fallback);
+    }
+    let words = if let ClientInitializeError::TransportError { error, .. } = error {
+        watch.words(error)
+    } else {
+        watch.redacted(&error.to_string())
+    };
+    refused(server, watch, &words)
+}
+
+fn refused(server: &Text, watch: &Watch, words: &str) -> McpError {
+    let server = server.clone();
+    if let Some(reason) = watch.refusal() {
+        return McpError::NoAccess { server, reason };
+    }
+    McpError::Failed { server, message: words.chars().take(MAX_REASON).collect() }
+}

@@ -1,0 +1,25 @@
+//! Servers that are reached over HTTP, and logins to them.
+
+mod address;
+mod client;
+mod connect;
+mod errors;
+mod logins;
+mod loopback;
+mod oauth;
+mod read;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod watch;
+
+pub(super) use connect::{Connection, connect};
+pub(super) use errors::{greeting_error, session_error};
+pub use logins::{McpLogin, McpLoginError, McpLogins};
+pub use loopback::LoopbackLogins;
+pub(super) use read::remote;
+pub(super) use settings::Login;
+pub use settings::{McpOAuth, McpRemote};
+pub use tokens::{FileTokens, MemoryTokens, TokenStore};
+pub(super) use watch::Watch;

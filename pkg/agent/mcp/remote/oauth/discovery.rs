@@ -1,0 +1,217 @@
+//! Descriptions that servers give of themselves: resources, and the authorization servers that guard them.
+
+use reqwest::Url;
+use serde::Deserialize;
+
+use super::{challenge::Challenge, exchange::Exchange};
+use crate::agent::mcp::remote::address::{resource, trusted};
+
+/// A resource as its server describes it.
+#[derive(Debug, Deserialize)]
+struct ResourceMetadata {
+    resource: Option<String>,
+    #[serde(default)]
+    authorization_servers: Vec<String>,
+    scopes_supported: Option<Vec<String>>,
+}
+
+/// An authorization server as it describes itself.
+#[derive(Debug, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "members of a document that have nothing in common"
+)]
+struct ServerMetadata {
+    issuer: String,
+    authorization_endpoint: Option<String>,
+    token_endpoint: Option<String>,
+    registration_endpoint: Option<String>,
+    #[serde(default)]
+    code_challenge_methods_supported: Vec<String>,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    scopes_supported: Vec<String>,
+    #[serde(default)]
+    client_id_metadata_document_supported: bool,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+/// The authorization server of a resource, checked.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "members of a document that have nothing in common"
+)]
+pub(super) struct Guard {
+    /// The name of the resource at the authorization server.
+    pub(super) resource: String,
+    /// Scopes that the resource names; `None` when it names none.
+    pub(super) resource_scopes: Option<Vec<String>>,
+    pub(super) issuer: String,
+    /// The page where a person logs in, or the reason why there is none.
+    pub(super) page: Result<Url, String>,
+    pub(super) token: Url,
+    pub(super) registration: Option<Url>,
+    /// Ways in which a client may prove who it is; `None` when the server does not say.
+    pub(super) proofs: Option<Vec<String>>,
+    pub(super) scopes: Vec<String>,
+    pub(super) takes_documents: bool,
+    /// `true` when each answer must name the issuer.
+    pub(super) names_issuer: bool,
+}
+
+impl Guard {
+    /// Finds the authorization server of the server at this address.
+    ///
+    /// # Errors
+    ///
+    /// The reason: nothing is found, or what is found must not be trusted.
+    pub(super) async fn find(
+        exchange: &Exchange,
+        server: &Url,
+        challenge: &Challenge,
+    ) -> Result<Self, String> {
+        let described = describe(exchange, server, challenge).await?;
+        let Some(described) = described else {
+            // Before there was metadata of resources, the server's own origin was the authorization server.
+            let issuer = server.origin().ascii_serialization();
+            let metadata = metadata_of(exchange, &issuer, server).await?;
+            return Self::new(resource(server), None, metadata, server);
+        };
+        let resource = match described.resource {
+            Some(name) => owned_resource(&name, server)?,
+            None => resource(server),
+        };
+        let Some(issuer) = described.authorization_servers.first() else {
+            return Err("it names no authorization server".to_owned());
+        };
+        let metadata = metadata_of(exchange, issuer, server).await?;
+        Self::new(resource, described.scopes_supported, metadata, server)
+    }
+
+    fn new(
+        resource: String,
+        resource_scopes: Option<Vec<String>>,
+        metadata: ServerMetadata,
+        server: &Url,
+    ) -> Result<Self, String> {
+        let endpoint = |name: &str, address: Option<&String>| match address {
+            Some(address) => match trusted(address, server) {
+                Ok(url) => Ok(Some(url)),
+                Err(problem) => Err(format!("the {name} of its authorization server {problem}")),
+            },
+            None => Ok(None),
+        };
+        let missing = |name: &str| format!("its authorization server has no {name}");
+        let page = endpoint("authorization endpoint", metadata.authorization_endpoint.as_ref())?;
+        let has_pkce = metadata.code_challenge_methods_supported.iter().any(|it| it == "S256");
+        let page = match page {
+            Some(page) if has_pkce => Ok(page),
+            Some(_) => {
+                Err("its authorization server does not take PKCE with S256, without which a login \
+                            is not safe"
+                    .to_owned())
+            }
+            None => Err(missing("authorization endpoint")),
+        };
+        let token = endpoint("token endpoint", metadata.token_endpoint.as_ref())?;
+        Ok(Self {
+            resource,
+            resource_scopes,
+            issuer: metadata.issuer,
+            page,
+            token: token.ok_or_else(|| missing("token endpoint"))?,
+            registration: endpoint(
+                "registration endpoint",
+                metadata.registration_endpoint.as_ref(),
+            )?,
+            proofs: metadata.token_endpoint_auth_methods_supported,
+            scopes: metadata.scopes_supported,
+            takes_documents: metadata.client_id_metadata_document_supported,
+            names_issuer: metadata.authorization_response_iss_parameter_supported,
+        })
+    }
+}
+
+/// Returns the description of the resource, at the address that the challenge names or at the known ones.
+async fn describe(
+    exchange: &Exchange,
+    server: &Url,
+    challenge: &Challenge,
+) -> Result<Option<ResourceMetadata>, String> {
+    let mut addresses = Vec::new();
+    if let Some(named) = &challenge.resource_metadata {
+        let named = trusted(named, server);
+        addresses.push(named.map_err(|problem| format!("the address of its metadata {problem}"))?);
+    }
+    let path = server.path().trim_end_matches('/');
+    addresses.push(well_known(server, &format!("/.well-known/oauth-protected-resource{path}")));
+    addresses.push(well_known(server, "/.well-known/oauth-protected-resource"));
+    addresses.dedup();
+    for address in addresses {
+        let answer = exchange.get(&address).await?;
+        if answer.is_success() {
+            return answer.json().map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the name of a resource that is the server, or holds it.
+///
+/// # Errors
+///
+/// When it is another: a token for that one must not be sent to this one, nor the other way round.
+fn owned_resource(name: &str, server: &Url) -> Result<String, String> {
+    let other = || format!("its metadata is of another resource, `{name}`; expected this server's");
+    let url: Url = name.parse().map_err(|_| other())?;
+    let path = url.path().trim_end_matches('/');
+    let below = server.path().strip_prefix(path);
+    let is_ours = url.origin() == server.origin()
+        && below.is_some_and(|below| below.is_empty() || below.starts_with('/'));
+    if is_ours { Ok(name.to_owned()) } else { Err(other()) }
+}
+
+/// Returns what an authorization server says of itself, when it says it of itself.
+async fn metadata_of(
+    exchange: &Exchange,
+    issuer: &str,
+    server: &Url,
+) -> Result<ServerMetadata, String> {
+    let url = trusted(issuer, server);
+    let url =
+        url.map_err(|problem| format!("the address of its authorization server {problem}"))?;
+    let path = url.path().trim_end_matches('/');
+    let mut addresses = vec![
+        well_known(&url, &format!("/.well-known/oauth-authorization-server{path}")),
+        well_known(&url, &format!("/.well-known/openid-configuration{path}")),
+    ];
+    if !path.is_empty() {
+        addresses.push(well_known(&url, &format!("{path}/.well-known/openid-configuration")));
+    }
+    for address in addresses {
+        let answer = exchange.get(&address).await?;
+        if !answer.is_success() {
+            continue;
+        }
+        let metadata: ServerMetadata = answer.json()?;
+        if metadata.issuer.trim_end_matches('/') != issuer.trim_end_matches('/') {
+            return Err(format!(
+                "its authorization server `{issuer}` says that it is another, `{}`",
+                metadata.issuer
+            ));
+        }
+        return Ok(metadata);
+    }
+    Err(format!("its authorization server `{issuer}` does not say how to log in"))
+}
+
+/// Returns an address of the same origin.
+fn well_known(of: &Url, path: &str) -> Url {
+    let mut url = of.clone();
+    url.set_path(path);
+    url.set_query(None);
+    url.set_fragment(None);
+    url
+}

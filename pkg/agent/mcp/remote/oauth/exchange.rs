@@ -1,0 +1,153 @@
+//! Requests to authorization servers, and their answers.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::Url;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::llm::{
+    http::redact::Redactor,
+    transport::{HttpRequest, HttpResponse, Transport},
+};
+
+/// Longest wait for one answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Largest answer, in bytes.
+const MAX_ANSWER_BYTES: usize = 256 << 10;
+
+/// Most characters of a server's words in an error.
+const MAX_WORDS: usize = 300;
+
+/// The letters that forms and addresses need not escape.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The requests of a login. Redirects are not followed: they would take codes and secrets to another host.
+#[derive(Clone)]
+pub(super) struct Exchange {
+    transport: Arc<dyn Transport>,
+}
+
+/// An answer with its status.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    body: Vec<u8>,
+}
+
+impl Exchange {
+    pub(super) fn new(transport: Arc<dyn Transport>) -> Self {
+        Self { transport }
+    }
+
+    /// Reads a document that anyone may read.
+    pub(super) async fn get(&self, url: &Url) -> Result<Answer, String> {
+        let request = HttpRequest::new("GET", url.as_str());
+        self.send(request.header("accept", "application/json"), url).await
+    }
+
+    /// Sends a document.
+    pub(super) async fn post(&self, url: &Url, body: &Value) -> Result<Answer, String> {
+        let request = HttpRequest::new("POST", url.as_str())
+            .header("accept", "application/json")
+            .header("content-type", "application/json")
+            .body(vec![body.to_string().into()]);
+        self.send(request, url).await
+    }
+
+    /// Sends a form, with a header `Authorization` where there is one.
+    pub(super) async fn post_form(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+        authorization: Option<String>,
+    ) -> Result<Answer, String> {
+        let mut request = HttpRequest::new("POST", url.as_str())
+            .header("accept", "application/json")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(vec![encode_form(form).into()]);
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
+        }
+        self.send(request, url).await
+    }
+
+    async fn send(&self, request: HttpRequest, url: &Url) -> Result<Answer, String> {
+        let host = url.host_str().unwrap_or("the server");
+        let exchange = async {
+            let response = self.transport.send(request).await;
+            let response = response.map_err(|error| error.to_string())?;
+            let status = response.status;
+            Ok(Answer { status, body: read(response).await? })
+        };
+        let answer = timeout(ANSWER_TIMEOUT, exchange).await;
+        let answer = answer.map_err(|_| format!("no answer within {ANSWER_TIMEOUT:?}")).flatten();
+        answer.map_err(|problem| format!("`{host}` cannot be asked: {problem}"))
+    }
+}
+
+async fn read(mut response: HttpResponse) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(read) = response.body.next().await {
+        let read = read.map_err(|error| error.to_string())?;
+        if body.len() + read.len() > MAX_ANSWER_BYTES {
+            return Err(format!("its answer is longer than {MAX_ANSWER_BYTES} bytes"));
+        }
+        body.extend_from_slice(&read);
+    }
+    Ok(body)
+}
+
+impl Answer {
+    /// Returns `true` for a status of success.
+    pub(super) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Reads the body of a success.
+    pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, String> {
+        // The message of the parser may quote what it met, which may be a token.
+        serde_json::from_slice(&self.body)
+            .map_err(|_| "its answer is not what it must be".to_owned())
+    }
+
+    /// Returns the code of the error of an authorization server, such as `invalid_grant`.
+    pub(super) fn error(&self) -> Option<String> {
+        let value: Value = serde_json::from_slice(&self.body).ok()?;
+        Some(value.get("error")?.as_str()?.to_owned())
+    }
+
+    /// Returns what a server said of a failure, without these secrets.
+    pub(super) fn words(&self, redactor: &Redactor) -> String {
+        let value: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let said = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+        said_of(self.status, said("error"), said("error_description"), redactor)
+    }
+}
+
+/// Returns the words of an error without these secrets, shortened.
+pub(super) fn said_of(status: u16, error: &str, description: &str, redactor: &Redactor) -> String {
+    let mut words = if status == 0 { String::new() } else { format!("status {status}") };
+    for part in [error, description].into_iter().filter(|part| !part.is_empty()) {
+        if !words.is_empty() {
+            words.push_str(", ");
+        }
+        words.push_str(part);
+    }
+    let words: String = words.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    redactor.text(&words).chars().take(MAX_WORDS).collect()
+}
+
+/// Writes a form.
+pub(super) fn encode_form(form: &[(&str, &str)]) -> String {
+    let pair = |(name, value): &(&str, &str)| format!("{name}={}", escape(value));
+    form.iter().map(pair).collect::<Vec<_>>().join("&")
+}
+
+/// Escapes a value for a form.
+pub(super) fn escape(value: &str) -> String {
+    utf8_percent_encode(value, PLAIN).to_string()
+}

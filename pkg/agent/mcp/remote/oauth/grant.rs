@@ -1,0 +1,177 @@
+//! Tokens that a login gave.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use serde::{Deserialize, Serialize};
+
+use super::{discovery::Guard, exchange::escape};
+use crate::llm::http::redact::Redactor;
+
+/// Time before its end at which a token is not used any more, in seconds.
+const EARLY: u64 = 30;
+
+/// The client as the authorization server knows it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Client {
+    pub(super) id: String,
+    pub(super) secret: Option<String>,
+    pub(super) proof: Proof,
+    /// The address for answers with which it is registered; `None` for one that registered elsewhere.
+    pub(super) redirect: Option<String>,
+}
+
+/// The way in which a client proves who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Proof {
+    None,
+    ClientSecretBasic,
+    ClientSecretPost,
+}
+
+/// Tokens, with where they came from and where alone they may be sent.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Grant {
+    pub(super) issuer: String,
+    pub(super) token_endpoint: String,
+    pub(super) resource: String,
+    pub(super) client: Client,
+    pub(super) access_token: String,
+    pub(super) refresh_token: Option<String>,
+    /// In seconds since the Unix epoch; `None` when the server does not say.
+    pub(super) expires_at: Option<u64>,
+    pub(super) scopes: Vec<String>,
+}
+
+/// The answer of a token endpoint.
+#[derive(Deserialize)]
+pub(super) struct Issued {
+    pub(super) access_token: String,
+    pub(super) token_type: String,
+    pub(super) expires_in: Option<u64>,
+    pub(super) refresh_token: Option<String>,
+    pub(super) scope: Option<String>,
+}
+
+impl Issued {
+    /// Returns `true` for a token of the kind that is sent as `Bearer`.
+    pub(super) fn is_bearer(&self) -> bool {
+        self.token_type.eq_ignore_ascii_case("bearer")
+    }
+
+    /// Returns the scopes that the server names.
+    fn scopes(&self) -> Option<Vec<String>> {
+        Some(self.scope.as_ref()?.split(' ').map(str::to_owned).collect())
+    }
+
+    /// Returns the end of the token, in seconds since the Unix epoch.
+    pub(super) fn expires_at(&self) -> Option<u64> {
+        self.expires_in.map(|seconds| now().saturating_add(seconds))
+    }
+}
+
+impl Grant {
+    /// Creates what a server gave to a client for these scopes, unless it names others.
+    pub(super) fn new(issued: Issued, guard: &Guard, client: Client, scopes: Vec<String>) -> Self {
+        Self {
+            issuer: guard.issuer.clone(),
+            token_endpoint: guard.token.to_string(),
+            resource: guard.resource.clone(),
+            client,
+            expires_at: issued.expires_at(),
+            scopes: issued.scopes().unwrap_or(scopes),
+            access_token: issued.access_token,
+            refresh_token: issued.refresh_token,
+        }
+    }
+
+    /// Takes over what a renewal gave; what it leaves out stays.
+    pub(super) fn renew(&mut self, issued: Issued) {
+        self.expires_at = issued.expires_at();
+        if let Some(scopes) = issued.scopes() {
+            self.scopes = scopes;
+        }
+        self.access_token = issued.access_token;
+        self.refresh_token = issued.refresh_token.or(self.refresh_token.take());
+    }
+
+    /// Returns `true` when the token has ended, or is about to.
+    pub(super) fn is_over(&self) -> bool {
+        self.expires_at.is_some_and(|end| end <= now().saturating_add(EARLY))
+    }
+
+    /// Adds all that is secret.
+    pub(super) fn hide(&self, redactor: &mut Redactor) {
+        redactor.add(&self.access_token);
+        self.refresh_token.iter().for_each(|token| redactor.add(token));
+        self.client.hide(redactor);
+    }
+}
+
+impl Client {
+    pub(super) fn hide(&self, redactor: &mut Redactor) {
+        self.secret.iter().for_each(|secret| redactor.add(secret));
+    }
+
+    /// Adds the proof to a form, or returns it as a header.
+    pub(super) fn prove<'f>(&'f self, form: &mut Vec<(&'static str, &'f str)>) -> Option<String> {
+        let secret = self.secret.as_deref();
+        if let (Proof::ClientSecretBasic, Some(secret)) = (self.proof, secret) {
+            let pair = format!("{}:{}", escape(&self.id), escape(secret));
+            return Some(format!("Basic {}", BASE64_STANDARD.encode(pair)));
+        }
+        form.push(("client_id", &self.id));
+        if let (Proof::ClientSecretPost, Some(secret)) = (self.proof, secret) {
+            form.push(("client_secret", secret));
+        }
+        None
+    }
+}
+
+impl Proof {
+    /// Reads the way that a registration names.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::None),
+            "client_secret_basic" => Some(Self::ClientSecretBasic),
+            "client_secret_post" => Some(Self::ClientSecretPost),
+            _ => None,
+        }
+    }
+
+    /// Returns the name in registrations.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::ClientSecretPost => "client_secret_post",
+        }
+    }
+
+    /// Returns the way for a client that has a secret.
+    pub(super) fn with_secret(offered: Option<&[String]>) -> Self {
+        let offers =
+            |name: &str| offered.is_some_and(|offered| offered.iter().any(|it| it == name));
+        if offers("client_secret_post") && !offers("client_secret_basic") {
+            Self::ClientSecretPost
+        } else {
+            Self::ClientSecretBasic
+        }
+    }
+
+    /// Returns the way that a client asks for when it registers.
+    pub(super) fn to_register(offered: Option<&[String]>) -> Self {
+        match offered {
+            Some(offered) if !offered.iter().any(|it| it == "none") => {
+                Self::with_secret(Some(offered))
+            }
+            _ => Self::None,
+        }
+    }
+}
+
+/// Returns the seconds since the Unix epoch.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

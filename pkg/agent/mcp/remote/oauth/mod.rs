@@ -1,0 +1,244 @@
+//! Access to one server by OAuth: tokens that it has, renews, and asks a person for.
+
+mod challenge;
+mod discovery;
+mod exchange;
+mod grant;
+mod login;
+mod renewal;
+mod store;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use reqwest::Url;
+use secrecy::ExposeSecret as _;
+use tokio::sync::Mutex;
+
+pub(super) use challenge::Challenge;
+
+use self::{
+    discovery::Guard,
+    exchange::Exchange,
+    grant::Grant,
+    renewal::{Renewal, Renewed},
+    store::Store,
+};
+use super::{
+    address::is_local,
+    logins::McpLogins,
+    settings::{Login, McpOAuth, McpRemote},
+    tokens::{FileTokens, MemoryTokens},
+    watch::Watch,
+};
+use crate::{
+    llm::{http::redact::Redactor, transport::Transport},
+    types::Text,
+};
+
+/// Most logins in a row that did not help.
+const MAX_LOGINS: u32 = 3;
+
+/// The reason for no access where a login is all that would help.
+const NO_PERSON: &str = "it needs a login, and there is no person to ask for one";
+
+/// Access to one server.
+///
+/// All that needs the token waits while it is renewed or a person logs in: there is one login at a time.
+pub(super) struct Access {
+    server: Text,
+    url: Url,
+    settings: McpOAuth,
+    logins: Option<Arc<dyn McpLogins>>,
+    store: Store,
+    exchange: Exchange,
+    watch: Arc<Watch>,
+    /// Secrets that are there from the start.
+    secrets: Redactor,
+    state: Mutex<State>,
+    /// Logins since the server last did what it was asked for.
+    logins_in_vain: AtomicU32,
+}
+
+#[derive(Default)]
+struct State {
+    is_loaded: bool,
+    grant: Option<Grant>,
+}
+
+impl Access {
+    pub(super) fn new(
+        server: Text,
+        url: Url,
+        (remote, login): (&McpRemote, &Login),
+        transport: Arc<dyn Transport>,
+        watch: Arc<Watch>,
+    ) -> Self {
+        let mut secrets = Redactor::default();
+        secrets.url(&remote.url);
+        for (_, value) in &remote.headers {
+            secrets.header(value.expose_secret());
+        }
+        remote.oauth.client_secret.iter().for_each(|secret| secrets.add(secret.expose_secret()));
+        watch.hide(secrets.clone());
+        let tokens = login.tokens.clone().unwrap_or_else(|| match FileTokens::of_user() {
+            Some(files) => Arc::new(files),
+            None => Arc::new(MemoryTokens::new()),
+        });
+        let store = Store::new(tokens, &url);
+        Self {
+            server,
+            url,
+            settings: remote.oauth.clone(),
+            logins: login.logins.clone(),
+            store,
+            exchange: Exchange::new(transport),
+            watch,
+            secrets,
+            state: Mutex::default(),
+            logins_in_vain: AtomicU32::new(0),
+        }
+    }
+
+    /// Returns the token to send, renewed when it is over; `None` before the first login.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the tokens that are kept cannot be read.
+    pub(super) async fn token(&self) -> Result<Option<String>, String> {
+        if !self.is_safe() {
+            return Ok(None);
+        }
+        let mut state = self.state.lock().await;
+        self.load(&mut state).await?;
+        if state.grant.as_ref().is_some_and(Grant::is_over) {
+            // A token that is over is not sent: the server asks for a login when it needs one.
+            let renewed = self.renewed(&mut state).await;
+            return Ok(renewed.then(|| state.token()).flatten());
+        }
+        Ok(state.token())
+    }
+
+    /// Takes note that the server did what it was asked for.
+    pub(super) fn worked(&self) {
+        self.logins_in_vain.store(0, Ordering::Relaxed);
+    }
+
+    /// Renews the token that was sent, where that is possible without a person.
+    pub(super) async fn renew(&self, sent: Option<&str>) -> bool {
+        let mut state = self.state.lock().await;
+        state.has_other(sent) || self.renewed(&mut state).await
+    }
+
+    /// Finds another token after the server refused the one that was sent.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub(super) async fn answer(
+        &self,
+        challenge: &Challenge,
+        sent: Option<&str>,
+    ) -> Result<(), String> {
+        if !self.is_safe() {
+            return Err("it needs a login, and is reached over plain HTTP; use `https`".to_owned());
+        }
+        let mut state = self.state.lock().await;
+        if state.has_other(sent) {
+            return Ok(());
+        }
+        let can_renew = state.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
+        if self.logins.is_none() && !self.settings.is_for_itself && !can_renew {
+            return Err(NO_PERSON.to_owned());
+        }
+        let asking = self.watch.ask();
+        let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
+        // What another authorization server gave is of no use here, and must not be sent to this one.
+        state
+            .grant
+            .take_if(|grant| grant.issuer != guard.issuer || grant.resource != guard.resource);
+        if !challenge.is_step_up() && self.renewed(&mut state).await {
+            return Ok(());
+        }
+        if self.logins_in_vain.fetch_add(1, Ordering::Relaxed) >= MAX_LOGINS {
+            return Err(format!("it refused access after each of {MAX_LOGINS} logins"));
+        }
+        let granted = self.login(&guard, challenge, state.grant.as_ref()).await;
+        drop(asking);
+        self.keep(&mut state, granted?).await
+    }
+
+    /// Returns `true` when what is sent to the server cannot be read on the way.
+    fn is_safe(&self) -> bool {
+        self.url.scheme() == "https" || is_local(&self.url)
+    }
+
+    /// Reads what is kept, once.
+    async fn load(&self, state: &mut State) -> Result<(), String> {
+        if state.is_loaded {
+            return Ok(());
+        }
+        state.grant = self.store.load().await?;
+        state.is_loaded = true;
+        self.hide(state, None);
+        Ok(())
+    }
+
+    /// Keeps a grant in place of the one before.
+    async fn keep(&self, state: &mut State, grant: Grant) -> Result<(), String> {
+        let kept = self.store.save(&grant).await;
+        let before = state.grant.replace(grant);
+        self.hide(state, before.as_ref());
+        kept
+    }
+
+    /// Tells what must not be shown: what is of use now, and was until now.
+    fn hide(&self, state: &State, before: Option<&Grant>) {
+        let mut secrets = self.secrets.clone();
+        state.grant.iter().chain(before).for_each(|grant| grant.hide(&mut secrets));
+        self.watch.hide(secrets);
+    }
+
+    /// Renews the token with the one that is for that; `false` when that is not possible.
+    async fn renewed(&self, state: &mut State) -> bool {
+        let Some(grant) = &state.grant else { return false };
+        let (exchange, store) = (self.exchange.clone(), self.store.clone());
+        let Some(renewal) = Renewal::new(grant, &self.url) else { return false };
+        // Not dropped with the request that waits: the server may have taken the old token back already.
+        let renewing = tokio::spawn(async move { renewal.run(&exchange, &store).await });
+        let renewed = match renewing.await {
+            Ok(Renewed::Grant(grant)) => Some(*grant),
+            // Another process, or a request that was dropped, was faster.
+            Ok(Renewed::Rejected) => self.store.load().await.ok().flatten().filter(|kept| {
+                kept.issuer == grant.issuer
+                    && kept.access_token != grant.access_token
+                    && !kept.is_over()
+            }),
+            Ok(Renewed::Failed) | Err(_) => return false,
+        };
+        let is_renewed = renewed.is_some();
+        if let Some(renewed) = renewed {
+            let before = state.grant.replace(renewed);
+            self.hide(state, before.as_ref());
+        } else if let Some(grant) = &mut state.grant {
+            // It will never be of use again.
+            grant.refresh_token = None;
+        }
+        is_renewed
+    }
+}
+
+impl State {
+    fn token(&self) -> Option<String> {
+        self.grant.as_ref().map(|grant| grant.access_token.clone())
+    }
+
+    /// Returns `true` when there is a token that the server has not refused.
+    fn has_other(&self, sent: Option<&str>) -> bool {
+        self.grant
+            .as_ref()
+            .is_some_and(|grant| Some(grant.access_token.as_str()) != sent && !grant.is_over())
+    }
+}

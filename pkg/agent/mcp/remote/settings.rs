@@ -1,0 +1,105 @@
+//! The settings of a server that is reached over HTTP.
+
+use std::{fmt, sync::Arc};
+
+use secrecy::SecretString;
+
+use super::{logins::McpLogins, tokens::TokenStore};
+use crate::llm::transport::redact_url;
+
+/// A server that is reached over HTTP (streamable HTTP).
+///
+/// A server that needs a login is logged in by OAuth, unless there is a header `Authorization`.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::mcp::McpConfig;
+///
+/// let config = McpConfig::parse(
+///     r#"{"mcpServers": {"docs": {"url": "https://mcp.example/mcp", "headers": {"X-Key": "s3cret"}}}}"#,
+/// )?;
+/// let remote = config.servers[0].remote.as_ref().unwrap();
+/// assert_eq!(remote.url, "https://mcp.example/mcp");
+/// assert!(!format!("{remote:?}").contains("s3cret"));
+/// # Ok::<(), forgeline::agent::mcp::McpConfigError>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct McpRemote {
+    /// The address. Required.
+    pub url: String,
+    /// Headers of each request to the server. Their values are secrets. Default: none.
+    pub headers: Vec<(String, SecretString)>,
+    /// The client as which forgeline logs in. Default: one that registers itself.
+    pub oauth: McpOAuth,
+}
+
+/// The ends of a login that the program has.
+#[derive(Clone, Default)]
+pub(in crate::agent::mcp) struct Login {
+    pub(in crate::agent::mcp) logins: Option<Arc<dyn McpLogins>>,
+    pub(in crate::agent::mcp) tokens: Option<Arc<dyn TokenStore>>,
+}
+
+/// The client of an authorization server, where it does not register itself.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::mcp::McpOAuth;
+///
+/// let oauth = McpOAuth::default();
+/// assert!(oauth.client_id.is_none() && oauth.scopes.is_empty());
+/// ```
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct McpOAuth {
+    /// The name of a client that is registered already. Default: `None`, it registers itself.
+    pub client_id: Option<String>,
+    /// The secret of that client. Default: `None`, a public client.
+    pub client_secret: Option<SecretString>,
+    /// The address of a document that describes the client, for servers that take one. Default: `None`.
+    pub client_metadata_url: Option<String>,
+    /// `true` when the client gets tokens for itself, by its secret, and no person logs in. Default: `false`.
+    pub is_for_itself: bool,
+    /// Scopes that are asked for besides those that the server names. Default: none.
+    pub scopes: Vec<String>,
+}
+
+impl McpRemote {
+    /// Creates a server without headers.
+    pub(super) fn new(url: String) -> Self {
+        Self { url, headers: Vec::new(), oauth: McpOAuth::default() }
+    }
+
+    /// Returns `true` when the headers say who asks, so that no login is needed.
+    pub(super) fn has_authorization(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    }
+}
+
+impl fmt::Debug for McpRemote {
+    /// Writes the server without the values of its headers and of its address.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("McpRemote")
+            .field("url", &redact_url(&self.url))
+            .field("headers", &names)
+            .field("oauth", &self.oauth)
+            .finish()
+    }
+}
+
+impl fmt::Debug for McpOAuth {
+    /// Writes the client without its secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("McpOAuth")
+            .field("client_id", &self.client_id)
+            .field("client_metadata_url", &self.client_metadata_url)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,257 @@
+//! Tokens, and hosts that must not have them.
+
+use std::sync::Mutex;
+
+use super::{
+    login::{
+        RESOURCE_METADATA, SERVER, SERVER_METADATA, access, access_of, body, metadata, options,
+        willing, world,
+    },
+    *,
+};
+use crate::{
+    agent::mcp::{
+        TokenStore as _,
+        remote::{oauth::Challenge, settings::McpRemote, watch::Watch},
+    },
+    llm::{http::redact::Redactor, transport::HttpRequest},
+};
+
+/// Words of which each is a secret of the login.
+const SECRETS: [&str; 4] = ["access-", "refresh-", "code=", "code_verifier="];
+
+/// Checks that only the authorization server has seen a secret.
+fn check(seen: &[HttpRequest], case: &str) {
+    for request in seen.iter().filter(|it| !it.url.starts_with("https://auth.example/")) {
+        let headers: String = request.headers.iter().map(|(_, value)| value.as_str()).collect();
+        let all = format!("{} {headers} {}", request.url, body(request));
+        for secret in SECRETS {
+            assert!(!all.contains(secret), "{case}: {all}");
+        }
+    }
+}
+
+/// Returns a change of one member of the authorization server's description.
+fn member(name: &'static str, value: Value) -> impl Fn(&HttpRequest) -> Option<(u16, Value)> {
+    move |request| {
+        let mut metadata = metadata();
+        metadata[name] = value.clone();
+        (request.url == SERVER_METADATA).then_some((200, metadata))
+    }
+}
+
+/// Returns a change of the description of the resource.
+fn resource(
+    resource: &'static str,
+    server: &'static str,
+) -> impl Fn(&HttpRequest) -> Option<(u16, Value)> {
+    move |request| {
+        let metadata = json!({ "resource": resource, "authorization_servers": [server] });
+        (request.url == RESOURCE_METADATA).then_some((200, metadata))
+    }
+}
+
+/// Answers requests to an address with a redirect to another host.
+fn redirect(address: &'static str, status: u16) -> impl Fn(&HttpRequest) -> Option<(u16, Value)> {
+    move |request| {
+        let to = json!({ "location": "https://evil.example/taken" });
+        (request.url == address).then_some((status, to))
+    }
+}
+
+#[tokio::test]
+async fn nobody_gets_a_token_to_another_host() {
+    const HERE: &str = "https://auth.example";
+    type Change = Box<dyn Fn(&HttpRequest) -> Option<(u16, Value)> + Send + Sync>;
+    #[rustfmt::skip]
+    let cases: Vec<(&str, &str, Change, &str)> = vec![
+        ("metadata of another resource", "", Box::new(resource("https://evil.example/mcp", HERE)), "of another resource"),
+        ("a name that begins alike",     "", Box::new(resource("https://mcp.example.evil/mcp", HERE)), "of another resource"),
+        ("a path that begins alike",     "", Box::new(resource("https://mcp.example/mc", HERE)), "of another resource"),
+        ("another port",                 "", Box::new(resource("https://mcp.example:444/mcp", HERE)), "of another resource"),
+        ("plain HTTP",                   "", Box::new(resource(SERVER, "http://auth.example")), "expected `https`"),
+        ("this machine",                 "", Box::new(resource(SERVER, "http://localhost:9")), "is of this machine"),
+        ("this machine, with TLS",       "", Box::new(resource(SERVER, "https://127.0.0.1:9")), "is of this machine"),
+        ("another issuer",               "", Box::new(member("issuer", json!("https://evil.example"))), "says that it is another"),
+        ("token endpoint on HTTP",       "", Box::new(member("token_endpoint", json!("http://auth.example/token"))), "token endpoint"),
+        ("token endpoint here",          "", Box::new(member("token_endpoint", json!("http://[::1]/token"))), "is of this machine"),
+        ("a page that is a script",      "", Box::new(member("authorization_endpoint", json!("javascript:alert(1)"))), "authorization endpoint"),
+        ("registration on HTTP",         "", Box::new(member("registration_endpoint", json!("http://auth.example/r"))), "registration endpoint"),
+        ("no PKCE",                      "", Box::new(member("code_challenge_methods_supported", json!(["plain"]))), "PKCE"),
+        ("metadata inside the network",  "Bearer resource_metadata=\"http://169.254.169.254/\"", Box::new(|_| None), "expected `https`"),
+        ("a user in an address",         "Bearer resource_metadata=\"https://mcp.example@evil.example/\"", Box::new(|_| None), "has a user"),
+        ("a token that is redirected",   "", Box::new(redirect("https://auth.example/token", 307)), "status 307"),
+        ("a client that is redirected",  "", Box::new(redirect("https://auth.example/register", 308)), "status 308"),
+        ("metadata that is redirected",  "", Box::new(redirect(SERVER_METADATA, 302)), "does not say how to log in"),
+    ];
+    for (case, header, change, want) in cases {
+        let world = world(change);
+        let (access, _) = access_of(&world, &options(&willing()));
+        let error = access.answer(&Challenge::parse(header), None).await.unwrap_err();
+        assert!(error.contains(want), "{case}: {error}");
+        assert_eq!(access.token().await, Ok(None), "{case}");
+        let seen = world.seen();
+        check(&seen, case);
+        assert!(!seen.iter().any(|it| it.url.contains("evil.example")), "{case}: {seen:?}");
+        assert!(!seen.iter().any(|it| it.url.starts_with("http://")), "{case}: {seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_one_authorization_server_are_not_sent_to_the_next() {
+    let has_moved = Arc::new(Mutex::new(false));
+    let moved = Arc::clone(&has_moved);
+    let world = world(move |request| {
+        let next = || {
+            let mut text = metadata().to_string();
+            text = text.replace("auth.example", "next.example");
+            serde_json::from_str(&text).unwrap()
+        };
+        match request.url.as_str() {
+            RESOURCE_METADATA if *moved.lock().unwrap() => {
+                resource(SERVER, "https://next.example")(request)
+            }
+            "https://next.example/.well-known/oauth-authorization-server" => Some((200, next())),
+            "https://next.example/register" => Some((201, json!({ "client_id": "client-2" }))),
+            "https://next.example/token" => {
+                Some((200, json!({ "access_token": "other", "token_type": "Bearer" })))
+            }
+            _ => None,
+        }
+    });
+    let person = willing();
+    let (access, _) = access_of(&world, &options(&person));
+    access.answer(&Challenge::default(), None).await.unwrap();
+    *has_moved.lock().unwrap() = true;
+    access.answer(&Challenge::default(), Some("access-1")).await.unwrap();
+    assert_eq!(access.token().await, Ok(Some("other".to_owned())));
+    assert_eq!(person.pages.lock().unwrap()[1].host_str(), Some("next.example"));
+    let seen = world.seen();
+    let to_next = seen.iter().filter(|it| it.url.starts_with("https://next.example/"));
+    assert!(to_next.clone().count() > 2);
+    assert!(
+        to_next.clone().all(|it| !body(it).contains("refresh-1") && !body(it).contains("client-1"))
+    );
+}
+
+#[tokio::test]
+async fn a_token_is_not_renewed_at_an_address_that_cannot_be_trusted() {
+    let store = MemoryTokens::new();
+    let grant = json!({
+        "issuer": "https://auth.example",
+        "token_endpoint": "http://auth.example/token",
+        "resource": SERVER,
+        "client": { "id": "client-1", "secret": null, "proof": "none", "redirect": null },
+        "access_token": "access-1",
+        "refresh_token": "refresh-1",
+        "expires_at": 1,
+        "scopes": [],
+    });
+    store.save(SERVER, Some(grant.to_string().into())).await.unwrap();
+    let world = world(|_| None);
+    let (access, _) = access_of(&world, &McpOptions::default().token_store(store));
+    assert_eq!(access.token().await, Ok(None));
+    assert!(world.seen().is_empty());
+}
+
+#[tokio::test]
+async fn no_token_is_sent_over_plain_http() {
+    for url in ["http://mcp.example/mcp", "http://10.0.0.5/mcp"] {
+        let (world, person) = (world(|_| None), willing());
+        let options = logged_in(url).await.logins(person.clone());
+        let watch = Arc::new(Watch::new(Redactor::default()));
+        let remote = McpRemote::new(url.to_owned());
+        let access = access(&remote, &options, &watch, &world);
+        assert_eq!(access.token().await, Ok(None));
+        let error = access.answer(&Challenge::default(), None).await.unwrap_err();
+        assert_eq!(error, "it needs a login, and is reached over plain HTTP; use `https`");
+        assert!(world.seen().is_empty() && person.pages.lock().unwrap().is_empty());
+    }
+}
+
+/// Returns the options of a user who is logged in to the server at this address.
+async fn logged_in(url: &str) -> McpOptions {
+    let grant = json!({
+        "issuer": "https://auth.example",
+        "token_endpoint": "https://auth.example/token",
+        "resource": url,
+        "client": { "id": "client-1", "secret": null, "proof": "none", "redirect": null },
+        "access_token": "access-1",
+        "refresh_token": null,
+        "expires_at": null,
+        "scopes": [],
+    });
+    let store = MemoryTokens::new();
+    store.save(url, Some(grant.to_string().into())).await.unwrap();
+    McpOptions::default().token_store(store)
+}
+
+#[tokio::test]
+async fn a_redirect_takes_neither_headers_nor_tokens_to_another_origin() {
+    for status in [301, 302, 303, 307, 308] {
+        let evil = Server::start(|seen| seen.legacy(done)).await;
+        let to = evil.url("/mcp");
+        let is_moved = Arc::new(Mutex::new(false));
+        let moved = Arc::clone(&is_moved);
+        let server = Server::start(move |seen| {
+            if *moved.lock().unwrap() {
+                return Reply::status(status).header("location", to.clone());
+            }
+            seen.legacy(done)
+        })
+        .await;
+        let url = server.url("/mcp");
+        let members = json!({ "url": url, "headers": { "X-Key": "${KEY}" } });
+        let servers = connect_with(members.clone(), logged_in(&url).await).await.unwrap();
+        let tool = tool(&servers).await;
+        *is_moved.lock().unwrap() = true;
+        let error = tool.execute(ToolContext::default(), json!({}).into()).await.unwrap_err();
+        assert!(error.to_string().contains(&status.to_string()), "{error}");
+        assert!(connect_with(members, logged_in(&url).await).await.is_err());
+        servers.close().await;
+        assert!(evil.seen().is_empty(), "{status}: {:?}", evil.seen());
+        let all = server.seen();
+        assert!(
+            all.iter().all(|it| it.header("authorization") == Some("Bearer access-1")),
+            "{all:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_within_the_origin_is_followed_when_it_keeps_the_request() {
+    for (status, is_followed) in
+        [(307, true), (308, true), (301, false), (302, false), (303, false)]
+    {
+        let server = Server::start(move |seen| {
+            if seen.target == "/mcp" {
+                return Reply::status(status).header("location", "/mcp/");
+            }
+            seen.legacy(done)
+        })
+        .await;
+        let url = server.url("/mcp");
+        let members = json!({ "url": url, "headers": { "X-Key": "${KEY}" } });
+        let servers = connect_with(members, logged_in(&url).await).await;
+        assert_eq!(servers.is_ok(), is_followed, "{status}: {servers:?}");
+        let Ok(servers) = servers else { continue };
+        assert_eq!(call(&servers).await.unwrap(), "done");
+        let all = server.seen();
+        let beyond: Vec<_> = all.iter().filter(|it| it.target == "/mcp/").collect();
+        assert!(beyond.iter().all(|it| it.header("authorization") == Some("Bearer access-1")));
+    }
+}
+
+#[tokio::test]
+async fn a_header_of_the_file_that_says_who_asks_is_the_only_one() {
+    let server = Server::start(|seen| seen.legacy(done)).await;
+    let url = server.url("/mcp");
+    let members = json!({ "url": url, "headers": { "authorization": "Bearer ${KEY}" } });
+    let servers = connect_with(members, logged_in(&url).await).await.unwrap();
+    assert_eq!(call(&servers).await.unwrap(), "done");
+    let all = server.seen();
+    assert!(
+        all.iter().all(|it| it.header("authorization") == Some("Bearer s3cret-key")),
+        "{all:?}"
+    );
+}

@@ -1,0 +1,237 @@
+//! The places where tokens are kept.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use futures_core::future::BoxFuture;
+use ring::digest::{SHA256, digest};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::logins::McpLoginError;
+
+/// Largest file of tokens, in bytes.
+const MAX_TOKENS_BYTES: u64 = 64 << 10;
+
+/// The number of files that this process has written.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps what a login gave, for each server.
+///
+/// What is kept is one text, whose form is the library's own; all of it is secret.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), forgeline::agent::mcp::McpLoginError> {
+/// use forgeline::agent::mcp::{MemoryTokens, TokenStore as _};
+///
+/// let store = MemoryTokens::new();
+/// store.save("https://mcp.example", Some("…".into())).await?;
+/// assert!(store.load("https://mcp.example").await?.is_some());
+/// store.save("https://mcp.example", None).await?;
+/// assert!(store.load("https://mcp.example").await?.is_none());
+/// # Ok(())
+/// # }
+/// ```
+pub trait TokenStore: Send + Sync {
+    /// Returns what is kept of the server at this address.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    fn load(&self, server: &str)
+    -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>>;
+
+    /// Keeps this for the server at this address in place of what was kept; `None` removes it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    fn save(
+        &self,
+        server: &str,
+        tokens: Option<SecretString>,
+    ) -> BoxFuture<'static, Result<(), McpLoginError>>;
+}
+
+/// Tokens in memory: the next process logs in again.
+#[derive(Clone, Default)]
+pub struct MemoryTokens(Arc<Mutex<BTreeMap<String, SecretString>>>);
+
+impl MemoryTokens {
+    /// Creates an empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for MemoryTokens {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("MemoryTokens")
+    }
+}
+
+impl TokenStore for MemoryTokens {
+    fn load(
+        &self,
+        server: &str,
+    ) -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server).cloned();
+        Box::pin(async { Ok(kept) })
+    }
+
+    fn save(
+        &self,
+        server: &str,
+        tokens: Option<SecretString>,
+    ) -> BoxFuture<'static, Result<(), McpLoginError>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match tokens {
+            Some(tokens) => drop(kept.insert(server.to_owned(), tokens)),
+            None => drop(kept.remove(server)),
+        }
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Tokens in a folder that only the user can read, one file for each server.
+///
+/// The folder is made with the first login. Files are replaced as a whole. A file that others can read is refused.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::agent::mcp::FileTokens;
+///
+/// let tokens = FileTokens::new("/home/me/.config/forgeline/mcp");
+/// assert_eq!(tokens.folder().to_str(), Some("/home/me/.config/forgeline/mcp"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct FileTokens(PathBuf);
+
+impl FileTokens {
+    /// Creates a store below this folder.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self(folder.into())
+    }
+
+    /// Returns the store of this user: `forgeline/mcp` below `$XDG_CONFIG_HOME`, `~/.config` or `%APPDATA%`; `None`
+    /// when there is no such folder.
+    #[must_use]
+    pub fn of_user() -> Option<Self> {
+        let named =
+            |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = named("XDG_CONFIG_HOME")
+            .or_else(|| named("HOME").map(|home| home.join(".config")))
+            .or_else(|| named("APPDATA"))
+            .filter(|folder| folder.is_absolute())?;
+        Some(Self(folder.join("forgeline").join("mcp")))
+    }
+
+    /// Returns the folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns the file of a server, whose name says nothing of the address.
+    fn file(&self, server: &str) -> PathBuf {
+        let digest = digest(&SHA256, server.as_bytes());
+        let name = digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}"));
+        self.0.join(name.collect::<String>() + ".json")
+    }
+}
+
+impl TokenStore for FileTokens {
+    fn load(
+        &self,
+        server: &str,
+    ) -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>> {
+        let path = self.file(server);
+        in_background(move || (read(&path).map_err(|error| (path, error)), "read"))
+    }
+
+    fn save(
+        &self,
+        server: &str,
+        tokens: Option<SecretString>,
+    ) -> BoxFuture<'static, Result<(), McpLoginError>> {
+        let (folder, path) = (self.0.clone(), self.file(server));
+        in_background(move || {
+            let done = match tokens {
+                Some(tokens) => write(&folder, &path, tokens.expose_secret()),
+                None => match fs::remove_file(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    done => done,
+                },
+            };
+            (done.map_err(|error| (path, error)), "written")
+        })
+    }
+}
+
+/// Runs what waits for the disk apart from the tasks.
+fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> (Result<T, (PathBuf, io::Error)>, &'static str) + Send + 'static,
+) -> BoxFuture<'static, Result<T, McpLoginError>> {
+    Box::pin(async move {
+        let done = tokio::task::spawn_blocking(work).await;
+        let (done, what) = done.map_err(|_| McpLoginError::new("the tokens cannot be reached"))?;
+        done.map_err(|(path, error)| {
+            let path = path.display();
+            McpLoginError::new(format!("the tokens in {path} cannot be {what}: {error}"))
+        })
+    })
+}
+
+fn read(path: &Path) -> io::Result<Option<SecretString>> {
+    let file = match fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    #[cfg(unix)]
+    if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
+        return Err(io::Error::other("others may read it; remove it, or set its mode to 600"));
+    }
+    let mut text = String::new();
+    file.take(MAX_TOKENS_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_TOKENS_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(Some(text.into()))
+}
+
+/// Writes the whole file or nothing, as one that only the user can read.
+fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let fill = |mut file: fs::File| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    let written = options.open(&beside).and_then(fill).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // What is left over is of no use to anyone.
+        let _removed = fs::remove_file(&beside);
+    }
+    written
+}

@@ -1,0 +1,111 @@
+//! The answers to questions of tools, from outside a run.
+
+use std::{fmt, sync::Arc};
+
+use super::{
+    Steering,
+    control::{Control, RunEnd},
+    open_requests::Requested,
+};
+use crate::types::{AgentError, ErrorCode, Text, ToolAnswer, ToolQuestion};
+
+/// Answers the questions of tools that run, for a run or a started agent; clones answer the same ones. See
+/// [`RunStream::questions`](super::RunStream::questions) and [`AgentChannels::questions`](super::AgentChannels).
+///
+/// A question is an [event](crate::types::AgentEvent::ToolQuestion), and is answered once, by its id. An answer that
+/// does not fit the form is an error that names the field, and the question stays open. An answer after the time
+/// limit, a second one, and one for another run are errors and change nothing.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     agent::{DefaultAgent, tools::{Question, ToolContext, tool_fn}},
+///     testing::{ScriptedProvider, ScriptedTurn},
+///     types::{AgentEvent, Json, ToolAnswer},
+/// };
+/// use serde_json::json;
+///
+/// let book = tool_fn("book", "Books a seat.", async |context: ToolContext, (): ()| {
+///     let schema = json!({
+///         "type": "object",
+///         "properties": { "seat": { "type": "string", "maxLength": 3 }, "meal": { "type": "boolean", "default": false } },
+///         "required": ["seat"],
+///     });
+///     match context.ask(Question::form("Which seat?", schema)).await {
+///         ToolAnswer::Accept { content } => content.as_str().to_owned(),
+///         _ => "no seat was chosen".to_owned(),
+///     }
+/// });
+/// let turn = ScriptedTurn::new().call("book", json!({}));
+/// let provider = ScriptedProvider::new([turn, ScriptedTurn::new().text("Booked.")]);
+/// let mut stream = DefaultAgent::builder(provider).tool(book).build()?.run_stream("Book it.");
+/// let questions = stream.questions();
+/// while let Some(envelope) = stream.next().await {
+///     if let AgentEvent::ToolQuestion(question) = envelope.event {
+///         let answer = |text| Json::parse(text).map(|content| ToolAnswer::Accept { content });
+///         let wrong = questions.answer(&question.question_id, answer(r#"{"seat":"window"}"#)?);
+///         assert_eq!(wrong.unwrap_err().message, "the answer does not fit: `seat` must have at most 3 characters");
+///         questions.answer(&question.question_id, answer(r#"{"seat":"12A"}"#)?)?;
+///     }
+/// }
+/// let outcome = stream.outcome().await?;
+/// let result = outcome.messages[2].tool_results().next().unwrap();
+/// assert_eq!(result.content, r#"{"meal":false,"seat":"12A"}"#);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Questions(RunEnd);
+
+impl Questions {
+    pub(super) fn of_run(steering: Steering) -> Self {
+        Self(RunEnd::Run(steering))
+    }
+
+    pub(super) fn of_agent(control: Arc<Control>) -> Self {
+        Self(RunEnd::Agent(control))
+    }
+
+    /// Answers a question. Fields that the answer leaves out have their defaults.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::InvalidInput`] when the answer does not fit the form, which stays open, or when there is no such
+    /// question: it was answered, withdrawn, or never asked; [`ErrorCode::Shutdown`] when the agent has ended.
+    pub fn answer(&self, question_id: &str, answer: ToolAnswer) -> Result<(), AgentError> {
+        let invalid = |message| AgentError::new(ErrorCode::InvalidInput, message);
+        let answered = match self.0.run()? {
+            Some(run) => run.answer_question(question_id, answer),
+            None => Ok(false),
+        };
+        match answered {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(invalid(format!(
+                "no question `{question_id}` is open: it was answered or withdrawn, or there was none"
+            ))),
+            Err(problem) => Err(invalid(format!("the answer does not fit: {problem}"))),
+        }
+    }
+
+    /// Returns the questions that are open, in the order in which they were asked.
+    #[must_use]
+    pub fn open(&self) -> Vec<ToolQuestion> {
+        let run = self.0.run().ok().flatten();
+        run.map(|run| run.open_questions()).unwrap_or_default()
+    }
+}
+
+impl Requested for ToolQuestion {
+    fn request_id(&self) -> &Text {
+        &self.question_id
+    }
+}
+
+impl fmt::Debug for Questions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Questions").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,98 @@
+//! The question of a tool that runs to the user, and the answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Json, Text, setters, spelling::keep_spelling};
+
+/// A question of a tool that runs: a form to fill in, or an address to open.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::{Json, ToolQuestion};
+///
+/// let schema = Json::parse(r#"{"type":"object","properties":{"name":{"type":"string"}}}"#)?;
+/// let question = ToolQuestion::new("9c1e", "call_0", "mcp.mail.send", "Who are you?").schema(schema);
+/// assert!(question.url.is_none());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+#[serde(remote = "Self")]
+pub struct ToolQuestion {
+    /// The id under which it is answered.
+    pub question_id: Text,
+    /// The id of the call.
+    pub id: Text,
+    /// The tool's name.
+    pub tool_name: Text,
+    /// The question, in the words of the tool or of the server behind it: text from outside.
+    pub message: String,
+    /// The form: a JSON schema of an object with plain fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Json>,
+    /// The address that the user is to open; it is never opened by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+keep_spelling!(ToolQuestion);
+
+impl ToolQuestion {
+    /// Returns a question without a form and without an address.
+    #[must_use]
+    pub fn new(
+        question_id: impl Into<Text>,
+        id: impl Into<Text>,
+        tool_name: impl Into<Text>,
+        message: impl Into<String>,
+    ) -> Self {
+        let (question_id, id, tool_name) = (question_id.into(), id.into(), tool_name.into());
+        Self { question_id, id, tool_name, message: message.into(), schema: None, url: None }
+    }
+
+    setters! { ToolQuestion: schema(some Json), url(some into String) }
+}
+
+/// The answer to a question.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::types::ToolAnswer;
+///
+/// let answer: ToolAnswer = serde_json::from_str(r#"{"action":"accept","content":{"name":"Ann"}}"#)?;
+/// assert_ne!(answer, ToolAnswer::Decline);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", tag = "action", rename_all = "snake_case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum ToolAnswer {
+    /// The user has answered, or has opened the address.
+    Accept {
+        /// The fields of the form; those that are left out have their defaults. An empty object for an address.
+        content: Json,
+    },
+    /// The user does not want to answer.
+    Decline,
+    /// There is no answer: the user went away, or could not be asked.
+    Cancel,
+}
+
+keep_spelling!(ToolAnswer);
+
+/// The end of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum QuestionEnd {
+    /// It was answered.
+    Accepted,
+    /// The user did not want to answer.
+    Declined,
+    /// It was withdrawn, or the user went away.
+    Cancelled,
+    /// No answer came in time.
+    Timeout,
+}
