@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("allowed: {} {}", asked.request.tool_name, asked.request.arguments);
         Decision::Grant
     };
-    let prompt = "Use mcp_notes_add for \"buy tea\"";
+    let prompt = "Use mcp.notes.add for \"buy tea\"";
     println!("{}", answer(DemoProvider::new(), servers, prompt, allow).await?.text);
     Ok(())
 }
@@ -88,7 +88,7 @@ mod tests {
     #[tokio::test]
     async fn a_note_is_added_when_a_person_allows_it() {
         let notes = file("allowed");
-        let prompt = "Use mcp_notes_add for \"buy tea\"";
+        let prompt = "Use mcp.notes.add for \"buy tea\"";
         let servers = connect(&notes).await.unwrap();
         let outcome = answer(scripted(), servers, prompt, decide(Decision::Grant)).await.unwrap();
         assert_eq!(outcome.text, "Noted.");

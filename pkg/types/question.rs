@@ -87,11 +87,11 @@ keep_spelling!(ToolAnswer);
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum QuestionEnd {
-    /// It was answered.
+    /// The user has answered.
     Accepted,
     /// The user did not want to answer.
     Declined,
-    /// It was withdrawn, or the user went away.
+    /// The call has ended, or the user went away.
     Cancelled,
     /// No answer came in time.
     Timeout,

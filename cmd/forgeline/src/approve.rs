@@ -45,7 +45,10 @@ impl Approve {
     /// A usage error for the name of a tool that the agent does not have.
     pub fn set_up(&self, builder: AgentBuilder, known: &[Text]) -> anyhow::Result<AgentBuilder> {
         let builder = match self {
-            Self::Never => return Ok(reject(builder, "calls like this are rejected here")),
+            Self::Never => {
+                let why = "calls like this are rejected here";
+                return Ok(reject(builder, why, why));
+            }
             Self::Ask => builder,
             Self::Tools(names) => {
                 if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
@@ -61,14 +64,14 @@ impl Approve {
             return Ok(builder);
         }
         let why = "the input is not a terminal, so the user cannot be asked; --approve names tools that may run";
-        Ok(reject(builder, why))
+        Ok(reject(builder, why, NOT_AGAIN))
     }
 }
 
-fn reject(builder: AgentBuilder, why: &'static str) -> AgentBuilder {
+fn reject(builder: AgentBuilder, why: &'static str, again: &'static str) -> AgentBuilder {
     builder.approver(move |asked: Asked| async move {
         let is_again = asked.request.reason == ApprovalReason::OutsideText;
-        Decision::reject(if is_again { NOT_AGAIN } else { why })
+        Decision::reject(if is_again { again } else { why })
     })
 }
 
@@ -82,7 +85,7 @@ const AGAIN: &str = "Text from outside may be behind this call, so it is asked a
 /// The question that is asked about a call.
 const QUESTION: &str = "Allow it? y: yes, n: no, a: always; or write what to do instead.";
 
-/// Where the requests and questions of a run are answered.
+/// The ends at which requests and questions of a run are answered.
 #[derive(Debug)]
 pub struct Ends {
     /// Answers requests for approval.

@@ -221,7 +221,7 @@ async fn the_reference_server_works_by_http_and_is_reached_again() {
     let port = url.split([':', '/']).nth(4).unwrap().parse().unwrap();
     everything.child = Some(listening(&mut node(SCRIPT).unwrap(), port));
     let (outcome, _) = end(begin(&servers, &[("echo", json!({ "message": "again" }))])).await;
-    assert!(results(&outcome)[0].contains("again"), "{:?}", results(&outcome));
+    assert!(results(&outcome)[0].contains("again"), "{outcome:?} {:?}", servers.failures());
 }
 
 /// Kills a process once the call has made progress.

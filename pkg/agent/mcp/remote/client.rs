@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures_util::{FutureExt as _, StreamExt as _};
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
-    model::ClientJsonRpcMessage,
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::{
         common::client_side_sse::BoxedSseResponse,
         streamable_http_client::{
@@ -51,6 +51,10 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure<C>> {
+        let mut asked = None;
+        if let ClientJsonRpcMessage::Request(request) = &message {
+            asked = Some(request.id.clone());
+        }
         let mut tries = 1;
         loop {
             let token = self.token().await?;
@@ -66,6 +70,13 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                 Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
                     self.accepted(session.as_deref());
                     return Ok(StreamableHttpPostResponse::Sse(self.bounded(stream), session));
+                }
+                Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(said), _))
+                    if asked.is_some() && said.id != asked =>
+                {
+                    // Servers that do not know a session answer no request of it, and the wait for one would be in vain.
+                    let words = said.error.to_string();
+                    return Err(StreamableHttpError::UnexpectedServerResponse(words.into()));
                 }
                 Ok(response) => {
                     if let StreamableHttpPostResponse::Json(_, session) = &response {

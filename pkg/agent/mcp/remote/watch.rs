@@ -87,6 +87,11 @@ impl Watch {
         lock(&self.refusal).clone()
     }
 
+    /// Returns what must not be shown.
+    pub(super) fn secrets(&self) -> Redactor {
+        lock(&self.secrets).clone()
+    }
+
     /// Replaces what must not be shown.
     pub(super) fn hide(&self, secrets: Redactor) {
         *lock(&self.secrets) = secrets;

@@ -76,11 +76,7 @@ impl Access {
         transport: Arc<dyn Transport>,
         watch: Arc<Watch>,
     ) -> Self {
-        let mut secrets = Redactor::default();
-        secrets.url(&remote.url);
-        for (_, value) in &remote.headers {
-            secrets.header(value.expose_secret());
-        }
+        let mut secrets = watch.secrets();
         remote.oauth.client_secret.iter().for_each(|secret| secrets.add(secret.expose_secret()));
         watch.hide(secrets.clone());
         let tokens = login.tokens.clone().unwrap_or_else(|| match FileTokens::of_user() {

@@ -128,13 +128,16 @@ async fn a_dead_server_is_an_error_that_names_it() {
 #[tokio::test]
 async fn a_server_that_forgot_the_session_is_used_in_a_new_one_by_the_same_run() {
     // What the protocol asks for, and what some servers say instead.
-    for forgotten in [404, 400] {
+    let words = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"no session"},"id":null}"#;
+    for (forgotten, words) in [(404, ""), (400, ""), (400, words)] {
         let starts = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&starts);
         let server = Server::start(move |seen| {
             let session = format!("session-{}", count.load(Ordering::SeqCst));
             match seen.header("mcp-session-id") {
-                Some(other) if other != session => Reply::status(forgotten),
+                Some(other) if other != session => {
+                    Reply::status(forgotten).header("content-type", "application/json").body(words)
+                }
                 _ => seen.legacy_in(&session, done),
             }
         })
@@ -142,7 +145,7 @@ async fn a_server_that_forgot_the_session_is_used_in_a_new_one_by_the_same_run()
         let servers = connect(json!({ "url": server.url("/mcp") })).await.unwrap();
         assert_eq!(call(&servers).await.unwrap(), "done");
         starts.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(call(&servers).await.unwrap(), "done", "{forgotten}");
+        assert_eq!(call(&servers).await.unwrap(), "done", "{forgotten} {words}");
     }
     let broken = Server::start(|seen| match seen.json()["method"].as_str() {
         Some("tools/list") => Reply::status(500).body("it broke"),
