@@ -72,6 +72,8 @@ pub mod agent;
 mod json;
 pub mod llm;
 pub mod prelude;
+#[cfg(feature = "server")]
+pub mod server;
 #[cfg(feature = "runtime")]
 pub mod testing;
 pub mod types;

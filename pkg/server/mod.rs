@@ -1,0 +1,3 @@
+//! Runs as a service: their events for browsers and other programs.
+
+pub mod encode;
