@@ -21,6 +21,7 @@ use crate::{
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
+    helpers::HelperArgs,
     kept::{KeepArgs, Keeper},
     mcp::McpArgs,
     probe::find_local_server,
@@ -52,6 +53,9 @@ pub struct AgentArgs {
     /// Whose tools it may call besides
     #[command(flatten)]
     mcp: McpArgs,
+    /// Who helps it
+    #[command(flatten)]
+    helpers: HelperArgs,
     /// What the model is told before everything else
     #[arg(short, long, value_name = "TEXT")]
     system: Option<String>,
@@ -272,8 +276,13 @@ pub fn build(args: &AgentArgs, runtime: &Runtime) -> anyhow::Result<Built> {
         names.extend(connected.tools.iter().map(|tool| Text::from(tool.name())));
         builder = builder.tool_source(connected.servers);
     }
+    names.extend(args.helpers.names().map(Text::from));
     builder = args.approve.set_up(builder.tools(tools), &names)?;
-    let agent = builder.build().usage_context(|| "the agent cannot be built".to_owned())?;
+    let helpers =
+        args.helpers.tools(&builder).usage_context(|| "a helper cannot be built".to_owned())?;
+    described.extend(helpers.iter().map(describe));
+    let agent =
+        builder.tools(helpers).build().usage_context(|| "the agent cannot be built".to_owned())?;
     if !args.amount.is_quiet() {
         note(&escape_controls(&choice.to_string()));
     }

@@ -11,6 +11,7 @@ mod completions;
 pub mod dialects;
 mod environment;
 pub mod exit;
+mod helpers;
 pub mod hint;
 mod image;
 pub mod input;

@@ -111,7 +111,7 @@ impl Agent {
 }
 
 fn indented(line: &str) -> String {
-    if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") }
+    if line.trim().is_empty() { "\n".to_owned() } else { format!("  {line}\n") }
 }
 
 fn counted(count: usize, what: &str) -> String {

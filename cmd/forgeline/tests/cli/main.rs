@@ -16,6 +16,8 @@ mod fixtures;
 mod flags;
 #[cfg(unix)]
 mod flood;
+#[cfg(target_os = "linux")]
+mod helpers;
 #[cfg(unix)]
 mod interrupt;
 mod kept;
