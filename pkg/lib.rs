@@ -75,6 +75,8 @@ pub mod prelude;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "runtime")]
+#[cfg(feature = "server")]
+pub mod store;
 pub mod testing;
 pub mod types;
 

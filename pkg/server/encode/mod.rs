@@ -17,6 +17,7 @@ mod tests;
 
 use crate::types::Envelope;
 
+pub(super) use self::native::head;
 pub use self::{
     ag_ui::AgUi,
     end::{RunEnd, RunStatus},

@@ -43,7 +43,7 @@ impl Encode for Native {
 }
 
 /// Appends the fields before the data. A kind with a line end, which no field can hold, is in the data only.
-fn head(seq: u64, kind: &str, out: &mut Vec<u8>) {
+pub(in crate::server) fn head(seq: u64, kind: &str, out: &mut Vec<u8>) {
     // A vector takes whatever is written into it.
     let _written = writeln!(out, "id: {seq}");
     if !kind.is_empty() && !kind.contains(['\n', '\r']) {
