@@ -24,7 +24,10 @@ use crate::{
 /// assert_eq!(problem.into_response().status(), StatusCode::FORBIDDEN);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Problem {
+pub struct Problem(Box<Inside>);
+
+#[derive(Debug, Clone)]
+struct Inside {
     status: StatusCode,
     code: &'static str,
     detail: String,
@@ -36,7 +39,8 @@ impl Problem {
     /// Returns an error with this code and these words.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), more: Map::new(), retry_after: None }
+        let (detail, more, retry_after) = (detail.into(), Map::new(), None);
+        Self(Box::new(Inside { status, code, detail, more, retry_after }))
     }
 
     /// Returns the error of a request that cannot be read.
@@ -52,12 +56,12 @@ impl Problem {
     /// Returns the error of a service that has no place.
     pub(super) fn busy(detail: &str, seconds: u64) -> Self {
         let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail);
-        problem.retry_after = Some(seconds);
+        problem.0.retry_after = Some(seconds);
         problem
     }
 
     fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(key.to_owned(), value.into());
+        self.0.more.insert(key.to_owned(), value.into());
         self
     }
 }
@@ -98,7 +102,7 @@ impl From<AgentError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Self { status, code, detail, mut more, retry_after } = self;
+        let Inside { status, code, detail, mut more, retry_after } = *self.0;
         let title = status.canonical_reason().unwrap_or("Error");
         more.insert("type".into(), format!("about:blank#{code}").into());
         more.insert("code".into(), code.into());

@@ -36,7 +36,7 @@ pub struct MemoryLog(Arc<Mutex<Logs>>);
 
 #[derive(Debug)]
 struct Logs {
-    logs: HashMap<LogKey, Log>,
+    all: HashMap<LogKey, Log>,
     bytes: usize,
     max_bytes: usize,
 }
@@ -64,7 +64,7 @@ impl MemoryLog {
     }
 
     fn limited(max_bytes: usize) -> Self {
-        Self(Arc::new(Mutex::new(Logs { logs: HashMap::new(), bytes: 0, max_bytes })))
+        Self(Arc::new(Mutex::new(Logs { all: HashMap::new(), bytes: 0, max_bytes })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Logs> {
@@ -82,7 +82,7 @@ impl Logs {
     /// Returns a log whose records are there.
     fn get(&mut self, key: &LogKey) -> Result<&mut Log, LogError> {
         let name = || key.name.clone();
-        match self.logs.get_mut(key) {
+        match self.all.get_mut(key) {
             None => Err(LogError::NotFound { name: name() }),
             Some(log) if log.state == State::Retired => Err(LogError::Retired { name: name() }),
             Some(log) => Ok(log),
@@ -148,11 +148,11 @@ fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
 impl EventLog for MemoryLog {
     fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>> {
         let mut logs = self.lock();
-        if logs.logs.contains_key(&key) {
+        if logs.all.contains_key(&key) {
             return ready(Err(LogError::Exists { name: key.name }));
         }
         let log = Log { records: Vec::new(), state: State::Open, changed: watch::Sender::new(()) };
-        logs.logs.insert(key, log);
+        logs.all.insert(key, log);
         ready(Ok(()))
     }
 

@@ -65,7 +65,7 @@ enum Section {
 struct At<'e, 'o> {
     run_id: &'e str,
     turn: u32,
-    at: Option<u64>,
+    time: Option<u64>,
     /// The run below that it is of.
     below: Option<&'e str>,
     out: &'o mut Vec<u8>,
@@ -73,7 +73,7 @@ struct At<'e, 'o> {
 
 impl<'e> At<'e, '_> {
     fn send(&mut self, event: Event<'_>) {
-        let (timestamp, subagent_run_id) = (self.at, self.below);
+        let (timestamp, subagent_run_id) = (self.time, self.below);
         frame::data(&Attributed { event, timestamp, subagent_run_id }, self.out);
     }
 
@@ -245,7 +245,7 @@ impl AgUi {
     ) {
         let Envelope { run_id, turn, at, event: inner, .. } = &event.envelope;
         let mut place =
-            At { run_id, turn: *turn, at: Some(*at), below: Some(run_id.as_str()), out };
+            At { run_id, turn: *turn, time: Some(*at), below: Some(run_id.as_str()), out };
         let known = self.below.iter().position(|(known, _)| known == run_id);
         let at = known.unwrap_or_else(|| {
             let (name, id) = (event.name.as_str(), event.call_id.as_str());
@@ -293,10 +293,10 @@ impl AgUi {
     fn close(&mut self, run_id: &str, out: &mut Vec<u8>) {
         for (run_id, scope) in self.below.drain(..).rev() {
             let below = Some(run_id.as_str());
-            let mut at = At { run_id: &run_id, turn: 0, at: None, below, out };
+            let mut at = At { run_id: &run_id, turn: 0, time: None, below, out };
             close(scope, Some("the run above ended"), &mut at);
         }
-        self.root.end(&mut At { run_id, turn: 0, at: None, below: None, out });
+        self.root.end(&mut At { run_id, turn: 0, time: None, below: None, out });
     }
 
     fn finish(&self, run_id: &str, outcome: Outcome<'_>, usage: Option<Usage>, out: &mut Vec<u8>) {
@@ -334,7 +334,7 @@ impl Encode for AgUi {
         if let Some(below) = SubAgentEvent::read(event) {
             return self.below(&below, envelope, None, out);
         }
-        let mut at = At { run_id, turn: *turn, at: Some(*at), below: None, out };
+        let mut at = At { run_id, turn: *turn, time: Some(*at), below: None, out };
         self.requests(event, &at);
         self.root.event(event, &mut at);
     }

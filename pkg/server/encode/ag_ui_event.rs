@@ -151,6 +151,7 @@ pub(super) struct Interrupt {
 /// The tokens of a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names of the protocol")]
 pub(super) struct Usage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) input_tokens: Option<u64>,

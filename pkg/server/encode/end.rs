@@ -91,7 +91,7 @@ impl RunEnd {
             if let OutcomeKind::Failed { error } = &outcome.reason { Some(error) } else { None };
         let status = match error.map(|error| error.code) {
             None => RunStatus::Completed,
-            Some(code) if code == ErrorCode::Cancelled => RunStatus::Cancelled,
+            Some(ErrorCode::Cancelled) => RunStatus::Cancelled,
             Some(_) => RunStatus::Failed,
         };
         Self {

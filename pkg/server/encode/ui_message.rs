@@ -105,6 +105,7 @@ impl UiMessageStream {
 }
 
 impl Encode for UiMessageStream {
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind")]
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let Envelope { run_id, turn, event, .. } = envelope;
         self.begin(run_id, out);
@@ -267,8 +268,8 @@ impl UiMessageStream {
 }
 
 /// Appends an event of a kind that the protocol leaves to the server.
-fn data(kind: &str, data: &impl serde::Serialize, out: &mut Vec<u8>) {
-    frame::data(&Data { kind, data, transient: true }, out);
+fn data(kind: &str, value: &impl serde::Serialize, out: &mut Vec<u8>) {
+    frame::data(&Data { kind, value, transient: true }, out);
 }
 
 fn reason(reason: Option<&FinishReason>) -> &'static str {

@@ -98,7 +98,8 @@ pub(super) struct Metadata<'e> {
 pub(super) struct Data<'e, T> {
     #[serde(rename = "type", serialize_with = "data_kind")]
     pub(super) kind: &'e str,
-    pub(super) data: &'e T,
+    #[serde(rename = "data")]
+    pub(super) value: &'e T,
     pub(super) transient: bool,
 }
 

@@ -19,7 +19,8 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chat {
     id: Option<Text>,
-    chat_id: Option<Text>,
+    #[serde(rename = "chatId")]
+    conversation: Option<Text>,
     message: Option<SaidMessage>,
     #[serde(default)]
     messages: Vec<UiMessage>,
@@ -79,7 +80,7 @@ pub(super) async fn begin(
     let Some(said) = chat.said() else {
         return Err(Problem::bad("Message is required"));
     };
-    let conversation = chat.chat_id.or(chat.id);
+    let conversation = chat.conversation.or(chat.id);
     let asked = Asked { input: RunInput::from(said), agent: None, conversation, request: None };
     let run = service.begin(caller, asked).await?;
     let mut response = body::answer(&service, run.key.clone(), 0, UiMessageStream::new());

@@ -84,11 +84,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 }
 
 fn refused(rejection: &JsonRejection) -> Problem {
-    let code = match rejection {
-        JsonRejection::MissingJsonContentType(_) => "wrong_content_type",
-        JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_) => "bad_request",
-        _ => "body_refused",
-    };
+    let is_read =
+        matches!(rejection, JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_));
+    let code = if is_read { "bad_request" } else { "body_refused" };
     let status = match rejection.status() {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
         status => status,
