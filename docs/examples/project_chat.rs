@@ -33,16 +33,12 @@ fn write_project(root: &Path) -> std::io::Result<()> {
     fs::write(root.join(".agents/skills/invoice/SKILL.md"), skill)
 }
 
-/// Returns the agent with this number; those below it have the models behind its own.
-fn agent(
-    root: &Path,
-    number: usize,
-    models: &[ScriptedProvider],
-) -> Result<DefaultAgent, BuildError> {
+/// Returns the agent of the first model; those below it have the models behind it.
+fn agent(root: &Path, models: &[ScriptedProvider]) -> Result<DefaultAgent, BuildError> {
     let Some((model, below)) = models.split_first() else {
         return prompted(root, DemoProvider::new()).tool(Calculator).build();
     };
-    let below = agent(root, number + 1, below)?;
+    let below = agent(root, below)?;
     let below = below.into_tool("call_subordinate", "Gives a task to another agent.").recent(6);
     prompted(root, model.clone()).tool(below).build()
 }
@@ -74,7 +70,7 @@ fn models() -> Vec<ScriptedProvider> {
 async fn main() -> Result<(), Box<dyn Error>> {
     let root = std::env::temp_dir().join(format!("project-{}", std::process::id()));
     write_project(&root)?;
-    let mut stream = agent(&root, 0, &models())?.run_stream("Please write the invoice.");
+    let mut stream = agent(&root, &models())?.run_stream("Please write the invoice.");
     while let Some(envelope) = stream.next().await {
         let (mut event, mut depth) = (envelope.event, 0);
         while let Some(below) = SubAgentEvent::read(&event) {
@@ -100,7 +96,7 @@ mod tests {
         let root = std::env::temp_dir().join(format!("project-test-{}", std::process::id()));
         write_project(&root).unwrap();
         let models = models();
-        let chat = agent(&root, 0, &models).unwrap();
+        let chat = agent(&root, &models).unwrap();
         let (mut stream, mut deepest) = (chat.run_stream("Please write the invoice."), 0);
         let mut results = Vec::new();
         while let Some(envelope) = stream.next().await {
