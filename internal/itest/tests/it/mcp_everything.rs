@@ -29,7 +29,7 @@ use tokio::time::timeout;
 const SCRIPT: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 
 /// Longest wait for anything.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// The server, and how it is reached.
 struct Everything {
@@ -144,9 +144,12 @@ async fn works(servers: &McpServers, how: &str) {
     );
     // A field that was left out has its default.
     assert!(results[3].contains("\"legacyTitledEnum\": \"pet-1\""), "{results:?}");
-    let output = |event: &AgentEvent| match event {
-        AgentEvent::ToolOutput { content, .. } => Some(content.clone()),
-        _ => None,
+    let output = |event: &AgentEvent| {
+        if let AgentEvent::ToolOutput { content, .. } = event {
+            Some(content.clone())
+        } else {
+            None
+        }
     };
     let progress: Vec<_> = events.iter().filter_map(output).collect();
     assert!(progress.contains(&"1 of 4\n".to_owned()), "{progress:?}");
