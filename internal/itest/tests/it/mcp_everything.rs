@@ -10,7 +10,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        DefaultAgent, OutsideText, RunOutcome, RunStream, ToolSource as _,
+        DefaultAgent, OutsideText, RunContext, RunOutcome, RunStream, ToolSource as _,
         mcp::{McpConfig, McpServers},
         prompts::{PromptContext, SystemPrompt as _},
     },
@@ -124,7 +124,7 @@ fn results(outcome: &RunOutcome) -> Vec<String> {
 
 /// Lists, calls, hears of progress, answers a form, and reads what there is besides.
 async fn works(servers: &McpServers, how: &str) {
-    let names: Vec<_> = servers.tools(Default::default()).await.unwrap();
+    let names: Vec<_> = servers.tools(RunContext::default()).await.unwrap();
     let names: Vec<_> = names.iter().map(|tool| tool.name().to_owned()).collect();
     assert!(names.contains(&"mcp.all.echo".to_owned()), "{names:?}");
     let long = json!({ "duration": 0.4, "steps": 4 });
