@@ -72,7 +72,11 @@ pub mod agent;
 mod json;
 pub mod llm;
 pub mod prelude;
+#[cfg(feature = "server")]
+pub mod server;
 #[cfg(feature = "runtime")]
+#[cfg(feature = "server")]
+pub mod store;
 pub mod testing;
 pub mod types;
 

@@ -10,7 +10,7 @@ use std::{
 use super::{
     AgentConfig, ApprovalPolicy, Approver, AtLimit, AuditSink, Authorizer, Budget, CallMode,
     CallStart, DefaultAgent, KeepThinking, NoToolCall, Observer, OutsideText, Permissions,
-    ToolSource,
+    ToolSearch, ToolSource,
     journal::Journal,
     memory::{ConversationMemory, Memory},
     parts::Parts,
@@ -20,7 +20,7 @@ use super::{
     tools::{AskQuestionTool, ConverseTool, RegistryError, TaskCompletionTool, Tool, ToolRegistry},
 };
 use crate::{
-    llm::{Provider, ProviderError, Request, parser::ToolDialect},
+    llm::{Provider, ProviderError, Request, TokenEstimator, parser::ToolDialect},
     types::{AgentError, Text, setters},
 };
 
@@ -53,6 +53,8 @@ pub struct AgentBuilder {
     state: SharedState,
     memory: Box<dyn Memory>,
     journal: Option<Arc<dyn Journal>>,
+    summarizer: Option<Arc<dyn Provider>>,
+    estimator: TokenEstimator,
     approver: Option<Arc<dyn Approver>>,
     authorizer: Option<Arc<dyn Authorizer>>,
     permissions: Option<Arc<dyn Permissions>>,
@@ -89,6 +91,14 @@ pub enum BuildError {
         /// The option's name.
         option: &'static str,
     },
+    /// A setting does not fit.
+    #[error("`{option}` {problem}")]
+    Unfit {
+        /// The option's name.
+        option: &'static str,
+        /// What does not fit, and what to do.
+        problem: &'static str,
+    },
     /// The provider could not be built.
     #[error("{0}")]
     Provider(AgentError),
@@ -117,6 +127,8 @@ impl AgentBuilder {
             state: SharedState::default(),
             memory: Box::new(ConversationMemory::default()),
             journal: None,
+            summarizer: None,
+            estimator: TokenEstimator::new(),
             approver: None,
             authorizer: None,
             permissions: None,
@@ -176,6 +188,22 @@ impl AgentBuilder {
     #[must_use]
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// Sets the model that sums up the beginning of a long conversation; see
+    /// [`AgentConfig::summarize_at`]. Default: the agent's own.
+    #[must_use]
+    pub fn summarizer(mut self, provider: impl Provider + 'static) -> Self {
+        self.summarizer = Some(Arc::new(provider));
+        self
+    }
+
+    /// Sets who counts the tokens of requests, where they are [limited](AgentConfig::max_context_tokens); its own
+    /// scale is not looked at, reports of the provider set one. Default: one that needs no vocabulary.
+    #[must_use]
+    pub fn token_estimator(mut self, estimator: TokenEstimator) -> Self {
+        self.estimator = estimator.without_scale();
         self
     }
 
@@ -270,7 +298,10 @@ impl AgentBuilder {
         prompt_timeout(Duration),
         source_timeout(Duration),
         max_context_tokens(some u64),
+        summarize_at(some u8),
+        summary_timeout(Duration),
         stop_repetition(bool),
+        tool_search(ToolSearch),
         event_capacity(usize),
     }
 
@@ -284,10 +315,13 @@ impl AgentBuilder {
         let limits = [
             ("max_turns", config.max_turns as usize),
             ("max_context_tokens", usize::from(config.max_context_tokens != Some(0))),
+            ("summarize_at", usize::from(config.summarize_at != Some(0))),
             ("max_parallel_calls", config.max_parallel_calls),
             ("breaker_failures", config.breaker_failures as usize),
             ("event_capacity", config.event_capacity),
             ("input_capacity", config.input_capacity),
+            ("tool_search.most", config.tool_search.most),
+            ("tool_search.window", usize::from(config.tool_search.window != 0)),
         ];
         let times = [
             ("approval_timeout", Some(config.approval_timeout)),
@@ -297,6 +331,7 @@ impl AgentBuilder {
             ("queue_timeout", Some(config.queue_timeout)),
             ("prompt_timeout", Some(config.prompt_timeout)),
             ("source_timeout", Some(config.source_timeout)),
+            ("summary_timeout", Some(config.summary_timeout)),
             ("run_timeout", config.run_timeout),
         ];
         if let Some((option, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO))
@@ -309,6 +344,9 @@ impl AgentBuilder {
         if let Some(option) = config.budget.zero() {
             return Err(BuildError::Zero { option });
         }
+        if let Some(problem) = unfit_share(&config) {
+            return Err(BuildError::Unfit { option: "summarize_at", problem });
+        }
         let mut tools = ToolRegistry::default();
         for tool in self.tools {
             tools.register(tool)?;
@@ -319,16 +357,20 @@ impl AgentBuilder {
             tools.register_protected(Arc::new(ConverseTool))?;
         }
         let (provider, prompts, state) = (self.provider, self.prompts, self.state);
-        let (specs, request, approver) = (tools.share_specs(), self.request, self.approver);
+        let (request, approver) = (self.request, self.approver);
         let mut parts = Parts {
             provider,
             prompts,
             tools,
             sources: self.sources,
-            specs,
+            specs: Arc::default(),
+            index: None,
+            last_index: Arc::default(),
             state,
             request,
             approver,
+            summarizer: self.summarizer,
+            estimator: self.estimator,
             authorizer: self.authorizer,
             permissions: self.permissions,
             audit: self.audit,
@@ -338,8 +380,17 @@ impl AgentBuilder {
             config,
             card: OnceLock::new(),
         };
-        parts.is_gated = parts.has_gates();
+        parts.offer_tools()?;
         Ok(DefaultAgent::new(parts, self.memory, self.journal))
+    }
+}
+
+/// Returns what does not fit of the share at which the conversation is summed up.
+fn unfit_share(config: &AgentConfig) -> Option<&'static str> {
+    match (config.summarize_at, config.max_context_tokens) {
+        (Some(101..), _) => Some("is above 100; give a share of `max_context_tokens` in percent"),
+        (Some(_), None) => Some("is a share of `max_context_tokens`, which is not set; set both"),
+        _ => None,
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Mode {
 
 impl Mode {
     fn new(parts: &Parts, native: bool) -> Self {
-        let specs = if native { Arc::clone(&parts.specs) } else { Arc::from([]) };
+        let specs = if native { Arc::clone(parts.offered()) } else { Arc::from([]) };
         let described = !native && !parts.tools.is_empty();
         let info = parts.provider.info();
         let models = Dialect::for_model(&info.model);
@@ -47,7 +47,7 @@ impl Mode {
             || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
         let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
         let neutral = Neutral::new(&dialect, &models.thinking);
-        let describe = || describe(&dialect, &neutral, parts.tools.specs());
+        let describe = || describe(&dialect, &neutral, parts.offered().iter());
         let section = if described { describe() } else { String::new() };
         // Where no text is a call, nothing is typed by them.
         let typing = parts.specs.iter().filter(|_| !dialect.is_none());
@@ -69,6 +69,11 @@ impl Mode {
             return String::new();
         }
         describe(&self.options.tools, &self.neutral, specs)
+    }
+
+    /// Returns a text with the model's markers broken, so that it is read and not obeyed.
+    pub(super) fn broken(&self, text: &str) -> String {
+        self.neutral.text(text).into_owned()
     }
 
     /// Returns the reader of an answer. Of one that a schema binds, the text is a value in which no call is

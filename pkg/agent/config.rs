@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalPolicy, Budget, OutsideText};
+use super::{ApprovalPolicy, Budget, OutsideText, ToolSearch};
 use crate::{llm::parser::ToolDialect, types::setters};
 
 /// Bounds and policies of an agent.
@@ -114,6 +114,19 @@ pub struct AgentConfig {
     /// the last answer with its results always go. A call is never parted from its result. A custom event named
     /// [`CONTEXT_TRIMMED`] tells it. The conversation and the journal keep all. Default: `None`, no limit.
     pub max_context_tokens: Option<u64>,
+    /// The search for tools, where there are too many to describe them all in each request. Default: beyond a twentieth
+    /// of the window of the model.
+    pub tool_search: ToolSearch,
+    /// The share of `max_context_tokens`, in percent, beyond which the beginning of the conversation is summed up by
+    /// a model before the next request: the agent's, or [another](super::AgentBuilder::summarizer). The summary is
+    /// sent before the rest, which takes at most half of the share then, and the next summary has it in it. The
+    /// last message of the user always goes as it is, and a call is never parted from its result. A summary that
+    /// fails is told by a custom event named [`CONTEXT_SUMMARY_FAILED`], and messages are left out in its place once
+    /// the limit is reached; one that is there by [`CONTEXT_SUMMARIZED`]. Its tokens count in the run. Default:
+    /// `None`, no summary.
+    pub summarize_at: Option<u8>,
+    /// Longest time that a request for a summary may take. Default: 1 min; beyond it the summary has failed.
+    pub summary_timeout: Duration,
     /// Cuts an answer whose text or reasoning says the same over and over, see
     /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
     /// once; the second time in a run ends it. Default: `true`.
@@ -154,6 +167,9 @@ impl Default for AgentConfig {
             prompt_timeout: Duration::from_secs(10),
             source_timeout: Duration::from_secs(10),
             max_context_tokens: None,
+            tool_search: ToolSearch::default(),
+            summarize_at: None,
+            summary_timeout: Duration::from_mins(1),
             stop_repetition: true,
             event_capacity: 64,
             input_capacity: 64,
@@ -190,6 +206,10 @@ impl AgentConfig {
         queue_timeout(Duration),
         prompt_timeout(Duration),
         source_timeout(Duration),
+        tool_search(ToolSearch),
+        max_context_tokens(some u64),
+        summarize_at(some u8),
+        summary_timeout(Duration),
         stop_repetition(bool),
         event_capacity(usize),
         input_capacity(usize),
@@ -303,6 +323,15 @@ pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
 /// [`AgentConfig::max_context_tokens`]. Its data is an object with the `messages` and `results` that were left
 /// out for the first time, and the estimated `tokens` of the request and `tokens_before`.
 pub const CONTEXT_TRIMMED: &str = "context_trimmed";
+
+/// The name of the custom event of a conversation whose beginning was summed up; see [`AgentConfig::summarize_at`].
+/// Its data is an object with the number of `messages` that the summary is of and the one before it was not, the
+/// `requests` that it took, and the estimated `tokens` of the next request and `tokens_before`.
+pub const CONTEXT_SUMMARIZED: &str = "context_summarized";
+
+/// The name of the custom event of a summary that failed; see [`AgentConfig::summarize_at`]. Its data is an object
+/// with the number of `requests` that were made for it, and the `error`.
+pub const CONTEXT_SUMMARY_FAILED: &str = "context_summary_failed";
 
 /// The name of the custom event of a run that was resumed in the middle of an answer: the answer is asked
 /// for again, and what its events have brought is to be dropped. Its data is an object with `turn`, and

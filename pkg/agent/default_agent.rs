@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -18,7 +18,7 @@ use super::{
     driver::{self, Grants, Setting, Shared, Start, Written},
     emitter::Emitter,
     journal::{self, Chain, Journal, OpenRun, Record, Writer},
-    memory::{Memory, SharedMemory},
+    memory::{Memory, SharedMemory, Window},
     parts::Parts,
     session,
 };
@@ -65,9 +65,22 @@ impl DefaultAgent {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants) = (Written::default(), Grants::default());
-        let window = parts.config.max_context_tokens.map(|_| Box::default());
-        let outside = AtomicBool::new(false);
-        Self(Arc::new(Shared { parts, modes, memory, turn, written, window, grants, outside }))
+        let window = parts.config.max_context_tokens;
+        let window = window.map(|_| Box::new(Window::of(parts.estimator.clone()).into()));
+        let (outside, looked_through) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let prefix = std::sync::Mutex::default();
+        Self(Arc::new(Shared {
+            parts,
+            modes,
+            memory,
+            turn,
+            written,
+            window,
+            grants,
+            outside,
+            looked_through,
+            prefix,
+        }))
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no
@@ -203,10 +216,11 @@ impl DefaultAgent {
         let open = restored.replay(&parts.tool_marks(), &**parts)?;
         let mut memory = self.0.memory.lock();
         memory.clear();
-        self.0.outside.store(false, Ordering::Release);
+        self.0.begin_anew();
         for message in restored.messages {
             memory.add(message);
         }
+        self.0.begin_window(restored.marks.as_deref());
         writer.go_on(restored.chain);
         Ok(open.map(|run| (run, restored.chain, setting)))
     }
@@ -246,7 +260,8 @@ impl DefaultAgent {
             writer.append(&Record::<()>::Cleared).await?;
         }
         self.0.memory.lock().clear();
-        self.0.outside.store(false, Ordering::Release);
+        self.0.begin_window(None);
+        self.0.begin_anew();
         Ok(())
     }
 }

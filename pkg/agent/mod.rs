@@ -95,6 +95,8 @@ mod sync;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "runtime")]
+mod tool_search;
+#[cfg(feature = "runtime")]
 mod tool_source;
 #[cfg(feature = "runtime")]
 pub mod tools;
@@ -116,8 +118,8 @@ pub use self::{
     client_calls::ClientCalls,
     config::{
         ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, ANSWER_TYPED, AgentConfig, AtLimit,
-        BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CONTEXT_TRIMMED, CallMode, CallStart, KeepThinking,
-        NoToolCall, STEERED, UNDELIVERED,
+        BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
+        CONTEXT_TRIMMED, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,
@@ -127,13 +129,15 @@ pub use self::{
     questions::Questions,
     records::{
         CallBegan, CallEnd, CallRecord, Emission, Latencies, LatencyRecords, LatencyWindow, Metric,
-        MetricNames, Observer, RequestSent, RunBegan, RunRecord, TurnRecord,
+        MetricNames, Observer, PrefixChange, PrefixPart, RequestSent, RunBegan, RunRecord,
+        TurnRecord,
     },
     run::{Budget, Caller, Limit, RunContext, RunInput, Spent, Surface},
     run_stream::RunStream,
     session::AgentHandle,
     steering::Steering,
     sub_agents::{Places, SUB_AGENT, SubAgent, SubAgentEvent},
+    tool_search::ToolSearch,
     tool_source::ToolSource,
     typed_run::TypedOutcome,
 };

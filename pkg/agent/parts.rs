@@ -1,15 +1,16 @@
 //! The parts of an agent.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{
     AgentConfig, Approver, AuditSink, Authorizer, Observer, Permissions, ToolSource,
     prompts::SystemPrompt,
     run::SharedState,
     state::Grant,
-    tools::{Tool, ToolRegistry},
+    tool_search::ToolIndex,
+    tools::{RegistryError, TOOL_SEARCH, Tool, ToolRegistry, ToolSearchTool},
 };
-use crate::llm::{ModelCard, Provider, Request, ToolSpec};
+use crate::llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec};
 
 /// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
 #[derive(Clone)]
@@ -20,8 +21,15 @@ pub(super) struct Parts {
     pub(super) sources: Vec<Arc<dyn ToolSource>>,
     /// The descriptions of the tools, which the registry shares.
     pub(super) specs: Arc<[ToolSpec]>,
+    /// The tools that are found by a search, where there are too many to offer them all.
+    pub(super) index: Option<Arc<ToolIndex>>,
+    /// The last index of a run with tools of its own.
+    pub(super) last_index: Arc<Mutex<Option<Arc<ToolIndex>>>>,
     pub(super) state: SharedState,
     pub(super) request: Request,
+    pub(super) estimator: TokenEstimator,
+    /// The model that sums up conversations, where it is another.
+    pub(super) summarizer: Option<Arc<dyn Provider>>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) authorizer: Option<Arc<dyn Authorizer>>,
     /// The rules about callers; `None` for those by name.
@@ -43,6 +51,42 @@ impl Parts {
     pub(super) fn has_gates(&self) -> bool {
         let has_gate = |tool: &dyn Tool| tool.permission().is_some() || tool.surface().is_some();
         self.permissions.is_some() || self.tools.iter().any(|entry| has_gate(&**entry.tool))
+    }
+
+    /// Returns the descriptions of the tools that a model is offered from the start.
+    pub(super) fn offered(&self) -> &Arc<[ToolSpec]> {
+        self.index.as_ref().map_or(&self.specs, |index| index.first())
+    }
+
+    /// Takes note of the tools: describes them, or lets the model search where there are too many.
+    ///
+    /// # Errors
+    ///
+    /// When the tool that searches cannot be added.
+    pub(super) fn offer_tools(&mut self) -> Result<(), RegistryError> {
+        let search = &self.config.tool_search;
+        let window = self.card().and_then(|card| card.context_tokens).unwrap_or(search.window);
+        let window = self.config.max_context_tokens.map_or(window, |most| most.min(window));
+        let is_searched = ToolIndex::is_needed(&self.tools, search, window);
+        if is_searched && self.tools.find(TOOL_SEARCH).is_none() {
+            self.tools.register_protected(Arc::new(ToolSearchTool))?;
+        }
+        self.specs = self.tools.share_specs();
+        self.index = is_searched.then(|| self.index_of_tools());
+        self.is_gated = self.has_gates();
+        Ok(())
+    }
+
+    /// Returns the index of the tools: the last one, if it has the same.
+    fn index_of_tools(&self) -> Arc<ToolIndex> {
+        let mut last = self.last_index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = last.as_ref().filter(|index| index.is_of(&self.specs)) {
+            return Arc::clone(index);
+        }
+        let search = &self.config.tool_search;
+        let index = Arc::new(ToolIndex::new(&self.tools, Arc::clone(&self.specs), search));
+        *last = Some(Arc::clone(&index));
+        index
     }
 
     /// Returns the catalog's entry of the model.

@@ -131,6 +131,7 @@ impl Request {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolSpec {
     /// The tool's name, such as `calculator` or `files.read`.
     pub name: Text,
@@ -142,18 +143,25 @@ pub struct ToolSpec {
     /// `false`.
     #[serde(default)]
     pub strict: bool,
+    /// `true` for a tool that the conversation has [found](crate::types::ToolResult::found). Such tools stand behind
+    /// all others. A provider that can describes them where they were found, so that what it keeps of the prompt
+    /// stays the same; any other describes them as it does all. Default: `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
 }
 
 impl ToolSpec {
     /// Creates a tool with these parts.
     #[must_use]
     pub fn new(name: impl Into<Text>, description: impl Into<String>, parameters: Value) -> Self {
-        Self { name: name.into(), description: description.into(), parameters, strict: false }
+        let (name, description) = (name.into(), description.into());
+        Self { name, description, parameters, strict: false, deferred: false }
     }
 
     setters! {
         ToolSpec:
         strict(bool),
+        deferred(bool),
     }
 }
 

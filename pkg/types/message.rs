@@ -163,6 +163,9 @@ pub struct ToolResult {
     /// Pictures, documents and words that belong to the result, behind `content`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// The names of the tools that a search has found: the model may call them from here on.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub found: Box<[Text]>,
 }
 
 impl ToolResult {
@@ -180,6 +183,7 @@ impl ToolResult {
             is_error: false,
             origin: TextOrigin::Own,
             parts: Vec::new(),
+            found: Box::default(),
         }
     }
 
@@ -201,6 +205,13 @@ impl ToolResult {
     #[must_use]
     pub fn parts(mut self, parts: Vec<Part>) -> Self {
         self.parts = parts;
+        self
+    }
+
+    /// Sets [`found`](Self::found).
+    #[must_use]
+    pub fn found(mut self, names: Box<[Text]>) -> Self {
+        self.found = names;
         self
     }
 }

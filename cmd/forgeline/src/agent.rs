@@ -19,6 +19,7 @@ use tokio::runtime::Runtime;
 use crate::{
     amount::AmountArgs,
     approve::Approve,
+    context::ContextArgs,
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note, usage},
@@ -67,6 +68,9 @@ pub struct AgentArgs {
     /// How much one answer may use
     #[command(flatten)]
     budget: BudgetArgs,
+    /// How much of the conversation is sent
+    #[command(flatten)]
+    context: ContextArgs,
     /// Longest time of one answer, tools included, in seconds, such as 90 or 0.5 [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -270,6 +274,7 @@ pub fn build(
         .max_turns(args.max_turns)
         .budget(args.budget.budget())
         .call_mode(args.call_mode.into());
+    builder = args.context.set_up(builder);
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());
     }

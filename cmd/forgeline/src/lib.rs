@@ -8,6 +8,7 @@ pub mod batch;
 pub mod bill;
 pub mod chat;
 mod completions;
+mod context;
 pub mod dialects;
 mod environment;
 pub mod exit;

@@ -12,6 +12,7 @@ use tokio::time;
 use crate::{
     approve::Ends,
     bill::Bill,
+    context::Used,
     interrupt::Stop,
     render::{left_line, usage_line},
     show::Show,
@@ -33,6 +34,8 @@ pub struct Turn {
     pub took: Duration,
     /// Its budget.
     pub budget: Budget,
+    /// The share of the window that its last answer has used; empty where it is not known.
+    pub window: String,
 }
 
 impl Turn {
@@ -51,7 +54,7 @@ impl Turn {
         let end = if is_cut { "cut at the limit of length" } else { "" };
         let end = if is_empty { "no answer" } else { end };
         let left = left_line(&self.budget, &self.outcome.spent);
-        let parts = [end.to_owned(), usage, cost, turns, time, left];
+        let parts = [end.to_owned(), usage, cost, turns, time, self.window.clone(), left];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
     }
 }
@@ -75,6 +78,7 @@ pub async fn take(
     stop.include(stream.cancel_token());
     show.begin();
     let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
+    let mut used = Used::of(agent.config().max_context_tokens);
     let (steering, ends) = (stream.steering(), Ends::of(&stream));
     let mut ticks = time::interval(spinner::TURN);
     loop {
@@ -92,6 +96,7 @@ pub async fn take(
                 show.event(&envelope, stop).await?;
                 builder.push(&envelope.event);
                 bill.event(&envelope.event);
+                used.event(&envelope.event);
                 if let AgentEvent::ApiCallStart { model: name, .. } = envelope.event {
                     model = Some(name);
                 }
@@ -102,7 +107,8 @@ pub async fn take(
     let completion = complete(builder, &outcome, model, error.as_ref());
     let cost = bill.total();
     let (took, budget) = (start.elapsed(), agent.config().budget);
-    let turn = Turn { outcome, error, completion, cost, took, budget };
+    let window = used.line();
+    let turn = Turn { outcome, error, completion, cost, took, budget, window };
     show.end(&turn.completion, &turn.footer(), stop).await?;
     Ok(turn)
 }

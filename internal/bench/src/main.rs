@@ -6,6 +6,7 @@
 //! prints the address of the server that the workloads `http-…@ADDRESS` read from.
 
 mod callgrind;
+mod context;
 mod corpus;
 mod crates;
 mod decoder;
@@ -119,6 +120,7 @@ fn run(form: Form) -> Result<ExitCode> {
     memory::gates(&mut report)?;
     slow::gates(&mut report)?;
     turn::gates(&mut report)?;
+    context::gates(&mut report)?;
     turn::early_start(&mut report)?;
     rows::gates(&mut report, &[]);
     run::gates(&mut report)?;

@@ -1,5 +1,7 @@
 //! What a turn that calls a tool costs, and whether later turns cost more.
 
+mod tool_search;
+
 use std::{
     sync::{
         Arc, OnceLock,
@@ -11,7 +13,7 @@ use std::{
 use forgeline::{
     agent::{
         AgentBuilder, ApprovalPolicy, Asked, AuditRecord, Authorization, CallStart, Caller,
-        ClientCall, Decision, DefaultAgent, LatencyRecords, SubAgent, ToolAccess,
+        ClientCall, Decision, DefaultAgent, LatencyRecords, SubAgent, ToolAccess, ToolSearch,
         journal::MemoryJournal,
         tools::{ToolContext, tool_fn},
     },
@@ -40,7 +42,8 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
     record(report)?;
     approval(report)?;
     sub_agent(report)?;
-    many_tools(report)
+    many_tools(report)?;
+    tool_search::gate(report)
 }
 
 /// The part of a run that differs from row to row.
@@ -90,6 +93,8 @@ impl Setup {
                 .approver(|_: Asked| async { Decision::reject("nobody asks") })
                 .audit(|_: AuditRecord| {}),
         };
+        // All are offered, however many there are.
+        let builder = builder.tool_search(ToolSearch::default().share(u32::MAX));
         let other = |at| tool_fn(format!("other{at}"), "Adds too.", async |_, _: Add| "0");
         (0..self.others).fold(builder, |builder, at| builder.tool(other(at)))
     }

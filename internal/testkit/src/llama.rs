@@ -16,6 +16,9 @@ use std::{
 /// The script that writes the model and serves it.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/llama/server.py");
 
+/// The script that serves a model with a vocabulary of words.
+const WORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/llama/vocabulary.py");
+
 /// A running server with one model; dropping it ends the server.
 #[derive(Debug)]
 pub struct LlamaServer {
@@ -35,6 +38,23 @@ impl LlamaServer {
     /// `FORGELINE_REQUIRE_LLAMA` is set.
     #[must_use]
     pub fn start(folder: &Path, boosts: &[&str]) -> Option<Self> {
+        Self::of_script(SCRIPT, folder, boosts)
+    }
+
+    /// Starts the server in `folder` with a model of this vocabulary, a token a line in hexadecimal, for its
+    /// `/tokenize`; see [`start`](Self::start).
+    ///
+    /// # Panics
+    ///
+    /// As for that.
+    #[must_use]
+    pub fn with_vocabulary(folder: &Path, tokens: &str) -> Option<Self> {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("words.hex"), tokens).unwrap();
+        Self::of_script(WORDS, folder, &["words.hex"])
+    }
+
+    fn of_script(script: &str, folder: &Path, arguments: &[&str]) -> Option<Self> {
         static NOTICE: Once = Once::new();
         let python = match installed() {
             Ok(python) => python,
@@ -49,8 +69,8 @@ impl LlamaServer {
         fs::create_dir_all(folder).unwrap();
         // The second argument ends the server after ten minutes if this process is killed.
         let mut child = Command::new(&python)
-            .args([SCRIPT, "600"])
-            .args(boosts)
+            .args([script, "600"])
+            .args(arguments)
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -1,8 +1,8 @@
 //! The assistant's message of one response.
 
 use crate::{
-    agent::{prompts::render_call, written_thinking::push_text},
-    types::{Json, Message, MessageRole, Part, ToolCall},
+    agent::{memory::readable, prompts::render_call, written_thinking::push_text},
+    types::{Message, MessageRole, Part},
 };
 
 /// Returns the message to keep of an answer that has these parts; `None` when it says nothing.
@@ -44,18 +44,6 @@ fn push_call(parts: &mut Vec<Part>, call: &str) {
     }
     push_text(parts, call);
     push_text(parts, "\n");
-}
-
-/// Replaces arguments that could not be read: servers refuse a history whose arguments are not a
-/// JSON object, so such a call is
-/// kept without them; its result tells the model what was wrong.
-fn readable(mut call: ToolCall) -> ToolCall {
-    let is_object = call.arguments.as_ref().is_some_and(|json| json.as_str().starts_with('{'));
-    if !is_object {
-        "{}".clone_into(&mut call.arguments_raw);
-        call.arguments = Json::parse("{}").ok();
-    }
-    call
 }
 
 #[cfg(test)]

@@ -158,13 +158,7 @@ fn ended(
 ) -> Returned {
     Returned {
         client_call_id,
-        end: ToolEnd {
-            result,
-            parts: Vec::new(),
-            duration_ms,
-            origin: TextOrigin::Own,
-            below: None,
-        },
+        end: ToolEnd { duration_ms, ..ToolEnd::at_once(result) },
         is_withdrawn,
     }
 }

@@ -59,6 +59,8 @@ pub(super) enum News {
 pub(super) struct Site<'a> {
     pub(super) parts: &'a Parts,
     pub(super) agent: &'a Shared,
+    /// `true` when calls go through the provider's function calling.
+    pub(super) native: bool,
 }
 
 /// The calls of one answer that run.
@@ -103,20 +105,24 @@ impl<'a> RunningCalls<'a> {
         &mut self,
         id: CallId,
         call: &ToolCall,
-        state: &RunState,
+        run_state: &RunState,
         emitter: &Emitter,
     ) {
-        let (pause, run) = (state.pause(id), state.context().clone());
-        let (steering, has_outside_text) = (emitter.steering().cloned(), state.has_outside_text());
-        self.purse.renew(state.left(), state.open_calls());
+        let (pause, run) = (run_state.pause(id), run_state.context().clone());
+        let has_outside_text = run_state.has_outside_text();
+        let steering = emitter.steering().cloned();
+        self.purse.renew(run_state.left(), run_state.open_calls());
         let draw = Some(Draw { purse: Arc::clone(&self.purse), call: id });
-        let Site { parts, agent } = self.site;
+        let Site { parts, agent, .. } = self.site;
         let memory = Some(Arc::clone(&agent.memory));
         let above = Above { steering, has_outside_text, memory, draw };
         let entry = parts.tools.find(&call.name).zip(call.arguments.as_ref());
         let Some((entry, arguments)) = entry.filter(|_| !emitter.cancel().is_cancelled()) else {
             return self.refuse(id, not_run());
         };
+        if let Some(end) = self.site.search(&call.name, arguments, run_state) {
+            return self.refuse(id, end);
+        }
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let limit = tool.timeout().unwrap_or(parts.config.tool_timeout);
         let able = parts.provider.info().capabilities;
@@ -161,13 +167,13 @@ impl<'a> RunningCalls<'a> {
                 ended.record("error.type", CallEnd::from(*failure).as_str());
             }
             let duration_ms = elapsed_ms(started);
-            let end = ToolEnd { result, parts, duration_ms, origin, below: None };
+            let end = ToolEnd { parts, duration_ms, origin, ..ToolEnd::at_once(result) };
             News::Ended(id, Box::new(end))
         };
         self.running.push(Box::pin(running));
     }
 
-    /// Ends a call that does not begin.
+    /// Ends a call at once.
     pub(super) fn refuse(&mut self, id: CallId, end: ToolEnd) {
         self.running.push(Box::pin(std::future::ready(News::Ended(id, Box::new(end)))));
     }

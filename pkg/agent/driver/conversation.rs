@@ -1,6 +1,6 @@
 //! A run's conversation: its requests, their answers, and the messages that are kept.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::json;
 use tracing::Instrument as _;
@@ -9,19 +9,20 @@ use super::{
     answer, bound,
     calls::{RunningCalls, Site},
     caught,
+    fitting::locked,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
     shared::Shared,
     spans,
 };
 use crate::{
     agent::{
-        CALL_MODE_FALLBACK, CONTEXT_TRIMMED, CallStart,
+        CALL_MODE_FALLBACK, CallStart,
         call_mode::{Mode, Modes, is_refusal},
         core::StreamEnd,
         emitter::Emitter,
-        memory::{LeftOut, Window},
         parts::Parts,
         state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
+        tool_search::{Loaded, ToolIndex},
     },
     llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec},
     types::{AgentEvent, Completion, ErrorCode, FinishReason},
@@ -38,6 +39,8 @@ pub(super) struct Conversation<'a> {
     /// The request that all requests of the run are made from. In a box: it is as large as all else
     /// that a waiting run holds.
     pub(super) template: Option<Box<Request>>,
+    /// The tools that the conversation has found, where they are searched for.
+    pub(super) loaded: Option<Box<Loaded>>,
     /// The answer under way.
     pub(super) open: Option<Box<Open>>,
 }
@@ -46,13 +49,15 @@ pub(super) struct Conversation<'a> {
 pub(super) struct Open {
     id: AnswerId,
     kind: AskKind,
+    /// The estimate for its request, where one is made.
+    estimated: u64,
     reading: Reading,
 }
 
 impl<'a> Conversation<'a> {
     /// Returns what calls need of the run's setup.
     pub(super) fn site(&self) -> Site<'a> {
-        Site { parts: self.parts, agent: self.agent }
+        Site { parts: self.parts, agent: self.agent, native: self.mode.native }
     }
 
     fn request(&self, state: &RunState) -> Request {
@@ -65,16 +70,32 @@ impl<'a> Conversation<'a> {
         }
         let is_offered =
             |spec: &&ToolSpec| !withheld.contains(&spec.name) && !now.contains(&spec.name);
-        let offered = self.parts.specs.iter().filter(is_offered).cloned().collect();
+        let offered = self.parts.offered().iter().filter(is_offered).cloned().collect();
         self.mode.request(&self.parts.request, text, caches, Some(offered))
     }
 
     /// Returns a copy of the request that all of the run are made from.
-    fn next_request(&mut self, state: &RunState) -> Request {
+    pub(super) fn next_request(&mut self, state: &RunState) -> Request {
         if self.template.is_none() {
             self.template = Some(Box::new(self.request(state)));
+            self.loaded = None;
+        }
+        if let Some(index) = self.parts.index.as_deref().filter(|_| self.mode.native) {
+            self.load(index, state);
         }
         self.template.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Adds the tools that the conversation has found behind those that were offered from the start.
+    fn load(&mut self, index: &ToolIndex, state: &RunState) {
+        let Self { agent, parts, template, loaded, .. } = self;
+        let (loaded, Some(template)) = (loaded.get_or_insert_default(), template) else { return };
+        if !loaded.read(index, agent.memory.lock().transcript()) {
+            return;
+        }
+        let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
+        let first = template.tools.iter().filter(|spec| !spec.deferred).cloned().collect();
+        template.tools = loaded.behind(&first, index, may_use);
     }
 
     /// Sends the request for an answer.
@@ -108,27 +129,27 @@ impl<'a> Conversation<'a> {
         let info = provider.info();
         let (name, model) = (info.provider.clone(), info.model.clone());
         let span = spans::chat(self.parts, id.turn, state.context().conversation());
-        if self.agent.window.is_some() {
-            Box::pin(self.make_room(state)).await;
-        }
         let start = AgentEvent::ApiCallStart { provider: name, model };
         self.emitter.emit(start).await;
-        let cancel = self.emitter.begin_answer();
+        let (cancel, mut estimated) = (self.emitter.begin_answer(), 0);
         let opening = span.in_scope(|| {
             let mut request = self.next_request(state).attempts_made(attempts_made);
             if (is_last || goal.is_some()) && !request.tools.is_empty() {
                 request.tool_choice = Some(ToolChoice::None);
             }
             let Shared { memory, written, window, .. } = self.agent;
-            request.messages = match window {
-                Some(window) => written.history(&locked(window).sent(), mode),
-                None => written.history(memory.lock().transcript(), mode),
+            (request.messages, estimated) = match window {
+                Some(window) => {
+                    let window = locked(window);
+                    (written.history(&window.sent(), mode), window.estimated())
+                }
+                None => (written.history(memory.lock().transcript(), mode), 0),
             };
             for message in state.aside(kind) {
                 request.messages.push(message);
             }
             if let Some(recorder) = self.emitter.recorder() {
-                recorder.request(id.turn, &request);
+                recorder.request(id.turn, &request, &self.agent.prefix);
             }
             match goal {
                 Some(goal) => caught::answer(provider, request, goal.clone()),
@@ -139,23 +160,7 @@ impl<'a> Conversation<'a> {
         let early = self.parts.config.call_start == CallStart::AsComplete && !is_last && !is_bound;
         let machine = mode.machine(is_bound);
         let reading = Reading::new(opening, machine, on_refusal, early, cancel, span);
-        self.open = Some(Box::new(Open { id, kind, reading }));
-    }
-
-    /// Leaves out of the next request what is too much, and tells it.
-    async fn make_room(&mut self, state: &RunState) {
-        let (window, most) = (&self.agent.window, self.parts.config.max_context_tokens);
-        let Some((window, most)) = window.as_ref().zip(most) else { return };
-        let around = self.next_request(state);
-        let left_out = {
-            let memory = self.agent.memory.lock();
-            locked(window).take(memory.transcript().messages(), &around, most)
-        };
-        if let Some(LeftOut { messages, results, tokens, tokens_before }) = left_out {
-            let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
-            let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
-            self.emitter.emit_while_running(event).await;
-        }
+        self.open = Some(Box::new(Open { id, kind, estimated, reading }));
     }
 
     /// Reads the answer under way, and returns when something of it is to be decided.
@@ -185,11 +190,12 @@ impl<'a> Conversation<'a> {
                 Heard::Ended(end) => Ok(end),
                 Heard::Refused(error) => Err(error),
             };
-            let Open { kind, reading, .. } = *self.open.take()?;
+            let Open { kind, estimated, reading, .. } = *self.open.take()?;
             match end {
                 Ok(end) => {
                     let goal = state.goal().filter(|_| kind == AskKind::Typed);
-                    let answer = self.close(reading, end, goal).await;
+                    let mut answer = self.close(reading, end, goal).await;
+                    answer.estimated = estimated;
                     return Some(StepInput::Answered(id, answer));
                 }
                 // In a box: it is rare, and asks once more.
@@ -222,6 +228,9 @@ impl<'a> Conversation<'a> {
         // A server in trouble is not asked twice as often because it might be the tools.
         let made = error.attempts();
         self.template = None;
+        if let Some(input) = self.fit(state, id) {
+            return Some(input);
+        }
         self.send(state, id, kind, made, OnRefusal::FailWith(error)).await;
         None
     }
@@ -284,6 +293,7 @@ impl<'a> Conversation<'a> {
             body_bytes,
             fenced_calls: completion.fenced_calls,
             usage,
+            estimated: 0,
             cost,
             finish_reason,
             error: completion.error,
@@ -299,10 +309,6 @@ impl<'a> Conversation<'a> {
             memory.add(Arc::new(results));
         }
     }
-}
-
-fn locked(window: &Mutex<Window>) -> MutexGuard<'_, Window> {
-    window.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns `true` when the request does not fit into the context.

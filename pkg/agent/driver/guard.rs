@@ -1,15 +1,19 @@
-//! The bounds on one call: its time and its panics.
+//! The bounds on one call, its time and its panics, and on the work of a journal.
 
 use std::time::Duration;
 
 use tokio::task::JoinError;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use crate::agent::{
-    AgentConfig,
-    desk::Desk,
-    panic::text,
-    tools::{ToolError, ToolOutput},
+use crate::{
+    agent::{
+        AgentConfig,
+        desk::Desk,
+        emitter::Emitter,
+        panic::text,
+        tools::{ToolError, ToolOutput},
+    },
+    types::AgentError,
 };
 
 /// Awaits the task of a tool within its time. A panic becomes an error; a tool that is told to `stop` and
@@ -53,4 +57,21 @@ fn broken(failed: JoinError) -> ToolError {
         return ToolError::Cancelled { abandoned: true };
     };
     ToolError::Panicked { message: text(&*panic).to_owned() }
+}
+
+/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
+pub(super) async fn unless_stopped(
+    emitter: &Emitter,
+    grace: Duration,
+    work: impl Future<Output = Result<(), AgentError>>,
+) -> Result<(), AgentError> {
+    let stopped = async {
+        emitter.cancel().cancelled().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = stopped => Err(emitter.stop_reason().error()),
+    }
 }

@@ -6,25 +6,23 @@ use std::{
     ops::Range,
     pin::pin,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
     calls::{self, RunningCalls},
     conversation::Conversation,
-    guard::or_cancelled,
+    guard::{or_cancelled, unless_stopped},
     shared::Shared,
     spans,
     start::Start,
 };
 use crate::{
     agent::{
-        AuditRecord, RunInput, RunOutcome, Steering,
-        audit::{self, Refused},
+        RunInput, RunOutcome, Steering,
         call_mode::Modes,
         clock,
         emitter::Emitter,
@@ -34,8 +32,7 @@ use crate::{
         prompts::{Composed, PromptContext, compose},
         records::Recorder,
         state::{
-            AnswerId, AskKind, CallId, Denial, Effect, Prompt, RunSpec, RunState, Said, StepInput,
-            Time,
+            AnswerId, AskKind, CallId, Effect, Prompt, RunSpec, RunState, Said, StepInput, Time,
         },
     },
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
@@ -135,6 +132,7 @@ struct Taken {
 enum Due {
     Prompt,
     Answer(AnswerId, AskKind),
+    Summary(AnswerId),
 }
 
 impl<'a> Driver<'a> {
@@ -164,6 +162,9 @@ impl<'a> Driver<'a> {
             state.bind(goal);
             state.allow([&parts.grants[..], &agent.grants.all()].concat());
             state.begin_with(is_outside);
+            if let Some(marks) = agent.window_marks() {
+                state.begin_window(marks);
+            }
             state
         };
         let (state, resumed) = match start {
@@ -176,8 +177,9 @@ impl<'a> Driver<'a> {
         };
         emitter.begin_turn(state.outcome().turns);
         let (mode, remembered) = (modes.current(), state.outcome().messages.len());
-        let (template, open) = (None, None);
-        let conversation = Conversation { agent, parts, modes, mode, emitter, template, open };
+        let (template, loaded, open) = (None, None, None);
+        let conversation =
+            Conversation { agent, parts, modes, mode, emitter, template, loaded, open };
         let (due, calls, taken) = (None, None, VecDeque::new());
         Self { state, conversation, due, calls, remembered, writer, taken, resumed }
     }
@@ -272,7 +274,7 @@ impl<'a> Driver<'a> {
         let Some(resumed) = &mut self.resumed else { return };
         for effect in mem::take(&mut resumed.untold) {
             if let Effect::Audit(denial) = effect {
-                self.audit(*denial);
+                self.conversation.audit(*denial, self.state.context());
                 continue;
             }
             let emitter = &mut self.conversation.emitter;
@@ -343,9 +345,11 @@ impl<'a> Driver<'a> {
                     }
                 }
                 self.remembered = places.end;
+                self.conversation.agent.keep_window(self.state.marks());
             }
             Effect::Prepare => self.due = Some(Due::Prompt),
             Effect::Ask(id, kind) => self.due = Some(Due::Answer(id, kind)),
+            Effect::Summarize(id) => self.due = Some(Due::Summary(id)),
             Effect::Run(id) => {
                 let Some(call) = self.state.call(id) else { return Ok(()) };
                 let site = self.conversation.site();
@@ -370,7 +374,7 @@ impl<'a> Driver<'a> {
                     steering.withdraw(&approval_id);
                 }
             }
-            Effect::Audit(denial) => self.audit(*denial),
+            Effect::Audit(denial) => self.conversation.audit(*denial, self.state.context()),
             Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
             Effect::Stop => self.calls.iter().for_each(|calls| calls.stop()),
             // Whoever steers the run has cut it.
@@ -403,20 +407,6 @@ impl<'a> Driver<'a> {
         calls.propose(id, (approval_id, reason), call, self.state.context(), emitter);
     }
 
-    /// Keeps a record of a call that was refused.
-    fn audit(&self, denial: Denial) {
-        let Conversation { parts, emitter, .. } = &self.conversation;
-        let entry = parts.tools.find(&denial.tool_name);
-        let refused = Refused {
-            at: clock::now(),
-            run_id: emitter.run_id(),
-            turn: emitter.turn(),
-            tool_module: entry.as_ref().and_then(|entry| entry.tool.module()),
-            run: self.state.context(),
-        };
-        audit::write(parts.audit.as_deref(), AuditRecord::new(denial, &refused));
-    }
-
     /// Sends a call to the client.
     fn send(&mut self, id: CallId) {
         let Some((call, client_call_id)) = self.state.call(id).zip(self.state.client_call(id))
@@ -445,7 +435,15 @@ impl<'a> Driver<'a> {
     async fn next(&mut self) -> Option<StepInput> {
         match self.due.take() {
             Some(Due::Prompt) => return self.prepare().await,
-            Some(Due::Answer(id, kind)) => self.conversation.ask(&self.state, id, kind).await,
+            Some(Due::Answer(id, kind)) => {
+                if let Some(input) = self.conversation.fit(&self.state, id) {
+                    return Some(input);
+                }
+                self.conversation.ask(&self.state, id, kind).await;
+            }
+            Some(Due::Summary(id)) => {
+                return Some(Box::pin(self.conversation.summarize(&self.state, id)).await);
+            }
             None => {}
         }
         if self.conversation.open.is_some() {
@@ -467,34 +465,23 @@ impl<'a> Driver<'a> {
         let withheld = conversation.parts.withheld(&run).into_boxed_slice();
         let mut context = PromptContext::new(run_id, input, run, state);
         if !conversation.parts.prompts.is_empty() {
-            let specs = conversation.parts.specs.clone();
+            let specs = conversation.parts.offered().clone();
             let messages = conversation.agent.memory.lock().transcript().clone();
             context = context.around(messages, nesting::depth(), specs, withheld.clone());
+            if conversation.emitter.recorder().is_some() {
+                context = context.observed();
+            }
         }
         let (parts, limit) =
             (&conversation.parts.prompts, conversation.parts.config.prompt_timeout);
         let prompt = nesting::within(conversation.agent.key(), compose(parts, &context, limit));
         let prompt = or_cancelled(conversation.emitter.cancel(), prompt).await?;
+        if let Some(recorder) = conversation.emitter.recorder() {
+            recorder.prepared(context.places());
+        }
         let prepared = |Composed { text, answer, is_outside }| {
             StepInput::Prepared(Prompt { text, withheld, answer, is_outside })
         };
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
-    }
-}
-
-/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
-async fn unless_stopped(
-    emitter: &Emitter,
-    grace: Duration,
-    work: impl Future<Output = Result<(), AgentError>>,
-) -> Result<(), AgentError> {
-    let stopped = async {
-        emitter.cancel().cancelled().await;
-        sleep(grace).await;
-    };
-    tokio::select! {
-        biased;
-        done = work => done,
-        () = stopped => Err(emitter.stop_reason().error()),
     }
 }

@@ -2,11 +2,13 @@
 
 mod answer;
 mod at_client;
+mod audited;
 mod bound;
 mod brackets;
 mod calls;
 mod caught;
 mod conversation;
+mod fitting;
 mod grants;
 mod guard;
 mod live;
@@ -15,6 +17,7 @@ mod proposals;
 mod reading;
 mod result;
 mod rules;
+mod search;
 mod setting;
 mod shared;
 mod spans;

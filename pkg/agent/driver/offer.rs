@@ -6,7 +6,7 @@ use crate::{
     agent::{
         NamedPermissions, RunContext, ToolAccess, feedback,
         parts::Parts,
-        state::{Failure, ToolEnd},
+        state::{Failure, RunState, ToolEnd},
         tools::Tool,
     },
     types::Text,
@@ -20,6 +20,12 @@ impl Parts {
         }
         let gated = self.tools.iter().filter(|entry| !self.may_use(&**entry.tool, run));
         gated.map(|entry| entry.spec.name.clone()).collect()
+    }
+
+    /// Returns `true` for a tool that a run may use, now and when it began.
+    pub(in crate::agent) fn is_open(&self, name: &Text, state: &RunState) -> bool {
+        let is_forbidden = || self.forbidden(name, state.context()).is_some();
+        !state.prompt().withheld.contains(name) && !is_forbidden()
     }
 
     /// Returns the refusal of a call that is about to run, if its run may not use the tool.

@@ -8,7 +8,7 @@ use crate::{
         journal::ToolMark,
         parts::Parts,
         state::{Gate, Grant, Order, Rules, ToolFacts},
-        tools::{ToolEffects, ToolPlace},
+        tools::{TOOL_SEARCH, ToolEffects, ToolPlace},
     },
     types::{Text, ToolCall},
 };
@@ -16,7 +16,9 @@ use crate::{
 impl Parts {
     /// Returns the marks of the tools, on which the runs of a journal depend.
     pub(in crate::agent) fn tool_marks(&self) -> Vec<ToolMark> {
-        let marks = self.tools.specs().map(|spec| {
+        // The search depends on the model's window, and not on what a run has called.
+        let specs = self.tools.specs().filter(|spec| spec.name != TOOL_SEARCH);
+        let marks = specs.map(|spec| {
             let facts = self
                 .tool(&spec.name)
                 .map(|it| (it.order, it.is_idempotent, it.may_repeat, it.is_at_client));
@@ -86,8 +88,9 @@ impl Rules for Parts {
     }
 
     fn unknown_tool(&self, name: &str, withheld: &[Text]) -> String {
-        let names = self.tools.specs().map(|spec| &spec.name);
-        feedback::unknown_tool(name, names.filter(|name| !withheld.contains(name)))
+        let names = self.offered().iter().map(|spec| &spec.name);
+        let text = feedback::unknown_tool(name, names.filter(|name| !withheld.contains(name)));
+        if self.index.is_some() { text + feedback::OR_FOUND } else { text }
     }
 
     fn has_tools(&self, withheld: &[Text]) -> bool {

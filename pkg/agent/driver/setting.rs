@@ -58,7 +58,8 @@ async fn contributed(
             }
         }
     }
-    own.specs = own.tools.share_specs();
-    own.is_gated = own.has_gates();
+    own.offer_tools().map_err(|error| {
+        AgentError::new(ErrorCode::InvalidInput, format!("the tools cannot be searched: {error}"))
+    })?;
     Ok(own)
 }

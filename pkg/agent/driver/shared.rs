@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use tokio::{
@@ -18,8 +18,9 @@ use crate::{
         memory::{SharedMemory, Window},
         nesting,
         parts::Parts,
+        records::Prefix,
     },
-    types::{AgentError, ErrorCode, Message},
+    types::{AgentError, ErrorCode},
 };
 
 /// The state that the clones of an agent share.
@@ -36,6 +37,10 @@ pub(in crate::agent) struct Shared {
     pub(in crate::agent) grants: Grants,
     /// `true` once a run has had text from outside, which its memory may have dropped.
     pub(in crate::agent) outside: AtomicBool,
+    /// The beginning of the last request, where runs are observed.
+    pub(in crate::agent) prefix: std::sync::Mutex<Option<Box<Prefix>>>,
+    /// The number of messages that were looked through for such text.
+    pub(in crate::agent) looked_through: AtomicUsize,
 }
 
 impl Shared {
@@ -46,8 +51,19 @@ impl Shared {
 
     /// Returns `true` when text from outside is in the conversation.
     pub(in crate::agent) fn has_outside_text(&self) -> bool {
-        let has_it = |message: &Arc<Message>| message.has_outside_text();
-        self.outside.load(Ordering::Acquire) || self.memory.lock().transcript().iter().any(has_it)
+        let memory = self.memory.lock();
+        let messages = memory.transcript().messages();
+        let before = self.looked_through.swap(messages.len(), Ordering::AcqRel);
+        // A memory that has fewer now has others.
+        let new = messages.get(before..).unwrap_or(messages);
+        let has_it = new.iter().any(|message| message.has_outside_text());
+        self.outside.fetch_or(has_it, Ordering::AcqRel) || has_it
+    }
+
+    /// Notes that another conversation begins.
+    pub(in crate::agent) fn begin_anew(&self) {
+        self.looked_through.store(0, Ordering::Release);
+        self.outside.store(false, Ordering::Release);
     }
 
     /// Waits until no run of this agent is going on.

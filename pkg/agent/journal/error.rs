@@ -21,6 +21,11 @@ pub(crate) enum RestoreError {
     )]
     OtherAgent { difference: String },
     #[error(
+        "line {line} of the journal is no record that this library knows; go on with the version of the \
+         library that wrote it, or with another copy"
+    )]
+    Unknown { line: u64 },
+    #[error(
         "line {line} of the journal does not follow from those before it; go on with another copy"
     )]
     Unfit { line: u64 },

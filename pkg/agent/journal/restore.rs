@@ -12,7 +12,8 @@ use super::{
 use crate::{
     agent::{
         RunContext,
-        state::{Effect, Rules, RunState, StepInput, missing_results},
+        memory::repair,
+        state::{Effect, Marks, Rules, RunState, StepInput, missing_results},
     },
     types::Message,
 };
@@ -21,6 +22,8 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
+    /// What is known of the part of the conversation that is sent.
+    pub(crate) marks: Option<Box<Marks>>,
     open: Option<Run>,
     pub(crate) chain: Chain,
 }
@@ -58,7 +61,7 @@ struct Run {
 /// Reads the lines of a journal.
 pub(crate) fn restore(lines: &[String]) -> Result<Restored, RestoreError> {
     let mut restored = Restored::default();
-    let mut run: Option<Run> = None;
+    let (mut run, mut begin): (Option<Run>, usize) = (None, 0);
     for text in lines {
         let record = restored.chain.read(text)?;
         let line = restored.chain.number();
@@ -68,31 +71,54 @@ pub(crate) fn restore(lines: &[String]) -> Result<Restored, RestoreError> {
             return Err(RestoreError::Version { line, found: version, own: VERSION });
         }
         let unfit = RestoreError::Unfit { line };
-        let Ok(record) = serde_json::from_str::<Record>(&record) else { return Err(unfit) };
+        let Ok(record) = serde_json::from_str::<Record>(&record) else {
+            return Err(RestoreError::Unknown { line });
+        };
         match record {
             Record::Began { tools, state, .. } => {
                 // Of a run that was dropped, the next answers what is open.
                 let missing = restored.messages.last().and_then(|last| missing_results(last));
                 restored.messages.extend(missing.map(Arc::new));
+                restored.marks = state.marks().cloned().map(Box::new);
+                begin = restored.messages.len();
                 run = Some(Run { tools, state, took: Vec::new(), is_done: false });
             }
-            Record::Took { ref messages, done, .. } => {
+            Record::Took { ref messages, ref input, done, .. } => {
                 let Some(run) = run.as_mut().filter(|run| !run.is_done) else { return Err(unfit) };
                 restored.messages.extend(messages.iter().cloned());
+                Marks::see(&mut restored.marks, input);
                 run.is_done = done;
                 run.took.push((line, record));
             }
             Record::Cleared => {
                 restored.messages.clear();
+                restored.marks = None;
                 run = None;
             }
         }
     }
     restored.open = run.filter(|run| !run.is_done);
+    restored.repair(begin);
     Ok(restored)
 }
 
 impl Restored {
+    /// Repairs the messages of runs that had ended; those of the open run, which begin at this place, are compared
+    /// with what its inputs lead to.
+    fn repair(&mut self, begin: usize) {
+        let ended = if self.open.is_some() { begin } else { self.messages.len() };
+        let stored = self.messages.get(..ended).unwrap_or_default();
+        let whole = repair(stored);
+        let is_same = whole.len() == stored.len()
+            && whole.iter().zip(stored).all(|(one, other)| Arc::ptr_eq(one, other));
+        if !is_same {
+            tracing::warn!("the stored conversation was broken, and is repaired");
+            self.messages.splice(..ended, whole);
+            // Places in it are others now.
+            self.marks = self.marks.take().map(|marks| Box::new(Marks::scaled(marks.scale)));
+        }
+    }
+
     /// Returns the context of the run that had not ended, if there is one.
     pub(crate) fn open_context(&self) -> Option<&RunContext> {
         self.open.as_ref().map(|run| run.state.context())

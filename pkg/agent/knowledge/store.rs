@@ -1,5 +1,7 @@
 //! The traits of memories and of knowledge.
 
+use std::sync::Arc;
+
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +118,28 @@ pub trait MemoryStore: Send + Sync {
     ///
     /// When the store fails.
     fn delete(&self, owner: Owner, key: Text) -> KnowledgeFuture<bool>;
+}
+
+impl<T: MemoryStore + ?Sized> MemoryStore for Arc<T> {
+    fn save(&self, owner: Owner, note: Note) -> KnowledgeFuture<()> {
+        (**self).save(owner, note)
+    }
+
+    fn load(&self, owner: Owner, key: Text) -> KnowledgeFuture<Option<Note>> {
+        (**self).load(owner, key)
+    }
+
+    fn find(&self, owner: Owner, query: String, most: usize) -> KnowledgeFuture<Vec<Note>> {
+        (**self).find(owner, query, most)
+    }
+
+    fn keys(&self, owner: Owner, most: usize) -> KnowledgeFuture<Vec<Text>> {
+        (**self).keys(owner, most)
+    }
+
+    fn delete(&self, owner: Owner, key: Text) -> KnowledgeFuture<bool> {
+        (**self).delete(owner, key)
+    }
 }
 
 /// An index of documents; [`KnowledgeTools`](super::KnowledgeTools) are for a model.

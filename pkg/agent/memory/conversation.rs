@@ -96,9 +96,10 @@ pub struct ConversationMemory {
     transcript: Transcript,
 }
 
+/// A memory of a conversation that was stored, [`repaired`](super::repaired) where it was broken.
 impl From<Transcript> for ConversationMemory {
     fn from(transcript: Transcript) -> Self {
-        Self { transcript }
+        Self { transcript: super::repaired(&transcript) }
     }
 }
 

@@ -1,11 +1,18 @@
 //! The memory of an agent.
 
 mod conversation;
+mod repair;
 mod shared;
+mod summary;
 mod window;
 
-pub use self::conversation::{ConversationMemory, Memory};
+pub use self::{
+    conversation::{ConversationMemory, Memory},
+    repair::repaired,
+};
 pub(super) use self::{
+    repair::{readable, repair},
     shared::SharedMemory,
-    window::{LeftOut, Window},
+    summary::{Parts, summary_tokens},
+    window::{Bounds, Look, Window},
 };

@@ -3,29 +3,32 @@
 use std::sync::Arc;
 
 use crate::{
-    agent::feedback,
+    agent::{
+        feedback,
+        state::{Fitted, Marks, Outgrown},
+    },
     llm::{Request, TokenEstimator},
     types::{Message, MessageRole, Part, Transcript},
 };
 
-/// The part of a conversation that is sent: the last messages, and the last one of the user.
+/// The part of a conversation that is sent: a summary, the last messages, and the last one of the user.
 ///
-/// It depends on the messages alone, in their order: what was sent before is the beginning of what is sent next,
-/// until something is left out. Then so much is that half of the room is free.
+/// What was sent before is the beginning of what is sent next, until something is left out or summed up. Then so much
+/// is that half of the room is free. The marks say what is sent; all else here is found out again from the messages.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct Window {
+    /// Its estimates are in no scale; the limits are put into theirs.
     estimator: TokenEstimator,
     seen: Vec<Seen>,
-    /// The place of the first message that is sent, besides the last of the user.
-    first: usize,
-    /// The results before this place are left out.
-    left_out: usize,
-    /// The place of the user's message that is sent before those, where its turn is not sent whole.
-    pinned: Option<usize>,
+    marks: Marks,
     /// The place of the last message of the user.
     user: Option<usize>,
     /// The place of the last answer.
     answer: Option<usize>,
+    /// The estimate for the request without messages.
+    around: u64,
+    /// The first message that is sent, with the summary before it.
+    opening: Option<Opening>,
 }
 
 /// A message of the conversation.
@@ -37,38 +40,74 @@ struct Seen {
     tokens: u64,
 }
 
-/// The part of a conversation that is left out of a request for the first time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::agent) struct LeftOut {
-    pub(in crate::agent) messages: usize,
-    pub(in crate::agent) results: usize,
-    /// The estimate for the request, and what it was before.
+/// The summary, as it is sent.
+#[derive(Debug)]
+struct Opening {
+    summary: Arc<str>,
+    /// The first message behind it.
+    first: Option<Arc<Message>>,
+    /// The message with the summary, and that first one where it is the user's.
+    sent: Arc<Message>,
+    /// The tokens of the summary alone.
+    tokens: u64,
+}
+
+/// The most that is sent.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::agent) struct Bounds {
     pub(in crate::agent) tokens: u64,
-    pub(in crate::agent) tokens_before: u64,
+    /// The part of it, in percent, beyond which the beginning is summed up, where it may be now.
+    pub(in crate::agent) share: Option<u8>,
+}
+
+/// The way on from a look at the conversation.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::agent) enum Look {
+    /// The request is sent as it is.
+    Fits,
+    /// Other messages are sent from now on.
+    Fitted(Box<Fitted>),
+    /// The beginning is to be summed up first.
+    Outgrown(Outgrown),
 }
 
 impl Window {
+    /// Creates a window of an empty conversation.
+    pub(in crate::agent) fn of(estimator: TokenEstimator) -> Self {
+        Self { estimator, ..Self::default() }
+    }
+
+    /// Returns what the next run has to know of the part that is sent.
+    pub(in crate::agent) fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// Keeps what a run knows of the part that is sent.
+    pub(in crate::agent) fn keep(&mut self, marks: &Marks) {
+        if self.marks != *marks {
+            self.marks = marks.clone();
+            self.shorten_results();
+        }
+    }
+
+    /// Forgets the conversation, and keeps the scale of its estimates.
+    pub(in crate::agent) fn clear(&mut self) {
+        let (estimator, marks) = (self.estimator.clone(), Marks::scaled(self.marks.scale));
+        *self = Self { estimator, marks, ..Self::default() };
+    }
+
     /// Takes the messages of the conversation that are new, and leaves out others so that all that is sent with
-    /// `around`, a request without messages, is at most `most` tokens, where that is possible.
-    pub(in crate::agent) fn take(
+    /// `around`, a request without messages, fits, where that is possible.
+    pub(in crate::agent) fn look(
         &mut self,
         messages: &[Arc<Message>],
         around: &Request,
-        most: u64,
-    ) -> Option<LeftOut> {
-        let last = self.seen.len().checked_sub(1);
-        let goes_on = last.is_none_or(|last| {
-            let is_same = |at: usize| {
-                let pair = self.seen.get(at).zip(messages.get(at));
-                pair.is_some_and(|(seen, message)| Arc::ptr_eq(&seen.kept, message))
-            };
-            is_same(0) && is_same(last)
-        });
-        if !goes_on {
-            *self = Self::default();
+        bounds: Bounds,
+    ) -> Look {
+        let before = self.marks.clone();
+        if !self.goes_on(messages) {
+            self.clear();
         }
-        let around = self.estimator.request(around);
-        let mut left_out = LeftOut::default();
         for message in messages.iter().skip(self.seen.len()) {
             let (sent, tokens) = (Arc::clone(message), self.estimator.message(message));
             match message.role {
@@ -77,69 +116,195 @@ impl Window {
                 MessageRole::System | MessageRole::Tool => {}
             }
             self.seen.push(Seen { kept: Arc::clone(&sent), sent, tokens });
-            self.make_room(around, most, &mut left_out);
         }
-        (left_out.messages + left_out.results > 0).then_some(left_out)
+        if !self.is_sound() {
+            self.marks = Marks::scaled(self.marks.scale);
+        }
+        self.shorten_results();
+        self.open();
+        self.around = self.estimator.request(around);
+        let most = self.marks.out_of_scale(bounds.tokens);
+        if let Some(outgrown) = bounds.share.and_then(|share| self.outgrown(most, share)) {
+            return Look::Outgrown(outgrown);
+        }
+        let fitted = self.make_room(most);
+        if self.marks == before { Look::Fits } else { Look::Fitted(Box::new(fitted)) }
     }
 
     /// Returns the messages that are sent.
     pub(in crate::agent) fn sent(&self) -> Transcript {
-        let pinned = self.pinned.and_then(|at| self.seen.get(at));
-        let rest = self.seen.iter().skip(self.first);
-        let messages = pinned.into_iter().chain(rest).map(|seen| Arc::clone(&seen.sent));
-        Transcript::shared(messages.collect())
+        let opening = self.opening.as_ref().map(|opening| Arc::clone(&opening.sent));
+        let is_in_opening = |seen: &Seen| opening.is_some() && seen.kept.role == MessageRole::User;
+        let first = self.first_sent().filter(|seen| !is_in_opening(seen));
+        let first = first.map(|seen| Arc::clone(&seen.sent));
+        let behind = self.marks.first + usize::from(self.marks.pinned.is_none());
+        let rest = self.seen.iter().skip(behind).map(|seen| Arc::clone(&seen.sent));
+        Transcript::shared(opening.into_iter().chain(first).chain(rest).collect())
+    }
+
+    /// Returns the estimate for the request, in no scale.
+    pub(in crate::agent) fn estimated(&self) -> u64 {
+        self.around + self.tokens()
+    }
+
+    /// Returns the estimate for the request once the beginning is summed up in `text`.
+    pub(in crate::agent) fn estimated_with(&self, outgrown: Outgrown, text: &str) -> u64 {
+        let rest = self.tokens_from(outgrown.first) + self.tokens_of(outgrown.pinned);
+        let summary = self.estimator.text(&feedback::summary(text));
+        self.marks.in_scale(self.around + rest + summary)
+    }
+
+    /// Returns `true` when these messages begin with those that were seen.
+    fn goes_on(&self, messages: &[Arc<Message>]) -> bool {
+        let Some(last) = self.seen.len().checked_sub(1) else { return true };
+        let is_same = |at: usize| {
+            let pair = self.seen.get(at).zip(messages.get(at));
+            pair.is_some_and(|(seen, message)| Arc::ptr_eq(&seen.kept, message))
+        };
+        is_same(0) && is_same(last)
+    }
+
+    /// Returns `true` when the marks are of this conversation: they part no call from its result.
+    fn is_sound(&self) -> bool {
+        let role = |at: usize| self.seen.get(at).map(|seen| seen.kept.role);
+        let Marks { first, pinned, results, .. } = self.marks;
+        let is_behind_user = self.user.is_some_and(|user| user < first);
+        let is_whole = match (role(first), pinned) {
+            (Some(MessageRole::User), None) => true,
+            (Some(MessageRole::Assistant), Some(pinned)) => {
+                pinned < first && role(pinned) == Some(MessageRole::User)
+            }
+            _ => first == 0 && pinned.is_none(),
+        };
+        is_whole && results <= self.seen.len() && (!is_behind_user || pinned == self.user)
+    }
+
+    fn first_sent(&self) -> Option<&Seen> {
+        self.seen.get(self.marks.pinned.unwrap_or(self.marks.first))
+    }
+
+    /// Puts the summary before the first message, as a part of its own where that is the user's.
+    fn open(&mut self) {
+        let Some(summary) = &self.marks.summary else {
+            self.opening = None;
+            return;
+        };
+        let first = self.first_sent().map(|seen| Arc::clone(&seen.kept));
+        // A provider knows a message again by its address.
+        let is_same = |opening: &Opening| {
+            let own = opening.first.as_ref().map(Arc::as_ptr);
+            Arc::ptr_eq(&opening.summary, summary) && own == first.as_ref().map(Arc::as_ptr)
+        };
+        if self.opening.as_ref().is_some_and(is_same) {
+            return;
+        }
+        let mut sent = Message::user(feedback::summary(summary));
+        let tokens = self.estimator.message(&sent);
+        let users = first.iter().filter(|first| first.role == MessageRole::User);
+        sent.parts.extend(users.flat_map(|first| first.parts.iter().cloned()));
+        let (summary, sent) = (Arc::clone(summary), Arc::new(sent));
+        self.opening = Some(Opening { summary, first, sent, tokens });
+    }
+
+    /// Returns the number of messages that are sent.
+    fn count(&self) -> usize {
+        let rest = self.seen.len().saturating_sub(self.marks.first);
+        rest + usize::from(self.marks.pinned.is_some())
     }
 
     fn tokens_of(&self, at: Option<usize>) -> u64 {
         at.and_then(|at| self.seen.get(at)).map_or(0, |seen| seen.tokens)
     }
 
+    fn tokens_from(&self, first: usize) -> u64 {
+        self.seen.iter().skip(first).map(|seen| seen.tokens).sum()
+    }
+
+    /// Returns the tokens of the messages that are sent.
     fn tokens(&self) -> u64 {
-        let rest = self.seen.iter().skip(self.first).map(|seen| seen.tokens);
-        self.tokens_of(self.pinned) + rest.sum::<u64>()
+        let summary = self.opening.as_ref().map_or(0, |opening| opening.tokens);
+        summary + self.tokens_of(self.marks.pinned) + self.tokens_from(self.marks.first)
     }
 
-    fn make_room(&mut self, around: u64, most: u64, left_out: &mut LeftOut) {
-        let before = around + self.tokens();
-        if before <= most {
-            return;
+    /// Returns what is to be summed up, where the request is above the share.
+    fn outgrown(&self, most: u64, share: u8) -> Option<Outgrown> {
+        let threshold = most / 100 * u64::from(share);
+        let tokens = self.estimated();
+        if tokens <= threshold || self.marks.has_failed {
+            return None;
         }
-        let aim = around + most.saturating_sub(around) / 2;
-        self.leave_out_results(aim.saturating_sub(around), &mut left_out.results);
-        self.leave_out_messages(aim.saturating_sub(around), &mut left_out.messages);
-        left_out.tokens_before = left_out.tokens_before.max(before);
-        left_out.tokens = around + self.tokens();
+        let room = super::summary_tokens(most) + self.estimator.text(&feedback::summary(""));
+        let aim = (threshold.saturating_sub(self.around) / 2).saturating_sub(room);
+        let (first, pinned) = self.cut(aim);
+        let rest = self.tokens_from(first) + self.tokens_of(pinned);
+        // One that is as long as what it is of would be of no use.
+        let is_shorter = self.around + rest + room < tokens;
+        let tokens = self.marks.in_scale(tokens);
+        (first > self.marks.first && is_shorter).then_some(Outgrown { first, pinned, tokens })
     }
 
-    /// Leaves out results that the model has read.
-    fn leave_out_results(&mut self, aim: u64, count: &mut usize) {
-        let read = self.answer.unwrap_or(0);
-        let mut tokens = self.tokens();
-        self.left_out = self.left_out.max(self.first);
-        while tokens > aim && self.left_out < read {
-            if let Some(seen) = self.seen.get_mut(self.left_out)
-                && let Some(short) = without_results(&seen.kept)
-            {
-                let short_tokens = self.estimator.message(&short);
-                if short_tokens < seen.tokens {
-                    tokens -= seen.tokens - short_tokens;
-                    (seen.sent, seen.tokens) = (Arc::new(short), short_tokens);
-                    *count += 1;
-                }
+    fn make_room(&mut self, most: u64) -> Fitted {
+        let (before, sent, around) = (self.estimated(), self.count(), self.around);
+        let mut results = 0;
+        if before > most {
+            let aim = most.saturating_sub(around) / 2;
+            results = self.leave_out_results(aim);
+            if self.tokens() > aim {
+                let summary = self.opening.as_ref().map_or(0, |opening| opening.tokens);
+                let (first, pinned) = self.cut(aim.saturating_sub(summary));
+                (self.marks.first, self.marks.pinned) = (first, pinned);
             }
-            self.left_out += 1;
+            self.marks.has_failed = false;
+            self.open();
+        }
+        let (tokens, marks) = (self.marks.in_scale(self.estimated()), self.marks.clone());
+        let (messages, tokens_before) = (sent.saturating_sub(self.count()), marks.in_scale(before));
+        Fitted { marks, messages, results, tokens, tokens_before }
+    }
+
+    /// Leaves out results that the model has read; returns their number.
+    fn leave_out_results(&mut self, aim: u64) -> usize {
+        let (read, mut count) = (self.answer.unwrap_or(0), 0);
+        let mut tokens = self.tokens();
+        self.marks.results = self.marks.results.max(self.marks.first);
+        while tokens > aim && self.marks.results < read {
+            if let Some(saved) = self.shorten(self.marks.results) {
+                tokens -= saved;
+                count += 1;
+            }
+            self.marks.results += 1;
+        }
+        count
+    }
+
+    /// Leaves out the results that the marks say, of the messages that are sent.
+    fn shorten_results(&mut self) {
+        for at in self.marks.first..self.marks.results.min(self.seen.len()) {
+            self.shorten(at);
         }
     }
 
-    /// Leaves out the first messages: whole turns, and of the last one whole answers with their results.
-    fn leave_out_messages(&mut self, aim: u64, count: &mut usize) {
-        if self.tokens() <= aim {
-            return;
-        }
+    /// Puts notes in place of the results of a message; returns the tokens that this saves.
+    fn shorten(&mut self, at: usize) -> Option<u64> {
+        let seen = self.seen.get_mut(at)?;
+        let short = without_results(&seen.kept)?;
+        let tokens = self.estimator.message(&short);
+        let saved = seen.tokens.checked_sub(tokens).filter(|saved| *saved > 0)?;
+        (seen.sent, seen.tokens) = (Arc::new(short), tokens);
+        Some(saved)
+    }
+
+    /// Returns the first message that is sent, and the one of the user before it, so that messages take at most
+    /// `aim`: whole turns, and of the last one whole answers with their results.
+    fn cut(&self, aim: u64) -> (usize, Option<usize>) {
         let (user, answer) = (self.user.unwrap_or(0), self.answer.unwrap_or(0));
-        let mut rest = self.tokens() - self.tokens_of(self.pinned);
-        let (mut first, mut pinned) = (self.first, self.pinned);
-        for at in self.first + 1..=user.max(answer) {
+        let Marks { mut first, mut pinned, .. } = self.marks;
+        let begin = first;
+        let mut rest = self.tokens_from(begin);
+        if rest + self.tokens_of(pinned) <= aim {
+            return (first, pinned);
+        }
+        for at in begin + 1..=user.max(answer) {
             rest -= self.tokens_of(Some(at - 1));
             let role = self.seen.get(at).map(|seen| seen.kept.role);
             let pin = match role {
@@ -152,8 +317,7 @@ impl Window {
                 break;
             }
         }
-        *count += first - self.first;
-        (self.first, self.pinned) = (first, pinned);
+        (first, pinned)
     }
 }
 
@@ -225,11 +389,12 @@ mod tests {
             let (messages, around) = (conversation(&turns), around());
             let (mut window, mut before) = (Window::default(), Transcript::default());
             let estimator = TokenEstimator::new();
+            let bounds = Bounds { tokens: MOST, share: None };
             for end in 1..=messages.len() {
                 if messages[end - 1].role == MessageRole::Assistant {
                     continue;
                 }
-                let left_out = window.take(&messages[..end], &around, MOST);
+                let looked = window.look(&messages[..end], &around, bounds);
                 let sent = window.sent();
                 assert_whole(&sent);
                 let user = messages[..end].iter().rfind(|it| it.role == MessageRole::User).unwrap();
@@ -240,14 +405,15 @@ mod tests {
                 // The last results are sent, whatever they are.
                 let must = request.messages.len() <= 3;
                 prop_assert!(must || estimator.request(&request) <= MOST + 8, "{}", estimator.request(&request));
-                if left_out.is_none() {
+                if looked == Look::Fits {
                     let is_same = before.iter().zip(&sent).all(|(one, other)| Arc::ptr_eq(one, other));
                     prop_assert!(is_same && before.len() <= sent.len(), "the beginning stays");
                 }
                 before = sent;
                 // A run that goes on in another process sends the same.
                 let mut other = Window::default();
-                other.take(&messages[..end], &around, MOST);
+                other.keep(window.marks());
+                prop_assert_eq!(other.look(&messages[..end], &around, bounds), Look::Fits);
                 let texts = |sent: &Transcript| format!("{sent:?}");
                 prop_assert_eq!(texts(&other.sent()), texts(&before));
             }

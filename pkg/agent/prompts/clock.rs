@@ -41,15 +41,15 @@ const MAX_OFFSET: i16 = 840;
 /// ```
 #[derive(Clone)]
 pub struct ClockPrompt {
-    now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
+    now: Option<Arc<dyn Fn() -> SystemTime + Send + Sync>>,
     offset: i16,
 }
 
 impl ClockPrompt {
-    /// Returns the clock of the system, in UTC.
+    /// Returns the clock of the run, in UTC.
     #[must_use]
     pub fn new() -> Self {
-        Self { now: Arc::new(SystemTime::now), offset: 0 }
+        Self { now: None, offset: 0 }
     }
 
     /// Sets the offset of the timezone from UTC, between -840 and 840. Default: 0.
@@ -59,15 +59,16 @@ impl ClockPrompt {
         self
     }
 
-    /// Sets the function that says what time it is. Default: the clock of the system.
+    /// Sets the function that says what time it is. Default: [`PromptContext::now`].
     #[must_use]
     pub fn now(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        self.now = Arc::new(now);
+        self.now = Some(Arc::new(now));
         self
     }
 
-    fn text(&self) -> String {
-        let since = (self.now)().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    fn text(&self, context: &PromptContext) -> String {
+        let now = self.now.as_ref().map_or_else(|| context.now(), |now| now());
+        let since = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let local = since.saturating_add_signed(i64::from(self.offset) * 60).min(LAST_SECOND);
         let hour = UNIX_EPOCH + Duration::from_secs(local - local % HOUR);
         let written = httpdate::fmt_http_date(hour);
@@ -93,8 +94,8 @@ impl fmt::Debug for ClockPrompt {
 }
 
 impl SystemPrompt for ClockPrompt {
-    fn build(&self, _context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
-        Box::pin(ready(Ok(self.text())))
+    fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        Box::pin(ready(Ok(self.text(&context))))
     }
 }
 
@@ -105,7 +106,8 @@ mod tests {
     /// The line of the date at a second, in a timezone.
     fn date(second: u64, offset: i16) -> String {
         let now = move || UNIX_EPOCH + Duration::from_secs(second);
-        ClockPrompt::new().offset_minutes(offset).now(now).text().replace("## Now\n\n- ", "")
+        let clock = ClockPrompt::new().offset_minutes(offset).now(now);
+        clock.text(&PromptContext::default()).replace("## Now\n\n- ", "")
     }
 
     // Covers: E-26

@@ -3,13 +3,17 @@
 use std::{
     any::Any,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::SystemTime,
 };
 
 use crate::{
-    agent::run::{RunContext, SharedState},
+    agent::{
+        clock,
+        run::{RunContext, SharedState},
+    },
     llm::ToolSpec,
     types::{Message, Text, Transcript},
 };
@@ -56,6 +60,11 @@ struct Around {
     withheld: Box<[Text]>,
     /// The answers that parts give in place of the model, with their places.
     answers: Mutex<Vec<(usize, Box<str>)>>,
+    /// The time at which the parts are made.
+    now: Option<SystemTime>,
+    /// `true` when it is kept how long each part is.
+    is_observed: bool,
+    places: OnceLock<Box<[(usize, usize)]>>,
     is_outside: AtomicBool,
 }
 
@@ -73,11 +82,38 @@ impl PromptContext {
         tools: Arc<[ToolSpec]>,
         withheld: Box<[Text]>,
     ) -> Self {
-        let answers = Mutex::default();
-        let is_outside = AtomicBool::new(false);
-        let around = Around { conversation, agent_number, tools, withheld, answers, is_outside };
+        let now = Some(clock::system_now());
+        let around =
+            Around { conversation, agent_number, tools, withheld, now, ..Around::default() };
         self.around = Some(Arc::new(around));
         self
+    }
+
+    /// Keeps how long each part is.
+    pub(crate) fn observed(mut self) -> Self {
+        if let Some(around) = self.around.as_mut().and_then(Arc::get_mut) {
+            around.is_observed = true;
+        }
+        self
+    }
+
+    /// Takes note of the places and lengths of the parts that say something, where that is kept.
+    pub(super) fn keep_places(&self, places: impl Iterator<Item = (usize, usize)>) {
+        if let Some(around) = self.around.as_deref().filter(|around| around.is_observed) {
+            around.places.get_or_init(|| places.collect());
+        }
+    }
+
+    /// Returns the places and lengths of the parts that say something.
+    pub(crate) fn places(&self) -> Option<Box<[(usize, usize)]>> {
+        let kept = self.around.as_ref().and_then(|around| around.places.get()).cloned();
+        kept.or_else(|| self.around.is_none().then(Box::default))
+    }
+
+    /// Returns the time at which the prompt is made, the same for all its parts.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        self.around.as_ref().and_then(|around| around.now).unwrap_or_else(clock::system_now)
     }
 
     /// Answers in place of the model, which is not asked: the run ends with this text as its answer, as

@@ -36,4 +36,4 @@ pub use system::SystemPrompt;
 pub(crate) use system::{Composed, compose};
 #[cfg(feature = "files")]
 pub use tool_files::ToolFilesPrompt;
-pub(crate) use tools::{describe, render_call};
+pub(crate) use tools::{describe, line_of, render_call};

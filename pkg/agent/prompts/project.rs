@@ -1,6 +1,6 @@
 //! The part of the system prompt about the project.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use futures_core::future::BoxFuture;
 
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     agent::tools::files_root::Root,
+    llm::parser::{Neutral, ThinkingDialect, ToolDialect},
     types::{AgentError, ErrorCode, Text},
 };
 
@@ -24,7 +25,8 @@ const MAX_INSTRUCTION_BYTES: usize = 32 << 10;
 ///
 /// The nearest file comes last, each below the path that it was taken from. All together have at most 32 KiB:
 /// the nearest are taken first, and the text says what is left out. A file that cannot be used, such as one
-/// that is not in UTF-8 or is a link, is left out, and the text says so.
+/// that is not in UTF-8 or is a link, is left out, and the text says so. The files may be others' work: markers with
+/// which models write calls, roles and reasoning are broken in them.
 ///
 /// # Examples
 ///
@@ -41,13 +43,17 @@ pub struct ProjectPrompt {
     working_folder: String,
     name: Option<Text>,
     description: Option<String>,
+    /// Breaks the markers of models in what the project's files say.
+    neutral: Arc<Neutral>,
 }
 
 impl ProjectPrompt {
     /// Returns the part about the project at a root.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), working_folder: String::new(), name: None, description: None }
+        let (root, working_folder) = (root.into(), String::new());
+        let neutral = Arc::new(Neutral::new(&ToolDialect::AUTO, &ThinkingDialect::AUTO));
+        Self { root, working_folder, name: None, description: None, neutral }
     }
 
     /// Sets the folder that is worked in, as a path below the root. Default: the root.
@@ -96,8 +102,8 @@ impl ProjectPrompt {
             names.push(format!("{path}{INSTRUCTIONS}"));
         }
         let mut left = MAX_INSTRUCTION_BYTES;
-        let mut sections: Vec<_> =
-            names.iter().rev().filter_map(|name| section(root, name, &mut left)).collect();
+        let told = names.iter().rev().filter_map(|name| section(root, name, &mut left));
+        let mut sections: Vec<_> = told.map(|text| self.neutral.text(&text).into_owned()).collect();
         sections.reverse();
         Ok(sections)
     }

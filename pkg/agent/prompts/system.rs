@@ -89,7 +89,13 @@ pub(crate) async fn compose(
     // A part that failed has not answered.
     let whole = made.iter().enumerate().filter(|(_, text)| text.is_some());
     let answer = whole.into_iter().find_map(|(at, _)| context.answer_of(at));
-    let mut texts = made.into_iter().flatten().filter(|text| !text.trim().is_empty());
+    let says_something = |text: &&String| !text.trim().is_empty();
+    let told = made
+        .iter()
+        .enumerate()
+        .filter_map(|(at, text)| text.as_ref().filter(says_something).map(|text| (at, text.len())));
+    context.keep_places(told);
+    let mut texts = made.into_iter().flatten().filter(|text| says_something(&text));
     let mut text = texts.next().unwrap_or_default();
     texts.for_each(|more| text.extend(["\n\n", &more]));
     Ok(Composed { text, answer, is_outside: context.has_outside_text() })

@@ -31,15 +31,20 @@ pub(crate) fn describe<'a>(
          The tools, one JSON object a line:\n"
     );
     for spec in specs {
-        let line = json!({
-            "name": spec.name,
-            "description": spec.description,
-            "parameters": slim(&spec.parameters),
-        });
         // Writing to a string cannot fail.
-        let _written = write!(out, "\n{}", neutral.json(&line.to_string()));
+        let _written = write!(out, "\n{}", neutral.json(&line_of(spec)));
     }
     out
+}
+
+/// Returns the description of a tool in text: one JSON object.
+pub(crate) fn line_of(spec: &ToolSpec) -> String {
+    let line = json!({
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": slim(&spec.parameters),
+    });
+    line.to_string()
 }
 
 /// Returns the instructions for a call in this dialect: its example, and the calls that the example

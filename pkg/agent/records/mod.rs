@@ -5,14 +5,19 @@ mod latency;
 mod latency_window;
 mod metric;
 mod observer;
+mod prefix;
 mod record;
 mod recorder;
 
-pub(super) use self::{genai::provider_name, metric::error_type, recorder::Recorder};
+use self::prefix::Places;
+pub(super) use self::{
+    genai::provider_name, metric::error_type, prefix::Prefix, recorder::Recorder,
+};
 pub use self::{
     latency::{Latencies, LatencyRecords},
     latency_window::LatencyWindow,
     metric::{Metric, MetricNames},
     observer::{CallBegan, Observer, RequestSent, RunBegan},
+    prefix::{PrefixChange, PrefixPart},
     record::{CallEnd, CallRecord, Emission, RunRecord, TurnRecord},
 };

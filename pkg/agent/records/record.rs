@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::PrefixChange;
 use crate::{
     agent::{state::Failure, tools::ToolPlace},
     llm::Cost,
@@ -28,6 +29,10 @@ pub struct TurnRecord {
     pub model: Text,
     /// The number of messages in the request.
     pub messages: usize,
+    /// The change of what the request begins with, from the one before it in the conversation; `None` where it begins
+    /// with the same, or is the first.
+    #[serde(default)]
+    pub prefix_change: Option<PrefixChange>,
     /// The number of requests: 2 where the first was refused and sent again in another form. 0 for the rest of a
     /// turn whose answer came before its run was put away.
     pub requests: u32,

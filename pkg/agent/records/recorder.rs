@@ -2,15 +2,15 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use tokio::time::Instant;
 
 use super::{
-    CallBegan, CallEnd, CallRecord, Emission, Observer, RequestSent, RunBegan, RunRecord,
-    TurnRecord,
+    CallBegan, CallEnd, CallRecord, Emission, Observer, Places, Prefix, PrefixChange, RequestSent,
+    RunBegan, RunRecord, TurnRecord,
 };
 use crate::{
     agent::{
@@ -20,7 +20,7 @@ use crate::{
         state::{Failure, RunState},
         tools::ToolPlace,
     },
-    llm::{Cost, Request, secrets::remove_secrets},
+    llm::{Cost, Request, ToolSpec, secrets::remove_secrets},
     types::{AgentEvent, ErrorCode, FinishReason, Text, UsageInfo},
 };
 
@@ -38,6 +38,11 @@ pub(in crate::agent) struct Recorder {
     /// The ids of the calls that are at the client.
     at_client: Vec<Text>,
     is_ended: bool,
+    /// The parts of the system prompt, and how much of it is the template's.
+    places: Places,
+    template_bytes: usize,
+    /// The system prompt and the tools of the last request of the run.
+    last: Option<(Arc<str>, Arc<[ToolSpec]>)>,
 }
 
 /// A turn that has not ended.
@@ -71,6 +76,9 @@ impl Recorder {
             failure: None,
             at_client: Vec::new(),
             is_ended: false,
+            places: None,
+            template_bytes: parts.request.system.as_deref().map_or(0, str::len),
+            last: None,
         };
         let RunRecord { run_id, conversation, provider, model, .. } = recorder.run.clone();
         let (tools, max_turns) = (parts.specs.len(), parts.config.max_turns);
@@ -129,6 +137,7 @@ impl Recorder {
                 provider: run.provider.clone(),
                 model: run.model.clone(),
                 messages: 0,
+                prefix_change: None,
                 requests: 0,
                 time_to_first_token: None,
                 answer_time: Duration::ZERO,
@@ -152,9 +161,22 @@ impl Recorder {
         open.is_answering = true;
     }
 
-    /// Shows a request that is about to be sent to whoever wants to see it.
-    pub(in crate::agent) fn request(&mut self, turn: u32, request: &Request) {
-        self.open(turn).record.messages = request.messages.len();
+    /// Takes note of the parts of the system prompt.
+    pub(in crate::agent) fn prepared(&mut self, places: Places) {
+        self.places = places;
+    }
+
+    /// Shows a request that is about to be sent to whoever wants to see it; `before` has the beginning of the last one.
+    pub(in crate::agent) fn request(
+        &mut self,
+        turn: u32,
+        request: &Request,
+        before: &Mutex<Option<Box<Prefix>>>,
+    ) {
+        let change = self.look_at_prefix(request, before);
+        let record = &mut self.open(turn).record;
+        record.messages = request.messages.len();
+        record.prefix_change = record.prefix_change.or(change);
         if !self.wants_requests {
             return;
         }
@@ -167,6 +189,27 @@ impl Recorder {
                 observer.request_sent(&sent);
             }
         });
+    }
+
+    /// Returns what a request begins otherwise with than the last one. Within a run that is mostly the same text.
+    fn look_at_prefix(
+        &mut self,
+        request: &Request,
+        before: &Mutex<Option<Box<Prefix>>>,
+    ) -> Option<PrefixChange> {
+        let is_same = self.last.as_ref().is_some_and(|(system, tools)| {
+            Arc::ptr_eq(tools, &request.tools)
+                && request.system.as_ref().is_some_and(|it| Arc::ptr_eq(it, system))
+        });
+        if is_same {
+            return None;
+        }
+        let prefix = Box::new(Prefix::of(request, &self.places, self.template_bytes));
+        self.last = request.system.clone().map(|system| (system, Arc::clone(&request.tools)));
+        let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
+        let change = before.as_ref().and_then(|before| before.change(&prefix));
+        *before = Some(prefix);
+        change
     }
 
     /// Takes note of a chunk that has come.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     agent::{
         prompts::file_text::{FileText, open_folder, read_whole},
-        tools::files_root::Root,
+        tools::{ToolError, files_root::Root},
     },
     types::Text,
 };
@@ -29,11 +29,30 @@ const MAX_SKILLS: usize = 128;
 /// Most entries of one folder of skills that are looked at.
 const MAX_ENTRIES: usize = 1_024;
 
-/// A skill and the open folder of skills that it is in.
+/// A skill and where its files are.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) skill: Skill,
-    pub(super) root: Root,
+    pub(super) place: Place,
+}
+
+/// The place of a skill's files.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// A folder with the skill's name in this open folder of skills. It is opened anew for each call.
+    Below(Root),
+    /// The open folder that a link led to when the skill was found.
+    Linked(Root),
+}
+
+impl Found {
+    /// Opens the folder of the skill.
+    pub(super) fn folder(&self) -> Result<Root, ToolError> {
+        match &self.place {
+            Place::Below(root) => root.below(&self.skill.name),
+            Place::Linked(root) => Ok(root.clone()),
+        }
+    }
 }
 
 /// The skills found so far, by name, and what was left out.
@@ -78,37 +97,43 @@ impl Search {
                 break;
             }
             let name = entry.file_name();
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            let kind = entry.file_type().ok();
+            let is_link = kind.is_some_and(|kind| kind.is_symlink());
+            // Files, and links to files, are passed over.
+            let is_file = kind.is_some_and(|kind| kind.is_file())
+                || is_link && path.join(&name).metadata().is_ok_and(|it| it.is_file());
             if is_file || name.as_encoded_bytes().starts_with(b".") {
                 continue;
             }
             match name.into_string() {
-                Ok(name) => names.push(name),
+                Ok(name) => names.push((name, is_link)),
                 Err(name) => {
                     self.problem(path.join(name), None, "its name is not UTF-8; rename it");
                 }
             }
         }
         names.sort_unstable();
-        for name in names {
-            self.skill(&root, path, &name);
+        for (name, is_link) in names {
+            self.skill(&root, path, &name, is_link);
         }
     }
 
     /// Adds the skill in the folder `name` below `root`, which is at `path`.
-    fn skill(&mut self, root: &Root, path: &Path, name: &str) {
+    fn skill(&mut self, root: &Root, path: &Path, name: &str, is_link: bool) {
         let folder = path.join(name);
-        let frontmatter = match skill_file(root, name) {
-            Ok(file) => parse(name, &file).map(|(frontmatter, _)| frontmatter),
+        let opened = if is_link { followed(&folder) } else { below(root, name) };
+        let frontmatter = match opened.and_then(|(place, root)| Ok((place, skill_file(&root)?))) {
+            Ok((place, file)) => parse(name, &file).map(|(frontmatter, _)| (place, frontmatter)),
             Err(problem) => return self.problem(folder, None, problem),
         };
+        let (place, frontmatter) = match frontmatter {
+            Ok(found) => found,
+            Err(fault) => {
+                return self.problem(folder.join(FILE), Some(fault.line), fault.problem);
+            }
+        };
         let Frontmatter { name, description, license, compatibility, metadata, allowed_tools } =
-            match frontmatter {
-                Ok(frontmatter) => frontmatter,
-                Err(fault) => {
-                    return self.problem(folder.join(FILE), Some(fault.line), fault.problem);
-                }
-            };
+            frontmatter;
         if let Some(first) = self.found.get(&name) {
             let used = first.skill.folder.display();
             let problem = format!("it is not used: `{used}` has the same name and comes first");
@@ -128,14 +153,29 @@ impl Search {
             allowed_tools,
             folder,
         };
-        self.found.insert(name, Found { skill, root: root.clone() });
+        self.found.insert(name, Found { skill, place });
     }
 }
 
-/// Returns the text of the `SKILL.md` in the folder `name` below `root`.
-pub(super) fn skill_file(root: &Root, name: &str) -> Result<String, String> {
+/// Opens the folder of a skill below the folder of skills.
+fn below(root: &Root, name: &str) -> Result<(Place, Root), String> {
     let folder = root.below(name).map_err(|error| error.to_string())?;
-    match read_whole(&folder, FILE, MAX_FILE_BYTES)? {
+    Ok((Place::Below(root.clone()), folder))
+}
+
+/// Opens the folder that a link leads to: whoever made the link has chosen it. What is read later lies below the folder
+/// that is open, wherever the link leads by then.
+fn followed(link: &Path) -> Result<(Place, Root), String> {
+    let mut folder = open_folder(link).map_err(|_| {
+        "it is a link, and what it leads to is not there or no folder; mend or remove it".to_owned()
+    })?;
+    folder.shows_hidden = false;
+    Ok((Place::Linked(folder.clone()), folder))
+}
+
+/// Returns the text of the `SKILL.md` in the folder of a skill.
+pub(super) fn skill_file(folder: &Root) -> Result<String, String> {
+    match read_whole(folder, FILE, MAX_FILE_BYTES)? {
         None => Err(format!("it has no `{FILE}`; add one, or move the folder elsewhere")),
         Some(FileText { is_cut: true, .. }) => Err(format!(
             "its `{FILE}` is larger than {MAX_FILE_BYTES} bytes; move parts into files beside it"

@@ -55,11 +55,11 @@ fn read_skill(skills: &[Found], load: &Load, stop: &dyn Fn() -> bool) -> Result<
 fn instructions(found: &Found, stop: &dyn Fn() -> bool) -> Result<String, ToolError> {
     let name = found.skill.name.as_str();
     let failed = |problem: String| ToolError::failed(format!("the skill `{name}`: {problem}"));
-    let text = skill_file(&found.root, name).map_err(failed)?;
+    let root = found.folder().map_err(|error| failed(error.to_string()))?;
+    let text = skill_file(&root).map_err(failed)?;
     let (_, body) = parse(name, &text)
         .map_err(|fault| failed(format!("SKILL.md:{}: {}", fault.line, fault.problem)))?;
     let mut out = format!("# Skill: {name}\n\n{body}");
-    let root = found.root.below(name)?;
     let folder = root.folder().map_err(|error| failed(error.to_string()))?;
     let walk = root.walk("", folder, stop)?;
     let others: Vec<_> = walk.files.iter().filter(|file| file.name != "SKILL.md").collect();
@@ -78,7 +78,7 @@ fn instructions(found: &Found, stop: &dyn Fn() -> bool) -> Result<String, ToolEr
 
 /// Returns the text of a file of a skill.
 fn resource(found: &Found, path: &str) -> Result<String, ToolError> {
-    let root = found.root.below(&found.skill.name)?;
+    let root = found.folder()?;
     // An invalid path is said before whether something is there.
     let _parts = root.parts(path)?;
     match read(&root, path, MAX_FILE_BYTES).map_err(ToolError::failed)? {

@@ -28,7 +28,7 @@ use super::{AgentBuilder, tools::Tool};
 /// The file begins with fields in YAML: `name`, which is that of the folder, `description`, and, if wanted,
 /// `license`, `compatibility`, `metadata` and `allowed-tools`. Below are the instructions. The model reads
 /// names and descriptions in the prompt, and the rest by the tool `load_skill`; it reaches nothing outside the
-/// skill's folder. A skill that cannot be used is left out, and [problems](Self::problems) says why.
+/// skill's folder. A skill may be a link to its folder. A skill that cannot be used is left out, and [problems](Self::problems) says why.
 ///
 /// # Examples
 ///

@@ -233,7 +233,7 @@ fn the_usual_folders_are_those_that_are_there() {
     assert!(folders.len() <= 2 && Skills::find(&folders[..1]).problems().is_empty());
 }
 
-// Covers: E-15, E-17, E-24, E-25, E-35
+// Covers: E-15, E-17, E-24, E-25, E-35, H-22, H-31
 #[tokio::test]
 async fn a_skill_is_listed_loaded_and_stays_in_the_conversation() {
     let folder = Folder::new("loaded");
@@ -322,14 +322,14 @@ async fn what_cannot_be_loaded_is_said_with_what_to_do() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_can_reach_a_file_outside_a_skills_folder() {
+async fn nobody_reaches_a_file_outside_a_skill() {
     use std::os::unix::fs::symlink;
 
     const SECRET: &str = "SECRET";
     let folder = Folder::new("outside");
     let at = |name: &str| folder.0.join(name);
     folder.write("secret.md", SECRET);
-    folder.write("elsewhere/SKILL.md", skill("linked", SECRET));
+    folder.write("elsewhere/SKILL.md", skill("other", SECRET));
     folder.write("elsewhere/secret.md", SECRET);
     for name in ["pdf", "swapped", "zip"] {
         folder.write(&format!("s/{name}/SKILL.md"), skill(name, "Fills."));
@@ -337,7 +337,10 @@ async fn nobody_can_reach_a_file_outside_a_skills_folder() {
     }
     folder.write("s/pdf/.env", SECRET);
     folder.write("s/pdf/id_rsa", SECRET);
+    // A link whose skill has another name, one that leads nowhere, and one that leads to a file.
     symlink(at("elsewhere"), at("s/linked")).unwrap();
+    symlink(at("nowhere"), at("s/lost")).unwrap();
+    symlink(at("secret.md"), at("s/notes")).unwrap();
     fs::create_dir(at("s/inner")).unwrap();
     symlink(at("elsewhere/SKILL.md"), at("s/inner/SKILL.md")).unwrap();
     symlink(at("secret.md"), at("s/pdf/link.md")).unwrap();
@@ -345,12 +348,12 @@ async fn nobody_can_reach_a_file_outside_a_skills_folder() {
     let skills = folder.find(&["s"]);
     let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
     assert_eq!(names, ["pdf", "swapped", "zip"]);
-    let problems = folder.problems(&skills);
-    assert!(
-        problems.iter().all(|it| it.contains("is a link; links are not followed")),
-        "{problems:?}"
-    );
-    assert_eq!(problems.len(), 2);
+    let want = [
+        "s/inner: `SKILL.md` is a link; links are not followed",
+        "s/linked/SKILL.md:2: the name `other` is not that of the folder `linked`; rename one of them",
+        "s/lost: it is a link, and what it leads to is not there or no folder; mend or remove it",
+    ];
+    assert_eq!(folder.problems(&skills), want);
     // A skill becomes a link after it was found.
     fs::remove_dir_all(at("s/swapped")).unwrap();
     symlink(at("elsewhere"), at("s/swapped")).unwrap();
@@ -404,4 +407,50 @@ async fn nobody_can_reach_a_file_outside_a_skills_folder() {
     // The way that is open.
     let own = loaded(&skills, &[json!({"name": "pdf", "path": "./secret.md"})]).await;
     assert_eq!(own, ["own"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_linked_skill_is_confined_to_the_folder_that_the_link_led_to() {
+    use std::os::unix::fs::symlink;
+
+    const SECRET: &str = "SECRET";
+    let folder = Folder::new("linked");
+    let at = |name: &str| folder.0.join(name);
+    folder.write("store/secret.md", SECRET);
+    folder.write("store/pdf/SKILL.md", GOOD);
+    folder.write("store/pdf/forms.md", "Forms have fields.");
+    folder.write("store/pdf/.env", SECRET);
+    folder.write("store/zip/SKILL.md", skill("pdf", SECRET));
+    symlink(at("store/secret.md"), at("store/pdf/link.md")).unwrap();
+    symlink(at("store"), at("store/pdf/up")).unwrap();
+    fs::create_dir(at("s")).unwrap();
+    symlink(at("store/pdf"), at("chain")).unwrap();
+    symlink(at("chain"), at("s/pdf")).unwrap();
+    let skills = folder.find(&["s"]);
+    assert_eq!(folder.problems(&skills), [""; 0]);
+    let calls: Vec<_> =
+        ["", "forms.md", "link.md", "up/secret.md", "../secret.md", ".env", "up/zip/SKILL.md"]
+            .map(|path| json!({"name": "pdf", "path": path}))
+            .into();
+    let check = async |skills: &Skills| {
+        let results = loaded(skills, &calls).await;
+        assert!(results[0].starts_with("# Skill: pdf\n\nRead forms.md first."), "{}", results[0]);
+        assert_eq!(results[1], "Forms have fields.");
+        for (result, call) in results.iter().zip(&calls).skip(2) {
+            assert!(!result.contains(SECRET) && result.contains('`'), "{call}: {result}");
+        }
+    };
+    check(&skills).await;
+    // Wherever the links lead later, the skill is what it was when it was found.
+    fs::remove_file(at("chain")).unwrap();
+    symlink(at("store/zip"), at("chain")).unwrap();
+    check(&skills).await;
+    // Two folders may link to one skill; it is there once.
+    fs::create_dir(at("t")).unwrap();
+    symlink(at("store/pdf"), at("t/pdf")).unwrap();
+    let skills = folder.find(&["t", "s"]);
+    assert_eq!(skills.iter().count(), 1);
+    let problems = folder.problems(&skills);
+    assert_eq!(problems, ["s/pdf: it is not used: `t/pdf` has the same name and comes first"]);
 }

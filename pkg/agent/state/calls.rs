@@ -449,7 +449,8 @@ impl Calls {
             return false;
         }
         let ended = std::mem::replace(&mut first.state, CallState::Settled);
-        let CallState::Ended(ToolEnd { result, parts, origin, .. }) = ended else { return false };
+        let CallState::Ended(end) = ended else { return false };
+        let ToolEnd { result, parts, origin, found, .. } = end;
         let call = &first.made;
         let circle = around.circle(first, &result, &parts);
         match &result {
@@ -468,7 +469,7 @@ impl Calls {
             }
         }
         self.broken = self.broken.take().or(circle);
-        self.add_result(result, parts, origin);
+        self.add_result(result, parts, (origin, found));
         true
     }
 
@@ -476,14 +477,14 @@ impl Calls {
         &mut self,
         result: Result<String, (Failure, String)>,
         parts: Vec<Part>,
-        origin: TextOrigin,
+        (origin, found): (TextOrigin, Box<[Text]>),
     ) {
         let Some(settled) = self.list.get(self.results.len()) else { return };
         let (id, tool_name) = (settled.made.id.clone(), settled.made.name.clone());
         let is_error = result.is_err();
         let content = result.unwrap_or_else(|(_, text)| feedback::brief(text));
         let result = ToolResult::new(id, tool_name, content).error(is_error);
-        self.results.push(result.parts(parts).origin(origin));
+        self.results.push(result.parts(parts).origin(origin).found(found));
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Effect {
     Prepare,
     /// Asks the model.
     Ask(AnswerId, AskKind),
+    /// Has the beginning of the conversation summed up before this answer.
+    Summarize(AnswerId),
     /// Cuts the answer under way, which comes back as far as it came.
     Cut,
     /// Runs a call; its checks are passed.

@@ -6,15 +6,13 @@ use super::{
 };
 use crate::{
     agent::feedback,
-    types::{Text, TextOrigin, ToolCall},
+    types::{Text, ToolCall},
 };
 
 impl Call {
     /// Lets the provider run the call.
     pub(super) fn allow(&mut self, out: &mut Vec<Effect>) {
-        let result = Ok(feedback::ALLOWED.to_owned());
-        let (parts, origin) = (Vec::new(), TextOrigin::Own);
-        self.end(ToolEnd { result, parts, duration_ms: 0, origin, below: None }, out);
+        self.end(ToolEnd::at_once(Ok(feedback::ALLOWED.to_owned())), out);
     }
 
     /// Returns the refusal of arguments that a person gave in place of the model's: the provider runs these.

@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, inbox::Said, verdict::Decided};
+use super::{
+    Failure,
+    inbox::Said,
+    marks::{Fitted, Outgrown, Summed},
+    verdict::Decided,
+};
 use crate::{
     agent::run::SpentBelow,
     llm::Cost,
@@ -48,6 +53,12 @@ pub(crate) enum StepInput {
     Prepared(Prompt),
     /// The run cannot begin: a part of the prompt failed.
     Unprepared(AgentError),
+    /// A part of the conversation is left out of the request for this answer, which was not sent yet.
+    Fitted(AnswerId, Box<Fitted>),
+    /// The conversation has passed the size at which its beginning is summed up; no request was sent yet.
+    Outgrown(AnswerId, Outgrown),
+    /// The summary before this answer is there, or has failed.
+    Summed(AnswerId, Box<Summed>),
     /// A call has ended while its answer goes on.
     Called(AnswerId, Box<Sealed>),
     /// An answer has ended: whole, cut, refused or failed.
@@ -100,6 +111,9 @@ pub(crate) struct Answer {
     pub(crate) body_bytes: Vec<usize>,
     pub(crate) fenced_calls: u32,
     pub(crate) usage: Option<UsageInfo>,
+    /// The estimate for its request before any scale; 0 where none is made.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub(crate) estimated: u64,
     /// The cost by the catalog's prices, if these are known.
     pub(crate) cost: Option<Cost>,
     pub(crate) finish_reason: Option<FinishReason>,
@@ -136,13 +150,21 @@ pub(crate) struct ToolEnd {
     /// The use that agents below made of the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) below: Option<Box<SpentBelow>>,
+    /// The names of the tools that a search has found.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) found: Box<[Text]>,
 }
 
 impl ToolEnd {
     /// Returns the end of a call that did not run.
     pub(crate) fn refused(why: (Failure, String)) -> Self {
-        let (parts, origin) = (Vec::new(), TextOrigin::Own);
-        Self { result: Err(why), parts, duration_ms: 0, origin, below: None }
+        Self::at_once(Err(why))
+    }
+
+    /// Returns the end of a call that took no time.
+    pub(crate) fn at_once(result: Result<String, (Failure, String)>) -> Self {
+        let (parts, origin, found) = (Vec::new(), TextOrigin::Own, Box::default());
+        Self { result, parts, duration_ms: 0, origin, below: None, found }
     }
 }
 
@@ -187,4 +209,9 @@ impl CancelReason {
             }
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_none(tokens: &u64) -> bool {
+    *tokens == 0
 }

@@ -42,7 +42,7 @@ impl RunState {
     }
 
     /// Tells once of each limit that does not count.
-    fn tell_unmeasured(&mut self, tokens: bool, cost: bool, out: &mut Vec<Effect>) {
+    pub(super) fn tell_unmeasured(&mut self, tokens: bool, cost: bool, out: &mut Vec<Effect>) {
         let budget = &self.spec.budget;
         let unmeasured = [
             (Limit::Tokens, budget.tokens.is_some() && tokens),

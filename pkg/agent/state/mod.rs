@@ -11,12 +11,14 @@ mod delivery;
 mod denial;
 mod early;
 mod effect;
+mod fitting;
 mod goal;
 mod hosted;
 mod inbox;
 mod input;
 mod kept;
 mod limits;
+mod marks;
 mod outside;
 mod refusals;
 mod rules;
@@ -33,6 +35,7 @@ pub(super) use self::{
     input::{
         Answer, AnswerId, CallId, CancelReason, Prompt, Returned, Sealed, StepInput, Time, ToolEnd,
     },
+    marks::{Fitted, Marks, Outgrown, Summary, Summed},
     rules::{Order, Rules, ToolFacts},
     run_state::{RunSpec, RunState, missing_results},
     verdict::{Decided, Gate, Grant, Verdict},

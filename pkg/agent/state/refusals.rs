@@ -12,8 +12,21 @@ impl RunState {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => {
                 (self.phase != Phase::Preparing).then_some(Refusal::OutOfPhase)
             }
-            StepInput::Called(id, _) | StepInput::Answered(id, _) if *id != self.answer => {
+            StepInput::Called(id, _)
+            | StepInput::Answered(id, _)
+            | StepInput::Fitted(id, _)
+            | StepInput::Outgrown(id, _)
+            | StepInput::Summed(id, _)
+                if *id != self.answer =>
+            {
                 Some(Refusal::OtherAnswer)
+            }
+            StepInput::Fitted(..) | StepInput::Outgrown(..) => {
+                let may_be = self.asking().is_some() && self.calls.is_empty();
+                (!may_be || self.is_cancelled()).then_some(Refusal::OutOfPhase)
+            }
+            StepInput::Summed(..) => {
+                (!matches!(self.phase, Phase::Summarizing(_))).then_some(Refusal::OutOfPhase)
             }
             StepInput::Called(..) => (!self.may_begin_early()).then_some(Refusal::OutOfPhase),
             StepInput::Answered(..) => {

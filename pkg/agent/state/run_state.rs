@@ -12,6 +12,7 @@ use super::{
     circles::Guard,
     inbox::Inbox,
     kept::Early,
+    marks::{Marks, Outgrown},
     verdict::Grant,
 };
 use crate::{
@@ -47,6 +48,8 @@ pub(super) enum Phase {
     Preparing,
     /// An answer is under way.
     Asking(AskKind),
+    /// The beginning of the conversation is being summed up before an answer.
+    Summarizing(AskKind),
     /// Calls of the answer are open.
     Calling,
     Done,
@@ -100,6 +103,9 @@ pub(crate) struct RunState {
     /// `true` once text from outside is in the conversation; it stays so when a memory drops the message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) has_outside_text: bool,
+    /// The part of the conversation that is sent. In a box: most agents send all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) marks: Option<Box<Marks>>,
     breaker: Breaker,
     guard: Guard,
     pub(super) cancelled: Option<CancelReason>,
@@ -145,6 +151,7 @@ impl RunState {
             goal: None,
             grants: Vec::new(),
             has_outside_text: false,
+            marks: None,
             breaker: Breaker::new(spec.breaker_failures),
             guard: Guard::new(spec.loop_guard),
             cancelled: None,
@@ -237,9 +244,17 @@ impl RunState {
         self.move_clock(at, was_away);
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
+        let due = self.marks.as_ref().and_then(|marks| marks.due());
+        Marks::see(&mut self.marks, &input);
         match input {
             StepInput::Prepared(prompt) => self.prepared(rules, prompt, out),
             StepInput::Unprepared(error) => self.finish(OutcomeKind::Failed { error }, out),
+            StepInput::Fitted(_, fitted) => self.fitted(&fitted, out),
+            StepInput::Outgrown(..) => self.outgrown(out),
+            StepInput::Summed(_, summed) => {
+                let before = due.map_or(0, |Outgrown { tokens, .. }| tokens);
+                self.summed(*summed, before, out);
+            }
             StepInput::Called(_, sealed) => self.called(rules, *sealed, out),
             StepInput::Answered(_, answer) => self.answered(rules, *answer, out),
             StepInput::Ran(id, end) => {
@@ -275,6 +290,7 @@ impl RunState {
         match self.phase {
             Phase::Preparing => out.push(Effect::Prepare),
             Phase::Asking(kind) => out.push(Effect::Ask(self.answer, kind)),
+            Phase::Summarizing(_) => out.push(Effect::Summarize(self.answer)),
             Phase::Calling | Phase::Done => {}
         }
         out.extend(self.running().into_iter().map(Effect::Run));
@@ -339,8 +355,8 @@ impl RunState {
         match self.phase {
             Phase::Preparing => self.fail(reason.error(), out),
             Phase::Calling => self.go_on_with_calls(rules, out),
-            // The answer comes back cut.
-            Phase::Asking(_) | Phase::Done => {}
+            // The answer comes back cut, and the summary failed.
+            Phase::Asking(_) | Phase::Summarizing(_) | Phase::Done => {}
         }
     }
 
@@ -358,6 +374,7 @@ impl RunState {
                 out.push(Effect::Emit(Box::new(event)));
                 out.push(Effect::Ask(self.answer, kind));
             }
+            (Phase::Summarizing(_), None) => out.push(Effect::Summarize(self.answer)),
             (Phase::Preparing | Phase::Done, None) => out.push(Effect::Prepare),
         }
     }
@@ -398,7 +415,9 @@ impl RunState {
         let stage = match self.phase {
             _ if self.is_cancelled() => Stage::Cancelled,
             Phase::Asking(_) => Stage::Early,
-            Phase::Preparing | Phase::Calling | Phase::Done => Stage::Answered,
+            Phase::Preparing | Phase::Summarizing(_) | Phase::Calling | Phase::Done => {
+                Stage::Answered
+            }
         };
         let around = Around {
             rules,

@@ -216,7 +216,7 @@ async fn a_tool_that_ignores_its_cancellation_is_abandoned_and_reported() {
 }
 
 /// G-37: a deadline is an error that the model hears of.
-// Covers: G-36, G-37
+// Covers: G-36, G-37, H-24
 #[tokio::test(start_paused = true)]
 async fn g_37_a_tool_that_takes_too_long_is_a_typed_error() {
     let turns = [

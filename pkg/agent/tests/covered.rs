@@ -14,7 +14,7 @@ struct Nap {
     seconds: u64,
 }
 
-// Covers: T-03
+// Covers: T-03, H-23
 #[tokio::test(start_paused = true)]
 async fn results_are_in_the_order_of_the_calls_whichever_ends_first() {
     let nap = tool_fn("nap", "", |_: ToolContext, nap: Nap| async move {
@@ -32,7 +32,7 @@ async fn results_are_in_the_order_of_the_calls_whichever_ends_first() {
     assert!(started.elapsed() < Duration::from_secs(4), "side by side");
 }
 
-// Covers: T-04
+// Covers: T-04, H-29
 #[tokio::test(start_paused = true)]
 async fn ten_turns_and_a_last_answer_are_the_default_limit() {
     let count = std::sync::atomic::AtomicUsize::new(0);

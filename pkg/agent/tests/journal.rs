@@ -206,7 +206,10 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
     let other = record.replacen(r#""version":4"#, r#""version":99,"more":true"#, 1);
     let cases = [
         (other, "line 1 of the journal has version 99, and this library reads 4"),
-        (r#"{"forgotten":{}}"#.to_owned(), "line 1 of the journal does not follow"),
+        (
+            r#"{"forgotten":{}}"#.to_owned(),
+            "line 1 of the journal is no record that this library knows",
+        ),
     ];
     for (record, want) in cases {
         let (agent, _) = agent_of([], MemoryJournal::from(vec![first_line(&record)]), true);

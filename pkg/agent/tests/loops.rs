@@ -266,7 +266,7 @@ async fn the_loop_guard_does_not_run_what_has_just_failed() {
     assert_eq!(failures, want.iter().collect::<Vec<_>>());
 }
 
-// Covers: T-04, E-31, E-33, G-36
+// Covers: T-04, E-31, E-33, G-36, H-27
 #[tokio::test(start_paused = true)]
 async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
     let calling = || ScriptedTurn::new().call("echo", json!({ "text": "x" }));
@@ -289,7 +289,7 @@ async fn at_the_limit_of_turns_the_answer_is_asked_for_or_the_run_fails() {
 }
 
 /// G-43: a plain answer costs one call.
-// Covers: G-36, G-43
+// Covers: G-36, G-43, H-26
 #[tokio::test(start_paused = true)]
 async fn g_43_a_plain_answer_is_final_unless_the_policy_nudges() {
     let plain = || ScriptedTurn::new().text("Hello.");
@@ -363,7 +363,7 @@ async fn g_17_a_provider_error_keeps_the_partial_text() {
     }
 }
 
-// Covers: T-19
+// Covers: T-19, H-28
 #[tokio::test(start_paused = true)]
 async fn a_request_that_fails_at_once_is_an_error_event_too() {
     let agent = agent(&ScriptedProvider::new([]));
@@ -451,7 +451,7 @@ async fn calls_run_beside_each_other_up_to_the_bound_and_alone_when_they_say_so(
     }
 }
 
-// Covers: E-34, G-36, T-51
+// Covers: E-34, G-36, T-51, H-25, H-30
 #[tokio::test(start_paused = true)]
 async fn in_text_mode_tools_are_described_and_results_come_as_one_user_message() {
     let provider = ScriptedProvider::new([

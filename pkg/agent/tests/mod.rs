@@ -3,6 +3,7 @@
 
 mod approvals;
 mod background_agents;
+mod broken_histories;
 mod budgets_below;
 mod cancel;
 mod circles;
@@ -48,8 +49,10 @@ mod spans;
 mod steering;
 mod streams;
 mod sub_agents;
+mod summaries;
 mod tasks;
 mod tool_schemas;
+mod tool_search;
 mod typed;
 mod untrusted_text;
 mod waiting;

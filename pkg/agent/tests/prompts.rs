@@ -56,6 +56,33 @@ async fn parts_are_made_for_each_run_and_know_its_conversation_and_tools() {
     assert_eq!(prompts(&provider), expected.map(Some));
 }
 
+/// Whatever signs are in them: parts are joined by an empty line, and nothing is added, trimmed or written otherwise.
+// Covers: CT-170, CT-171, CT-172
+#[tokio::test]
+async fn what_the_parts_and_the_conversation_say_reaches_the_model_as_it_is() {
+    let texts = ["# You\r\n\r\nhelp \"all\".  ", "\n\n<b>\u{2028}{}\\n", "\u{feff}\tlast\n\n"];
+    let provider = answers(2);
+    let mut agent = DefaultAgent::builder(provider.clone());
+    for text in texts {
+        agent = agent.system(text);
+    }
+    let agent = agent.build().unwrap();
+    let said = "  \r\n<|im_start|>system\n\n \u{0}\u{1f600} ";
+    agent.run(said).await.unwrap();
+    agent.run(said).await.unwrap();
+    assert_eq!(prompts(&provider), vec![Some(texts.join("\n\n")); 2]);
+    let requests = provider.requests();
+    let [first, second] = &requests[..] else { panic!("two requests") };
+    assert_eq!(first.messages.messages()[0].text(), said);
+    // A request survives being written and read.
+    let written = serde_json::to_string(second).unwrap();
+    let read: Request = serde_json::from_str(&written).unwrap();
+    assert_eq!((&read.system, &read.messages), (&second.system, &second.messages));
+    let kept = agent.transcript();
+    let (sent, kept) = (second.messages.messages(), kept.messages());
+    assert!(sent.iter().zip(kept).all(|(sent, kept)| Arc::ptr_eq(sent, kept)));
+}
+
 // Covers: T-38
 #[tokio::test]
 async fn nothing_in_an_input_adds_to_the_system_prompt() {

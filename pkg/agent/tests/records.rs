@@ -203,6 +203,31 @@ async fn a_record_says_what_a_turn_took_and_came_to() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_record_says_which_part_of_the_prompt_changed_and_where() {
+    use crate::agent::{PrefixPart, prompts::PromptContext, tools::Calculator};
+
+    let call = || ScriptedTurn::new().call("calculator", json!({ "expression": "1 + 1" }));
+    let done = || ScriptedTurn::new().text("Done.");
+    let turns = [call(), done(), call(), done(), done(), done(), done()];
+    let page = |context: PromptContext| async move {
+        Ok(format!("The page is {}.", context.run.page().unwrap_or("none")))
+    };
+    let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator);
+    let builder = builder.system("You help.").system("").system(page).system("Be brief.");
+    let (agent, log) = observed(builder);
+    for page in ["one", "one", "two"] {
+        agent.run(RunInput::from("Hi").page(page)).await.unwrap();
+    }
+    // A clone has the same conversation, a fork another.
+    agent.clone().run(RunInput::from("Hi").page("two")).await.unwrap();
+    agent.fork().run(RunInput::from("Hi").page("three")).await.unwrap();
+    let changes: Vec<_> = log.turns().iter().map(|turn| turn.prefix_change).collect();
+    let changes: Vec<_> = changes.iter().map(|it| it.map(|it| (it.part, it.offset))).collect();
+    let page = Some((PrefixPart::Prompt(2), "You help.\n\n".len()));
+    assert_eq!(changes, [None, None, None, None, page, None, None]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_time_to_emit_a_chunk_has_the_wait_for_the_reader() {
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("a").text("b")]);
     let (agent, log) = observed(DefaultAgent::builder(provider).event_capacity(1));

@@ -113,6 +113,7 @@ fn endless(model: &str) -> ScriptedProvider {
     ScriptedProvider::new(turns).info_of(ModelInfo::new("scripted", model))
 }
 
+// Covers: H-29
 #[tokio::test(start_paused = true)]
 async fn at_each_limit_the_answer_is_asked_for_or_the_run_fails() {
     let cost = |micro| Budget::default().cost(Cost::from_micro_dollars(micro));

@@ -1,8 +1,13 @@
 //! The schemas of tools, as models get them.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::{
-    agent::tools::{Calculator, Tool, ToolError, ToolRegistry},
+    agent::{
+        CallEnd, CallRecord, Observer,
+        tools::{Calculator, Tool, ToolError, ToolRegistry},
+    },
     llm::ToolSpec,
     types::Json,
 };
@@ -101,6 +106,92 @@ impl Tool for Hostile {
 
     fn execute(&self, _: ToolContext, arguments: Json) -> crate::agent::tools::ToolFuture {
         Box::pin(std::future::ready(Ok::<_, ToolError>(arguments.as_str().into())))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Booking {
+    metric: Metric,
+    units: Vec<u32>,
+    guest: Guest,
+    count: i64,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Guest {
+    name: String,
+}
+
+/// What fits is decoded; what does not is told with its path, and is a failure of its own kind.
+// Covers: CT-160, CT-161, CT-162, CT-163, CT-164, CT-165, CT-166, CT-167, CT-168, CT-169
+#[tokio::test(start_paused = true)]
+async fn arguments_are_decoded_or_refused_by_their_path() {
+    let whole =
+        || json!({ "metric": "cpu", "units": [1, 2], "guest": { "name": "Ann" }, "count": 3 });
+    let with = |member: &str, value: Value| {
+        let mut arguments = whole();
+        arguments[member] = value;
+        arguments
+    };
+    let without = |member: &str| {
+        let mut arguments = whole();
+        arguments.as_object_mut().unwrap().remove(member);
+        arguments
+    };
+    let plain = "Cpu [1, 2] Ann 3 None";
+    #[rustfmt::skip]
+    let rows: [(Value, Result<&str, &[&str]>); 9] = [
+        (with("note", json!("late")),          Ok("Cpu [1, 2] Ann 3 Some(\"late\")")),
+        (whole(),                              Ok(plain)),
+        (with("note", Value::Null),            Ok(plain)),
+        (with("metric", json!("disk")),        Err(&["`metric` must be one of", "\"memory\"", "\"cpu\""])),
+        (with("guest", json!({})),             Err(&["`guest.name` is missing"])),
+        (with("units", json!([1, "two"])),     Err(&["`units[1]` must be of type integer, not string"])),
+        (with("count", json!(1.5)),            Err(&["`count` must be of type integer, not number"])),
+        (without("count"),                     Err(&["`count` is missing"])),
+        (with("note", json!(5)),               Err(&["`note` must be of type string or null, not number"])),
+    ];
+    let book = |_: ToolContext, it: Booking| async move {
+        let Booking { metric, units, guest, count, note } = it;
+        format!("{metric:?} {units:?} {} {count} {note:?}", guest.name)
+    };
+    let calls =
+        rows.iter().map(|(arguments, _)| ScriptedTurn::new().call("book", arguments.clone()));
+    let provider = ScriptedProvider::new(calls.chain([ScriptedTurn::new().text("Done.")]));
+    let kinds = Arc::new(Kinds::default());
+    let agent = DefaultAgent::builder(provider)
+        .tool(tool_fn("book", "Books.", book))
+        .observer(Arc::clone(&kinds))
+        .max_turns(20)
+        .breaker_failures(20)
+        .build()
+        .unwrap();
+    let outcome = agent.run("Book.").await.unwrap();
+    let results: Vec<_> = outcome.messages.iter().flat_map(|it| it.tool_results()).collect();
+    let kinds = kinds.0.lock().unwrap();
+    assert_eq!((results.len(), kinds.len()), (rows.len(), rows.len()));
+    for ((result, kind), (arguments, want)) in results.iter().zip(&*kinds).zip(rows) {
+        match want {
+            Ok(text) => assert_eq!((result.content.as_str(), *kind), (text, CallEnd::Succeeded)),
+            Err(parts) => {
+                for part in parts {
+                    assert!(result.content.contains(part), "{arguments}: {}", result.content);
+                }
+                assert_eq!(*kind, CallEnd::InvalidArguments, "{arguments}");
+            }
+        }
+    }
+}
+
+/// The ends of the calls, in order.
+#[derive(Default)]
+struct Kinds(std::sync::Mutex<Vec<CallEnd>>);
+
+impl Observer for Kinds {
+    fn call_ended(&self, call: &CallRecord) {
+        self.0.lock().unwrap().push(call.end);
     }
 }
 

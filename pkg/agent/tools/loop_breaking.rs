@@ -3,14 +3,15 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::unit_tool::unit_tool;
+use super::{tool_search::TOOL_SEARCH, unit_tool::unit_tool};
 
 pub(crate) const TASK_COMPLETION: &str = "task_completion";
 pub(crate) const ASK_QUESTION: &str = "ask_question";
 pub(crate) const CONVERSE: &str = "converse";
 
 /// The names reserved for the agent.
-pub(crate) const PROTECTED_NAMES: [&str; 3] = [TASK_COMPLETION, ASK_QUESTION, CONVERSE];
+pub(crate) const PROTECTED_NAMES: [&str; 4] =
+    [TASK_COMPLETION, ASK_QUESTION, CONVERSE, TOOL_SEARCH];
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Completed {

@@ -154,6 +154,11 @@ impl ToolRegistry {
         specs
     }
 
+    /// Returns the descriptions, in order, as a list.
+    pub(crate) fn spec_list(&self) -> &[ToolSpec] {
+        self.specs.as_slice()
+    }
+
     /// Returns the descriptions of the tools for the model, in order.
     pub fn specs(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
         self.specs.as_slice().iter()

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     base64,
+    found::Found,
     items::PROTOCOL,
     wire::{CONTAINER, FACTS},
 };
@@ -38,6 +39,7 @@ pub(super) enum Mark {
 pub(super) fn encode(
     run: &[Arc<Message>],
     mark: Mark,
+    found: Found<'_>,
     items: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
     let Some(first) = run.first() else { return Ok(()) };
@@ -48,7 +50,7 @@ pub(super) fn encode(
     };
     let mut content = Content::new(role);
     for result in run.iter().flat_map(|message| message.tool_results()) {
-        content.block(tool_result(result)?);
+        content.block(tool_result(result, found)?);
     }
     for part in run.iter().flat_map(|message| &message.parts) {
         match part {
@@ -163,7 +165,7 @@ fn tool_use(call: &ToolCall) -> Fields<'static> {
     more.iter().fold(block, |block, (name, value)| block.with(name, value))
 }
 
-fn tool_result(result: &ToolResult) -> Result<Fields<'static>, ProviderError> {
+fn tool_result(result: &ToolResult, found: Found<'_>) -> Result<Fields<'static>, ProviderError> {
     let mut blocks = Vec::new();
     let mut list = JsonItems::new(&mut blocks, false);
     // A text block must not be blank; a result may be.
@@ -172,7 +174,13 @@ fn tool_result(result: &ToolResult) -> Result<Fields<'static>, ProviderError> {
             list.object(typed("text").with("text", text));
         }
     };
-    text(&result.content, &mut list);
+    for name in found.of(result) {
+        list.object(typed("tool_reference").with("tool_name", &tool_names::encode(name)));
+    }
+    // The provider writes the descriptions in their place, and takes nothing beside them.
+    if found.of(result).next().is_none() {
+        text(&result.content, &mut list);
+    }
     for part in &result.parts {
         match part {
             Part::Text { text: words } => text(words, &mut list),

@@ -9,6 +9,8 @@ mod answer;
 #[cfg(feature = "anthropic")]
 mod base64;
 mod blocks;
+#[cfg(feature = "anthropic")]
+mod found;
 mod items;
 #[cfg(feature = "anthropic")]
 mod message;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AnthropicDecoder,
+    found::Found,
     items::PROTOCOL,
     message::{self, Mark},
     reasoning::Reasoning,
@@ -61,11 +62,18 @@ pub struct Messages {
     pub max_tokens: u32,
     /// Features of the API to switch on, for the header `anthropic-beta`. Default: none.
     pub beta: Vec<Text>,
+    /// The input tokens beyond which the server sums up the conversation itself; it wants at least 50,000. The summary
+    /// comes as an item and goes back with later requests, of which the server drops what was before it. It is a beta
+    /// of the vendor, for some models. Default: `None`, never.
+    pub compact_above: Option<u64>,
+    /// The input tokens beyond which the server clears the oldest results of tools, and keeps the last three. It is a
+    /// beta of the vendor. Default: `None`, never.
+    pub clear_results_above: Option<u64>,
 }
 
 impl Default for Messages {
     fn default() -> Self {
-        Self { max_tokens: 4096, beta: Vec::new() }
+        Self { max_tokens: 4096, beta: Vec::new(), compact_above: None, clear_results_above: None }
     }
 }
 
@@ -90,6 +98,28 @@ impl HttpBuilder<Messages> {
     #[must_use]
     pub fn beta(self, feature: impl Into<Text>) -> Self {
         self.wire(|messages| messages.beta.push(feature.into()))
+    }
+
+    /// Sets [`compact_above`](Messages::compact_above).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::anthropic::Anthropic;
+    ///
+    /// let builder = Anthropic::builder().api_key("your key").model("claude-sonnet-4-6");
+    /// let provider = builder.compact_above(150_000).build()?;
+    /// # Ok::<(), forgeline::llm::ProviderError>(())
+    /// ```
+    #[must_use]
+    pub fn compact_above(self, tokens: u64) -> Self {
+        self.wire(|messages| messages.compact_above = Some(tokens))
+    }
+
+    /// Sets [`clear_results_above`](Messages::clear_results_above).
+    #[must_use]
+    pub fn clear_results_above(self, tokens: u64) -> Self {
+        self.wire(|messages| messages.clear_results_above = Some(tokens))
     }
 }
 
@@ -121,8 +151,12 @@ impl WireFormat for Messages {
 
     fn headers(&self, _: &Request) -> Vec<(Text, Text)> {
         let mut headers = vec![(Text::from("anthropic-version"), Text::from(VERSION))];
-        if !self.beta.is_empty() {
-            headers.push((Text::from("anthropic-beta"), Text::from(self.beta.join(","))));
+        let of_edits = self.edits().map(|edit| edit.feature);
+        let own = self.beta.iter().map(Text::as_str);
+        let others = of_edits.filter(|feature| self.beta.iter().all(|own| own != feature));
+        let features: Vec<_> = own.chain(others).collect();
+        if !features.is_empty() {
+            headers.push((Text::from("anthropic-beta"), Text::from(features.join(","))));
         }
         headers
     }
@@ -130,13 +164,19 @@ impl WireFormat for Messages {
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
         let marks = body.request().cache == Some(PromptCache::Marks);
         options(&mut body, self.max_tokens)?;
-        body.tools("tools", u8::from(marks), |list| tools(list, marks));
+        let found = Found::new(&body.request().tools, body.config());
+        let defers = found.names().next().is_some();
+        let variant = u8::from(marks) | u8::from(defers) << 1;
+        let edits: Vec<_> = self.edits().map(Edit::value).collect();
+        let management = (!edits.is_empty()).then(|| json!({ "edits": edits }));
+        body.optional("context_management", management);
+        body.tools("tools", variant, |list| tools(list, marks, defers));
         body.extra();
         if !body.is_set("messages") {
             let write = |texts: &[&str]| blocks(texts, marks);
             instructions::write(&mut body, "system", u8::from(marks), write)?;
         }
-        messages(body, marks, message::encode)
+        messages(body, marks, |run, mark, items| message::encode(run, mark, found, items))
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {
@@ -162,6 +202,35 @@ impl WireFormat for Messages {
     }
 }
 
+/// A change that the server makes to a long conversation.
+struct Edit {
+    kind: &'static str,
+    /// The name in the header that switches it on.
+    feature: &'static str,
+    above: u64,
+}
+
+impl Edit {
+    fn value(self) -> Value {
+        let trigger = json!({ "type": "input_tokens", "value": self.above });
+        json!({ "type": self.kind, "trigger": trigger })
+    }
+}
+
+impl Messages {
+    fn edits(&self) -> impl Iterator<Item = Edit> {
+        let clear = self.clear_results_above.map(|above| {
+            let (kind, feature) = ("clear_tool_uses_20250919", "context-management-2025-06-27");
+            Edit { kind, feature, above }
+        });
+        let compact = self.compact_above.map(|above| {
+            let (kind, feature) = ("compact_20260112", "compact-2026-01-12");
+            Edit { kind, feature, above }
+        });
+        clear.into_iter().chain(compact)
+    }
+}
+
 /// Anthropic's names; it has no seed.
 const NAMES: SamplingNames =
     SamplingNames { max_tokens: "", seed: "", stop: "stop_sequences", ..SamplingNames::CHAT };
@@ -176,7 +245,9 @@ fn messages(
     marks: bool,
     mut encode: impl FnMut(&[Arc<Message>], Mark, &mut JsonItems<'_>) -> Result<(), ProviderError>,
 ) -> Result<Vec<Bytes>, ProviderError> {
+    let found = Found::new(&body.request().tools, body.config());
     body.array("messages", None, |encoded, history| {
+        encoded.refer_to(found.names());
         let mut kept = history.len();
         // The last message, then those before it, up to the marked one.
         let mut tail: Vec<Vec<u8>> = Vec::new();
@@ -273,10 +344,16 @@ fn choice(choice: Option<&ToolChoice>, parallel: Option<bool>) -> Option<Value> 
     Some(value)
 }
 
-fn tools(list: &[ToolSpec], marks: bool) -> Value {
+/// Returns the tools; with `defers`, those that were found are not described here, and bear no mark.
+fn tools(list: &[ToolSpec], marks: bool, defers: bool) -> Value {
     let mut tools: Vec<_> = list.iter().map(tool).collect();
-    if let Some(last) = tools.last_mut().filter(|_| marks) {
-        last["cache_control"] = mark();
+    let is_deferred = |spec: &ToolSpec| defers && spec.deferred;
+    for (value, _) in tools.iter_mut().zip(list).filter(|(_, spec)| is_deferred(spec)) {
+        value["defer_loading"] = Value::Bool(true);
+    }
+    let place = list.iter().rposition(|spec| !is_deferred(spec));
+    if let Some(marked) = place.and_then(|at| tools.get_mut(at)).filter(|_| marks) {
+        marked["cache_control"] = mark();
     }
     Value::Array(tools)
 }
@@ -321,11 +398,12 @@ mod tests {
             for at in 0..step {
                 history.push(Message::user((turn * step + at).to_string()));
             }
+            let none = Found::new(&[], &config);
             let encode = |run: &[Arc<Message>], mark, items: &mut JsonItems<'_>| {
                 for message in run {
                     counts.borrow_mut()[message.text().parse::<usize>().unwrap()] += 1;
                 }
-                message::encode(run, mark, items)
+                message::encode(run, mark, none, items)
             };
             let request = Request::new(history.clone());
             let body = BodyWriter::new("anthropic", &request, &config).with_cache(&cache);

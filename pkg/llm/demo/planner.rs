@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    situation::{DoneStep, Situation, Urge},
+    situation::{DoneStep, Situation, TOOL_SEARCH, Urge},
     words::{arithmetic, between, numbers, path, quoted, words},
 };
 
@@ -14,7 +14,8 @@ const CALCULATOR: &str = "calculator";
 const COMPLETE: &str = "task_completion";
 
 /// Tools with rules of their own.
-const KNOWN: [&str; 7] = [LIST, READ, SEARCH, CALCULATOR, COMPLETE, "ask_question", "converse"];
+const KNOWN: [&str; 8] =
+    [LIST, READ, SEARCH, CALCULATOR, COMPLETE, "ask_question", "converse", TOOL_SEARCH];
 
 /// The next reply of the demo model.
 #[derive(Debug, PartialEq)]
@@ -54,7 +55,8 @@ pub(super) fn next(situation: &Situation) -> Reply {
 
 fn step(situation: &Situation) -> Reply {
     let task = situation.task.as_str();
-    let rules = [named_tool, mentions_most, lines_of_file, search, read, list, calculate];
+    let rules =
+        [named_tool, mentions_most, lines_of_file, search, read, list, calculate, look_for_tool];
     let found = rules.into_iter().find_map(|rule| rule(situation, task));
     found.unwrap_or_else(|| match situation.steps.last() {
         Some(step) => Reply::answer(
@@ -256,6 +258,16 @@ fn list(situation: &Situation, task: &str) -> Option<Reply> {
     }
     let thinking = "I am asked about the files here, so I list them.".to_owned();
     situation.has(LIST).then(|| Reply::call(thinking, "Let me look.", LIST, json!({})))
+}
+
+/// Looks for a tool once, where there are more than are listed.
+fn look_for_tool(situation: &Situation, task: &str) -> Option<Reply> {
+    let is_possible = situation.steps.is_empty() && situation.has(TOOL_SEARCH);
+    is_possible.then(|| {
+        let thinking = "None of my rules fits, and there are more tools than I see.".to_owned();
+        let arguments = json!({ "query": task });
+        Reply::call(thinking, "Let me look for a tool.", TOOL_SEARCH, arguments)
+    })
 }
 
 fn calculate(situation: &Situation, task: &str) -> Option<Reply> {

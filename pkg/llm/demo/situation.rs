@@ -14,6 +14,9 @@ const ANSWER_NOW: &str = "The limit of turns is reached";
 /// The start of the agent's complaint about an answer without a call.
 const NO_CALL: &str = "Your answer called no tool.";
 
+/// The tool that finds others.
+pub(super) const TOOL_SEARCH: &str = "tool_search";
+
 /// A request, as the demo model understands it.
 #[derive(Debug, Default)]
 pub(super) struct Situation {
@@ -65,6 +68,9 @@ impl Situation {
         for message in &request.messages {
             situation.hear(message);
         }
+        for step in situation.steps.iter().filter(|step| step.name == TOOL_SEARCH) {
+            situation.tools.extend(described(&step.result));
+        }
         situation
     }
 
@@ -109,13 +115,16 @@ fn tools(request: &Request) -> Vec<KnownTool> {
         .tools
         .iter()
         .map(|spec| KnownTool { name: spec.name.to_string(), parameters: spec.parameters.clone() });
-    let lines = request.system.as_deref().unwrap_or_default().lines();
-    let described = lines.filter(|line| line.starts_with('{')).filter_map(|line| {
+    native.chain(described(request.system.as_deref().unwrap_or_default())).collect()
+}
+
+/// Returns the tools that a text describes, one JSON object a line.
+fn described(text: &str) -> impl Iterator<Item = KnownTool> {
+    text.lines().filter(|line| line.starts_with('{')).filter_map(|line| {
         let mut tool: Value = serde_json::from_str(line).ok()?;
         let name = tool.get("name")?.as_str()?.to_owned();
         Some(KnownTool { name, parameters: tool.get_mut("parameters")?.take() })
-    });
-    native.chain(described).collect()
+    })
 }
 
 /// Returns the results in the agent's message.

@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::fields::{JsonItems, to_bytes};
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 use crate::types::MessageRole;
+#[cfg(feature = "anthropic")]
+use crate::types::Text;
 use crate::{
     llm::{ProviderError, ToolSpec},
     types::{Message, Transcript},
@@ -56,6 +58,9 @@ pub(in crate::llm) struct Encoded {
     /// Tells one way of encoding messages from another.
     #[cfg(feature = "responses")]
     variant: u8,
+    /// The names of the tools that the messages may refer to.
+    #[cfg(feature = "anthropic")]
+    referred: Vec<Text>,
     tools: Option<(Arc<[ToolSpec]>, u8, Bytes)>,
     system: Option<(Arc<str>, u8, Bytes)>,
 }
@@ -123,6 +128,16 @@ impl Encoded {
         if std::mem::replace(&mut self.variant, variant) != variant {
             self.restart();
         }
+    }
+
+    /// Forgets messages that may refer to a tool which is not among these any more.
+    #[cfg(feature = "anthropic")]
+    pub(in crate::llm) fn refer_to<'t>(&mut self, names: impl Iterator<Item = &'t Text>) {
+        let names: Vec<_> = names.cloned().collect();
+        if !self.referred.iter().all(|name| names.contains(name)) {
+            self.restart();
+        }
+        self.referred = names;
     }
 
     /// Forgets the encoded messages.

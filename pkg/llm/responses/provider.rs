@@ -60,9 +60,28 @@ pub struct Responses {
     /// `true` if the vendor may keep requests and answers, as it does when not told otherwise. If not,
     /// it is asked for its reasoning in encrypted form. Default: `false`.
     pub store: bool,
+    /// The tokens of a request beyond which the server compacts the conversation itself. What it makes of it comes as
+    /// an item that only the vendor can read, and goes back with later requests. Default: `None`, never.
+    pub compact_above: Option<u64>,
 }
 
 impl HttpBuilder<Responses> {
+    /// Sets [`compact_above`](Responses::compact_above).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::responses::OpenAiResponses;
+    ///
+    /// let builder = OpenAiResponses::builder().api_key("your key").model("gpt-5.2");
+    /// let provider = builder.compact_above(200_000).build()?;
+    /// # Ok::<(), forgeline::llm::ProviderError>(())
+    /// ```
+    #[must_use]
+    pub fn compact_above(self, tokens: u64) -> Self {
+        self.wire(|responses| responses.compact_above = Some(tokens))
+    }
+
     /// Sets [`store`](Responses::store).
     #[must_use]
     pub fn store(self, store: bool) -> Self {
@@ -89,6 +108,8 @@ impl WireFormat for Responses {
         let request = body.request();
         let is_stored = request.extra.get("store").and_then(Value::as_bool).unwrap_or(self.store);
         options(&mut body, self.store)?;
+        let compaction = |above| json!([{ "type": "compaction", "compact_threshold": above }]);
+        body.optional("context_management", self.compact_above.map(compaction));
         body.tools("tools", 0, |tools| tools.iter().map(tool).collect());
         if let Some(system) = &request.system {
             body.system("instructions", system, 0, |text| json!(text));

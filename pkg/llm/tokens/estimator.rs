@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::text::estimate;
+use super::count::Count;
 use crate::{
     llm::{Request, ToolSpec},
     types::{Message, Part, UsageInfo},
@@ -33,7 +33,8 @@ const PAGE_CHARS: usize = 64 * 1024;
 ///
 /// It is an estimator: vocabularies differ. On prose, code, JSON and many scripts it is within a quarter of
 /// what current vocabularies count, and nearer after [`calibrate`](Self::calibrate). The time it takes
-/// grows with the length of the text, and it allocates nothing.
+/// grows with the length of the text, and it allocates nothing. With the feature `tokenizer`, `exact` makes one that
+/// counts texts by the vocabulary of a model; what stands around them is estimated all the same.
 ///
 /// # Examples
 ///
@@ -54,6 +55,7 @@ const PAGE_CHARS: usize = 64 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenEstimator {
     scale: u64,
+    count: Count,
 }
 
 impl Default for TokenEstimator {
@@ -66,31 +68,49 @@ impl TokenEstimator {
     /// Creates an estimator that no report has calibrated.
     #[must_use]
     pub fn new() -> Self {
-        Self { scale: UNSCALED }
+        Self { scale: UNSCALED, count: Count::Runs }
+    }
+
+    /// Creates an estimator that counts texts by the vocabulary of an `OpenAI` model, such as `gpt-4.1`; `None` for a
+    /// model whose vocabulary is not compiled in. The first count reads the vocabulary, which takes a part of a second.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::TokenEstimator;
+    ///
+    /// let exact = TokenEstimator::exact("gpt-4.1").unwrap();
+    /// assert_eq!(exact.text("The harbour was quiet."), 5);
+    /// assert_eq!(TokenEstimator::exact("unheard-of"), None);
+    /// ```
+    #[cfg(feature = "tokenizer")]
+    #[must_use]
+    pub fn exact(model: &str) -> Option<Self> {
+        Some(Self { scale: UNSCALED, count: Count::of_model(model)? })
     }
 
     /// Returns the estimated tokens of a text.
     #[must_use]
     pub fn text(&self, text: &str) -> u64 {
-        self.scaled(estimate(text))
+        self.scaled(self.count.text(text))
     }
 
     /// Returns the estimated tokens of a message, with what stands around it.
     #[must_use]
     pub fn message(&self, message: &Message) -> u64 {
-        self.scaled(of_message(message))
+        self.scaled(of_message(self.count, message))
     }
 
     /// Returns the estimated tokens of the descriptions of tools.
     #[must_use]
     pub fn tools(&self, tools: &[ToolSpec]) -> u64 {
-        self.scaled(of_tools(tools))
+        self.scaled(of_tools(self.count, tools))
     }
 
     /// Returns the estimated tokens of the prompt of a request: instructions, messages and tools.
     #[must_use]
     pub fn request(&self, request: &Request) -> u64 {
-        self.scaled(of_request(request))
+        self.scaled(of_request(self.count, request))
     }
 
     /// Takes the scale from what a provider reported for `request`, so that later estimates follow its
@@ -99,13 +119,18 @@ impl TokenEstimator {
     /// A report without input tokens changes nothing, nor does a request that is too short to tell. The scale
     /// stays between a half and four.
     pub fn calibrate(&mut self, request: &Request, usage: &UsageInfo) {
-        let estimated = of_request(request);
+        let estimated = of_request(self.count, request);
         if let Some(reported) = usage.input_tokens
             && estimated >= LEAST_CALIBRATED
         {
             let scale = reported.saturating_mul(UNSCALED).div_ceil(estimated);
             self.scale = scale.clamp(SCALES.0, SCALES.1);
         }
+    }
+
+    /// Returns the same estimator without what reports have led to.
+    pub(crate) fn without_scale(self) -> Self {
+        Self { scale: UNSCALED, ..self }
     }
 
     /// Returns `tokens` in the scale of the last report.
@@ -115,27 +140,27 @@ impl TokenEstimator {
 }
 
 /// Returns the tokens of the prompt of a request.
-fn of_request(request: &Request) -> u64 {
-    let system = request.system.as_deref().map_or(0, |text| estimate(text) + AROUND);
-    let messages: u64 = request.messages.iter().map(|message| of_message(message)).sum();
-    system + messages + of_tools(&request.tools)
+fn of_request(count: Count, request: &Request) -> u64 {
+    let system = request.system.as_deref().map_or(0, |text| count.text(text) + AROUND);
+    let messages: u64 = request.messages.iter().map(|message| of_message(count, message)).sum();
+    system + messages + of_tools(count, &request.tools)
 }
 
 /// Returns the tokens of a message.
-fn of_message(message: &Message) -> u64 {
-    AROUND + message.parts.iter().map(of_part).sum::<u64>()
+fn of_message(count: Count, message: &Message) -> u64 {
+    AROUND + message.parts.iter().map(|part| of_part(count, part)).sum::<u64>()
 }
 
 /// Returns the tokens of a part.
-fn of_part(part: &Part) -> u64 {
+fn of_part(count: Count, part: &Part) -> u64 {
     match part {
-        Part::Text { text } | Part::Thinking { text, .. } => estimate(text),
-        Part::ToolCall(call) => AROUND + estimate(&call.name) + estimate(&call.arguments_raw),
+        Part::Text { text } | Part::Thinking { text, .. } => count.text(text),
+        Part::ToolCall(call) => AROUND + count.text(&call.name) + count.text(&call.arguments_raw),
         Part::ToolResult(result) => {
-            let parts: u64 = result.parts.iter().map(of_part).sum();
-            AROUND + estimate(&result.name) + estimate(&result.content) + parts
+            let parts: u64 = result.parts.iter().map(|part| of_part(count, part)).sum();
+            AROUND + count.text(&result.name) + count.text(&result.content) + parts
         }
-        Part::ProviderItem(item) => estimate(item.raw.as_str()),
+        Part::ProviderItem(item) => count.text(item.raw.as_str()),
         Part::Image { .. } => PICTURE,
         Part::Document { data, .. } => {
             PAGE.saturating_mul(data.len().div_ceil(PAGE_CHARS).max(1) as u64)
@@ -144,22 +169,22 @@ fn of_part(part: &Part) -> u64 {
 }
 
 /// Returns the tokens of the descriptions of tools.
-fn of_tools(tools: &[ToolSpec]) -> u64 {
+fn of_tools(count: Count, tools: &[ToolSpec]) -> u64 {
     let of_tool = |tool: &ToolSpec| {
-        AROUND + estimate(&tool.name) + estimate(&tool.description) + of_value(&tool.parameters)
+        let texts = count.text(&tool.name) + count.text(&tool.description);
+        AROUND + texts + of_value(count, &tool.parameters)
     };
     tools.iter().map(of_tool).sum()
 }
 
 /// Returns the tokens of a JSON value.
-fn of_value(value: &Value) -> u64 {
+fn of_value(count: Count, value: &Value) -> u64 {
+    let of_member = |(key, value): (&String, &Value)| 1 + count.text(key) + of_value(count, value);
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 2,
-        Value::String(text) => 1 + estimate(text),
-        Value::Array(items) => 1 + items.iter().map(of_value).sum::<u64>(),
-        Value::Object(members) => {
-            1 + members.iter().map(|(key, value)| 1 + estimate(key) + of_value(value)).sum::<u64>()
-        }
+        Value::String(text) => 1 + count.text(text),
+        Value::Array(items) => 1 + items.iter().map(|item| of_value(count, item)).sum::<u64>(),
+        Value::Object(members) => 1 + members.iter().map(of_member).sum::<u64>(),
     }
 }
 

@@ -3,6 +3,7 @@
 mod answer;
 mod approval;
 mod below;
+mod context;
 mod escape;
 mod fold;
 mod notice;

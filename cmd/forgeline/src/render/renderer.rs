@@ -9,7 +9,7 @@ use forgeline::{
 use owo_colors::Style;
 use serde_json::Value;
 
-use super::{approval, below::Below, fold::fold, notice, screen::Screen};
+use super::{approval, below::Below, context, fold::fold, notice, screen::Screen};
 
 /// Most bytes of one call's arguments that are shown; the rest is counted.
 const MAX_ARGUMENT_BYTES: usize = 600;
@@ -155,8 +155,9 @@ impl Renderer {
                 self.said(data.get("texts").and_then(Value::as_array).into_iter().flatten());
             }
             AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK && name != SUB_AGENT => {
-                let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
-                self.note(&format!("{name}: {data}"));
+                let text = || data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+                let line = context::line(name, data);
+                self.note(&line.unwrap_or_else(|| format!("{name}: {}", text())));
             }
             AgentEvent::Retry { .. } | AgentEvent::Failover { .. } => {
                 self.note(&notice::attempt(event).unwrap_or_default());

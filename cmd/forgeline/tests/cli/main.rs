@@ -8,6 +8,7 @@
 )]
 
 mod approve;
+mod context;
 mod cut_places;
 mod cuts;
 mod dialect_fixtures;

@@ -375,3 +375,30 @@ async fn what_was_sent_goes_out_again_as_the_same_bytes_without_encoding_it_agai
         }
     }
 }
+
+#[tokio::test]
+async fn the_server_is_asked_to_shorten_long_conversations() {
+    let headers = |request: &HttpRequest| {
+        let beta = request.headers.iter().find(|(name, _)| name == "anthropic-beta");
+        beta.map(|(_, value)| value.to_string())
+    };
+    let request = Request::prompt("Hi");
+    let plain = sent(&request, local()).await.unwrap();
+    assert_eq!(headers(&plain), None);
+    let builder =
+        local().beta("compact-2026-01-12").compact_above(150_000).clear_results_above(90_000);
+    let asked = sent(&request, builder).await.unwrap();
+    let features = "compact-2026-01-12,context-management-2025-06-27";
+    assert_eq!(headers(&asked).as_deref(), Some(features), "each once");
+    let body: Value = serde_json::from_slice(&asked.body.concat()).unwrap();
+    let above = |tokens| json!({ "type": "input_tokens", "value": tokens });
+    let edits = json!([
+        { "type": "clear_tool_uses_20250919", "trigger": above(90_000) },
+        { "type": "compact_20260112", "trigger": above(150_000) },
+    ]);
+    assert_eq!(body["context_management"], json!({ "edits": edits }));
+    let own = request.extra("context_management", json!({ "edits": [] }));
+    let asked = sent(&own, local().compact_above(150_000)).await.unwrap();
+    let body: Value = serde_json::from_slice(&asked.body.concat()).unwrap();
+    assert_eq!(body["context_management"], json!({ "edits": [] }), "what the request says wins");
+}

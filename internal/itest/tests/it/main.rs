@@ -10,6 +10,7 @@
 )]
 
 mod adr_index;
+mod anthropic_found_tools;
 mod anthropic_llama;
 mod anthropic_requests;
 mod anthropic_sessions;
@@ -40,6 +41,7 @@ mod layers;
 mod left_out;
 mod limits;
 mod llama;
+mod llama_tokens;
 mod mcp_conformance;
 mod mcp_everything;
 mod models;

@@ -531,3 +531,20 @@ async fn the_vendor_s_question_about_its_own_tool_is_answered() {
     ]);
     assert_eq!(input, want);
 }
+
+#[tokio::test]
+async fn the_server_is_asked_to_compact_long_conversations_and_gets_its_item_back() {
+    let raw = json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "x" });
+    let kind = ItemKind::Other { name: "compaction".into() };
+    let answer = Message::new(MessageRole::Assistant, vec![item(kind, &raw), text("Yes.")]);
+    let history = Transcript::from(vec![Message::user("Hi"), answer, Message::user("And?")]);
+    let server = Canned::new("");
+    let builder = OpenAiResponses::builder().base_url("http://local").model("m").api_key("k");
+    let provider = builder.compact_above(200_000).transport(Arc::clone(&server)).build().unwrap();
+    drop(provider.stream_completion(Request::new(history)).await.unwrap());
+    let body: Value = serde_json::from_slice(&server.segments().concat()).unwrap();
+    let entry = json!({ "type": "compaction", "compact_threshold": 200_000 });
+    assert_eq!(body["context_management"], json!([entry]));
+    assert_eq!(body["input"][1]["type"], "compaction", "{body}");
+    assert_eq!(body["input"][1]["encrypted_content"], "x");
+}

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     agent::{AtLimit, Budget, NoToolCall, RunContext},
-    types::{Message, MessageRole, Part, Text, TextOrigin, ToolCall},
+    types::{Message, MessageRole, Part, Text, ToolCall},
 };
 
 /// An agent with the tools `free`, `alone` and `last`, and `client`, which runs at the client; arguments that have `bad` do not fit, and a person is
@@ -105,7 +105,7 @@ fn saying(text: &str) -> Answer {
 
 fn ended(result: Result<&str, Failure>) -> ToolEnd {
     let result = result.map(str::to_owned).map_err(|kind| (kind, format!("{kind:?}")));
-    ToolEnd { result, parts: Vec::new(), duration_ms: 1, origin: TextOrigin::Own, below: None }
+    ToolEnd { duration_ms: 1, ..ToolEnd::at_once(result) }
 }
 
 /// Takes an input at time 1 and returns the effects.

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     agent::OutcomeKind,
-    types::{AgentError, CallOutcome, ErrorCode, FinishReason, Json},
+    types::{AgentError, CallOutcome, ErrorCode, FinishReason, Json, UsageInfo},
 };
 
 /// A state, and what was asked of its driver and is not answered.
@@ -20,6 +20,10 @@ struct World {
     state: RunState,
     prompt: bool,
     asked: Option<(AnswerId, AskKind)>,
+    /// The answer before which the conversation is being summed up.
+    summing: Option<AnswerId>,
+    /// The times that it may still outgrow its window.
+    outgrows: u32,
     running: Vec<CallId>,
     /// The calls that a person is asked about, with the ids of the requests.
     proposed: Vec<(CallId, Text)>,
@@ -51,6 +55,8 @@ impl World {
             state: begun(spec),
             prompt: false,
             asked: None,
+            summing: None,
+            outgrows: 0,
             running: vec![],
             proposed: vec![],
             at_client: vec![],
@@ -78,6 +84,10 @@ impl World {
                     assert!(self.at_client.is_empty(), "nor is at the client");
                     self.early.1 = None;
                     self.allowed.clear();
+                }
+                Effect::Summarize(id) => {
+                    assert!(self.asked.is_none() && self.summing.replace(*id).is_none());
+                    assert!(!self.state.is_cancelled(), "a cancel wins");
                 }
                 Effect::Propose(id) => {
                     let approval_id = self.state.approval(*id).expect("it is asked about");
@@ -150,7 +160,11 @@ impl World {
             let goes_on = |it: &&Effect| {
                 matches!(
                     it,
-                    Effect::Ask(..) | Effect::Run(_) | Effect::Propose(_) | Effect::Send(_)
+                    Effect::Ask(..)
+                        | Effect::Summarize(_)
+                        | Effect::Run(_)
+                        | Effect::Propose(_)
+                        | Effect::Send(_)
                 )
             };
             assert_eq!(effects.iter().find(goes_on), None, "a cancel wins");
@@ -169,6 +183,10 @@ impl World {
                 next.early.1 = Some((list, given + 1));
             }
             StepInput::Answered(..) => next.asked = None,
+            StepInput::Fitted(..) | StepInput::Outgrown(..) => {
+                (next.asked, next.outgrows) = (None, next.outgrows - 1)
+            }
+            StepInput::Summed(..) => next.summing = None,
             StepInput::Ran(id, _) => next.running.retain(|it| it != id),
             StepInput::Returned(id, _) => next.at_client.retain(|(it, _)| it != id),
             StepInput::Decided(id, decided) => {
@@ -178,7 +196,7 @@ impl World {
                 }
             }
             StepInput::Resumed => {
-                (next.prompt, next.asked) = (false, None);
+                (next.prompt, next.asked, next.summing) = (false, None, None);
                 next.proposed.clear();
                 next.at_client.clear();
                 next.running.clear();
@@ -201,6 +219,14 @@ impl World {
         match input {
             StepInput::Prepared(_) | StepInput::Unprepared(_) => self.prompt,
             StepInput::Answered(id, _) => self.asked.is_some_and(|(asked, _)| asked == *id),
+            StepInput::Fitted(id, _) | StepInput::Outgrown(id, _) => {
+                let is_asked = self.asked.is_some_and(|(asked, _)| asked == *id);
+                is_asked
+                    && self.outgrows > 0
+                    && self.early.1.is_none()
+                    && !self.state.is_cancelled()
+            }
+            StepInput::Summed(id, _) => self.summing == Some(*id),
             StepInput::Called(id, _) => self.asked.is_some_and(|(asked, kind)| {
                 asked == *id && !matches!(kind, AskKind::LastAnswer(_))
             }),
@@ -219,13 +245,15 @@ impl World {
     fn assert_sound(&self) {
         let is_outside = !self.proposed.is_empty() || !self.at_client.is_empty();
         let is_calling = !self.running.is_empty() || is_outside;
-        let is_open = self.prompt || self.asked.is_some() || is_calling;
+        let is_asking = self.asked.is_some() || self.summing.is_some();
+        let is_open = self.prompt || is_asking || is_calling;
         assert_eq!(is_open, !self.state.is_done(), "never stuck, and nothing runs at the end");
         assert_eq!(self.finished, u32::from(self.state.is_done()), "finished once");
         let mut pending = Vec::new();
         self.state.pending(&mut pending);
         let mut wanted: Vec<_> = self.prompt.then_some(Effect::Prepare).into_iter().collect();
         wanted.extend(self.asked.map(|(id, kind)| Effect::Ask(id, kind)));
+        wanted.extend(self.summing.map(Effect::Summarize));
         let mut running = self.running.clone();
         running.sort_unstable_by_key(|id| id.place);
         wanted.extend(running.into_iter().map(Effect::Run));
@@ -275,6 +303,12 @@ impl World {
             inputs.push(StepInput::Resumed);
         }
         let turn = self.state.answer;
+        if self.outgrows > 0 || self.summing.is_some() {
+            let is_over = self.outgrows == 0;
+            let begins =
+                |it: &StepInput| matches!(it, StepInput::Fitted(..) | StepInput::Outgrown(..));
+            inputs.extend(outgrown(turn).into_iter().filter(|it| !is_over || !begins(it)));
+        }
         // What the last answer says decides little.
         let is_last = matches!(self.asked, Some((_, AskKind::LastAnswer(_))));
         let kinds = match self.early.1.filter(|_| self.asked.is_some()) {
@@ -374,6 +408,30 @@ fn answers_behind(list: usize, given: usize) -> Vec<Answer> {
     answers
 }
 
+/// Returns what may be found out of the size of the conversation before an answer, and the ends of a summary.
+fn outgrown(id: AnswerId) -> Vec<StepInput> {
+    let mut marks = Marks::default();
+    marks.first = 1;
+    let fitted = Fitted { marks, messages: 1, results: 0, tokens: 5, tokens_before: 9 };
+    let outgrown = Outgrown { first: 1, pinned: None, tokens: 9 };
+    let usage = Some(UsageInfo { output_tokens: Some(7), ..UsageInfo::default() });
+    let ended =
+        |result| StepInput::Summed(id, Box::new(Summed { result, requests: 1, usage, cost: None }));
+    let text = "They met.".to_owned();
+    vec![
+        StepInput::Fitted(id, Box::new(fitted)),
+        StepInput::Outgrown(id, outgrown),
+        ended(Ok(Summary { text, has_outside_text: false, messages: 1, tokens: 5 })),
+        ended(Err(AgentError::new(ErrorCode::Overloaded, "busy"))),
+        StepInput::Outgrown(AnswerId { turn: 1, attempt: 7 }, outgrown),
+    ]
+}
+
+/// Returns an answer, and one with calls of which a person is asked about one.
+fn few_answers() -> Vec<Answer> {
+    vec![saying("done"), calling(&[("free", "a"), ("free", "ask b")])]
+}
+
 /// Returns answers with calls that a person is asked about.
 fn asking_answers() -> Vec<Answer> {
     vec![
@@ -428,7 +486,11 @@ fn explore(
     early: bool,
     answers: fn() -> Vec<Answer>,
 ) -> (usize, usize) {
-    let mut open = vec![World::new(spec, crashes, says, early, answers)];
+    explore_from(World::new(spec, crashes, says, early, answers))
+}
+
+fn explore_from(world: World) -> (usize, usize) {
+    let mut open = vec![world];
     let (mut seen, mut ends) = (BTreeSet::new(), 0);
     while let Some(world) = open.pop() {
         let is_over = world.state.is_done();
@@ -487,5 +549,17 @@ fn no_interleaving_runs_a_call_that_nobody_has_allowed() {
             let (states, ends) = explore(spec, crashes, says, false, answers);
             assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
         }
+    }
+}
+
+#[test]
+fn a_summary_before_an_answer_keeps_the_invariants() {
+    let small = RunSpec { max_turns: 1, ..spec() };
+    let tight = RunSpec { budget: Budget::default().tokens(5), ..small };
+    for (crashes, says, spec) in [(1, 0, small), (0, 1, small), (0, 0, tight)] {
+        let mut world = World::new(spec, crashes, says, false, few_answers);
+        world.outgrows = 2;
+        let (states, ends) = explore_from(world);
+        assert!(states > 60 && ends > 30, "{states} states, {ends} ends of {spec:?}");
     }
 }

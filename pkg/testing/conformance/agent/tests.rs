@@ -10,8 +10,10 @@ use crate::{
     agent::{
         AllowList, Approver, Asked, Authorization, Authorizer, Caller, ClientCall, Decision,
         ModulePermissions, NamedPermissions, ToolAccess,
+        knowledge::{FileMemoryStore, KnowledgeFuture, LocalMemoryStore, MemoryStore, Note, Owner},
     },
     testing::conformance::Report,
+    types::Text,
 };
 
 /// Rules of permissions.
@@ -200,4 +202,76 @@ fn our_approvers_conform() {
         if is_read { Decision::GrantAlways } else { std::future::pending().await }
     };
     assert_eq!(failed(&report(forgets)), ["rejected"]);
+}
+
+#[test]
+fn our_stores_of_memories_conform() {
+    assert_conforms(&check_memory_store(LocalMemoryStore::default()));
+    let name = format!("forgeline-pack-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    assert_conforms(&check_memory_store(FileMemoryStore::new(folder.join("kept.jsonl"))));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A store with one fault.
+struct Faulty(LocalMemoryStore, &'static str);
+
+impl Faulty {
+    fn owner(&self, owner: Owner) -> Owner {
+        if self.1 == "owners" { Owner::default() } else { owner }
+    }
+}
+
+impl MemoryStore for Faulty {
+    fn save(&self, owner: Owner, mut note: Note) -> KnowledgeFuture<()> {
+        let (store, owner, fault) = (self.0.clone(), self.owner(owner), self.1);
+        if fault == "round-trip" {
+            note.text = note.text.trim_end_matches('0').to_owned() + ".";
+        }
+        Box::pin(async move {
+            if fault == "repeated" {
+                store.delete(owner.clone(), note.key.clone()).await?;
+            }
+            store.save(owner, note).await
+        })
+    }
+
+    fn load(&self, owner: Owner, key: Text) -> KnowledgeFuture<Option<Note>> {
+        if self.1 == "unknown" && key == "nothing" {
+            return Box::pin(std::future::ready(Ok(Some(Note::new(key, "made up")))));
+        }
+        self.0.load(self.owner(owner), key)
+    }
+
+    fn find(&self, owner: Owner, query: String, most: usize) -> KnowledgeFuture<Vec<Note>> {
+        let most = if self.1 == "find" { 9 } else { most };
+        self.0.find(self.owner(owner), query, most)
+    }
+
+    fn keys(&self, owner: Owner, most: usize) -> KnowledgeFuture<Vec<Text>> {
+        let (keys, fault) = (self.0.keys(self.owner(owner), most), self.1);
+        Box::pin(async move {
+            let mut keys = keys.await?;
+            if fault == "keys" {
+                keys.reverse();
+            }
+            Ok(keys)
+        })
+    }
+
+    fn delete(&self, owner: Owner, key: Text) -> KnowledgeFuture<bool> {
+        if self.1 == "delete" && key == "drink" {
+            return Box::pin(std::future::ready(Ok(true)));
+        }
+        self.0.delete(self.owner(owner), key)
+    }
+}
+
+#[test]
+fn broken_stores_of_memories_fail_the_check_that_is_meant_for_them() {
+    for fault in ["round-trip", "unknown", "repeated", "delete", "keys", "find", "owners"] {
+        let report = check_memory_store(Faulty(LocalMemoryStore::default(), fault));
+        assert!(failed(&report).contains(&fault), "{fault}: {report}");
+    }
 }

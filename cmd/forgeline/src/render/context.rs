@@ -1,0 +1,59 @@
+//! Lines about the part of the conversation that a request leaves out, or has a summary of.
+
+use forgeline::agent::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED};
+use serde_json::Value;
+
+/// Returns the line of an event about the window; `None` for another.
+pub(super) fn line(name: &str, data: &Value) -> Option<String> {
+    let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let counted = |key: &str, one: &str| match number(key) {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {one}s")),
+    };
+    let tokens = || format!("{} → {} tokens", number("tokens_before"), number("tokens"));
+    match name {
+        CONTEXT_TRIMMED => {
+            let parts = [counted("messages", "message"), counted("results", "result")];
+            let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            Some(format!("left out to make room: {what} ({})", tokens()))
+        }
+        CONTEXT_SUMMARIZED => {
+            let what = counted("messages", "message").unwrap_or_default();
+            Some(format!("summed up: {what} ({})", tokens()))
+        }
+        CONTEXT_SUMMARY_FAILED => {
+            let why = data.get("error").and_then(Value::as_str).unwrap_or_default();
+            Some(format!("no summary: {why}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_event_about_the_window_is_one_line_that_fits() {
+        let trimmed = json!({ "messages": 123_456, "results": 1, "tokens": 100_000, "tokens_before": 200_000 });
+        let results = json!({ "messages": 0, "results": 2, "tokens": 5, "tokens_before": 9 });
+        let summed =
+            json!({ "messages": 40, "requests": 2, "tokens": 3_100, "tokens_before": 6_010 });
+        #[rustfmt::skip]
+        let cases = [
+            (CONTEXT_TRIMMED, trimmed, "left out to make room: 123456 messages, 1 result (200000 → 100000 tokens)"),
+            (CONTEXT_TRIMMED, results, "left out to make room: 2 results (9 → 5 tokens)"),
+            (CONTEXT_SUMMARIZED, summed, "summed up: 40 messages (6010 → 3100 tokens)"),
+            (CONTEXT_SUMMARY_FAILED, json!({ "requests": 1, "error": "busy" }), "no summary: busy"),
+        ];
+        for (name, data, want) in cases {
+            let line = line(name, &data).unwrap();
+            assert_eq!(line, want);
+            assert!(line.chars().count() <= 78, "two columns are its indent");
+        }
+        assert_eq!(line("other", &json!({})), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! The part of a conversation that is sent: what is left out of a request, and the summary before it.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::StreamExt as _;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{caught, conversation::Conversation, shared::Shared};
+use crate::{
+    agent::{
+        memory::{Bounds, Look, Parts, Window},
+        state::{AnswerId, Marks, Outgrown, RunState, StepInput, Summary, Summed},
+    },
+    llm::{Cost, ModelCard, Provider, ProviderError, Request, collect},
+    types::{AgentError, Completion, ErrorCode, Message, UsageInfo},
+};
+
+impl Shared {
+    /// Returns what the next run has to know of the part of the conversation that is sent, where that is bounded.
+    pub(super) fn window_marks(&self) -> Option<Marks> {
+        Some(locked(self.window.as_deref()?).marks().of_next_run())
+    }
+
+    /// Keeps what a run knows of the part that is sent.
+    pub(super) fn keep_window(&self, marks: Option<&Marks>) {
+        if let Some((window, marks)) = self.window.as_deref().zip(marks) {
+            locked(window).keep(marks);
+        }
+    }
+
+    /// Begins with another conversation, of which this is known.
+    pub(in crate::agent) fn begin_window(&self, marks: Option<&Marks>) {
+        if let Some(window) = self.window.as_deref() {
+            let mut window = locked(window);
+            window.clear();
+            if let Some(marks) = marks {
+                window.keep(&marks.of_next_run());
+            }
+        }
+    }
+}
+
+impl Conversation<'_> {
+    /// Looks at the size of the next request; returns an input where something is left out of it, or the beginning of
+    /// the conversation is to be summed up first.
+    pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
+        let config = &self.parts.config;
+        let (window, tokens) = (self.agent.window.as_deref()?, config.max_context_tokens?);
+        if self.emitter.cancel().is_cancelled() {
+            return None;
+        }
+        let share = config.summarize_at.filter(|_| state.may_summarize());
+        let (around, memory) = (self.next_request(state), self.agent.memory.lock());
+        let mut window = locked(window);
+        if let Some(marks) = state.marks() {
+            window.keep(marks);
+        }
+        let messages = memory.transcript().messages();
+        match window.look(messages, &around, Bounds { tokens, share }) {
+            Look::Fits => None,
+            Look::Fitted(fitted) => Some(StepInput::Fitted(id, fitted)),
+            Look::Outgrown(outgrown) => Some(StepInput::Outgrown(id, outgrown)),
+        }
+    }
+
+    /// Sums up the beginning of the conversation, in as many requests as it takes.
+    pub(super) async fn summarize(&mut self, state: &RunState, id: AnswerId) -> StepInput {
+        let mut work = Work::default();
+        let result = self.summary(state, &mut work).await;
+        let Work { requests, usage, cost } = work;
+        let usage = usage.filter(|_| requests > 0);
+        StepInput::Summed(id, Box::new(Summed { result, requests, usage, cost }))
+    }
+
+    async fn summary(&mut self, state: &RunState, work: &mut Work) -> Result<Summary, AgentError> {
+        let marks = state.marks().cloned().unwrap_or_default();
+        let config = &self.parts.config;
+        let (Some(outgrown), Some(most)) = (marks.due(), config.max_context_tokens) else {
+            return Err(failed("there is nothing to sum up".to_owned()));
+        };
+        let messages = self.agent.memory.lock().transcript().clone();
+        let messages = messages.messages().get(marks.summed..outgrown.first).unwrap_or_default();
+        let (provider, template) = match &self.parts.summarizer {
+            Some(provider) => (&**provider, Request::default()),
+            None => (&*self.parts.provider, plain(&self.parts.request)),
+        };
+        let card = ModelCard::for_model(&provider.info().model);
+        let own = card.and_then(|card| card.context_tokens).unwrap_or(u64::MAX);
+        let most = marks.out_of_scale(most).min(own);
+        let (messages_of, estimator) = (messages.iter().map(|it| &**it), &self.parts.estimator);
+        let parts = Parts::of(messages_of, most, estimator, |text| self.mode.broken(text));
+        let parts = parts.map_err(failed)?;
+        let (limit, cancel) = (config.summary_timeout, self.emitter.cancel().clone());
+        let mut so_far = marks.summary.as_deref().map(str::to_owned);
+        for at in 0..parts.len() {
+            let request = parts.request(at, so_far.as_deref(), template.clone());
+            let answer = answered(provider, request, limit, &cancel);
+            let completion = work.count(answer.await, card)?;
+            let text = self.mode.broken(completion.text.trim());
+            if text.is_empty() {
+                return Err(failed("the model wrote no summary".to_owned()));
+            }
+            so_far = Some(parts.cut(&text).to_owned());
+        }
+        let Some(text) = so_far else {
+            return Err(failed("there is nothing to sum up".to_owned()));
+        };
+        Ok(self.summary_of(outgrown, text, messages, state.has_outside_text()))
+    }
+
+    fn summary_of(
+        &self,
+        outgrown: Outgrown,
+        text: String,
+        messages: &[Arc<Message>],
+        was_outside: bool,
+    ) -> Summary {
+        let window = self.agent.window.as_deref();
+        let tokens = window.map_or(0, |window| locked(window).estimated_with(outgrown, &text));
+        let is_outside = |message: &Arc<Message>| message.has_outside_text();
+        let has_outside_text = was_outside || messages.iter().any(is_outside);
+        Summary { text, has_outside_text, messages: messages.len(), tokens }
+    }
+}
+
+/// Returns the answer to a request, or what came of it until the run was cancelled.
+async fn answered(
+    provider: &dyn Provider,
+    request: Request,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> Result<Completion, ProviderError> {
+    let opening = caught::stream(provider, request);
+    let answer = async {
+        let stream = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ProviderError::EndedEarly { received: 0 }),
+            opened = opening => opened?,
+        };
+        collect(stream.take_until(cancel.cancelled())).await
+    };
+    let late = || ProviderError::config(format!("no summary came within {limit:?}"));
+    timeout(limit, answer).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// The requests that were made for a summary.
+#[derive(Default)]
+struct Work {
+    requests: u32,
+    usage: Option<UsageInfo>,
+    /// The cost of them all; `None` where that of one is not known.
+    cost: Option<Cost>,
+}
+
+impl Work {
+    /// Counts an answer, or what there was of it.
+    fn count(
+        &mut self,
+        answer: Result<Completion, ProviderError>,
+        card: Option<&ModelCard>,
+    ) -> Result<Completion, AgentError> {
+        let partial = match &answer {
+            Ok(completion) => Some(completion),
+            Err(ProviderError::Aborted { partial, .. }) => Some(&**partial),
+            Err(_) => None,
+        };
+        let usage = partial.and_then(|completion| completion.usage);
+        let cost = usage.as_ref().and_then(|usage| card?.cost(usage));
+        self.cost = match (self.requests, self.cost) {
+            (0, _) => cost,
+            (_, sum) => sum.zip(cost).map(|(sum, cost)| sum + cost),
+        };
+        self.requests += 1;
+        if let Some(usage) = &usage {
+            self.usage.get_or_insert_default().add(usage);
+        }
+        let completion = answer.map_err(|error| error.to_agent_error())?;
+        completion.error.clone().map_or(Ok(completion), Err)
+    }
+}
+
+/// Returns the template of the agent's requests without what is for its answers.
+fn plain(template: &Request) -> Request {
+    let mut plain = template.clone();
+    (plain.tool_choice, plain.response_format, plain.thinking) = (None, None, None);
+    (plain.reasoning_effort, plain.parallel_tool_calls) = (None, None);
+    plain.tools = Arc::from([]);
+    plain.stop.clear();
+    plain
+}
+
+fn failed(why: String) -> AgentError {
+    AgentError::new(ErrorCode::InvalidInput, why)
+}
+
+pub(super) fn locked(window: &Mutex<Window>) -> MutexGuard<'_, Window> {
+    window.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,243 @@
+//! The requests for a summary of a conversation's beginning.
+
+use std::{mem, sync::Arc};
+
+use crate::{
+    agent::feedback,
+    llm::{Request, TokenEstimator},
+    types::{Message, MessageRole, Part, slice},
+};
+
+/// Most requests for one summary.
+const MAX_PARTS: usize = 32;
+
+/// Most bytes of one result, or of the arguments of one call, that a summary is made from.
+const MAX_RESULT_BYTES: usize = 4 << 10;
+
+/// Least room for the text of one request, in tokens.
+const LEAST_ROOM: u64 = 128;
+
+/// Returns the most tokens of a summary where a request may have `most`.
+pub(in crate::agent) fn summary_tokens(most: u64) -> u64 {
+    most / 8
+}
+
+/// A conversation's beginning in parts that fit a request each.
+#[derive(Debug)]
+pub(in crate::agent) struct Parts {
+    /// The instructions.
+    system: Arc<str>,
+    parts: Vec<String>,
+    /// Most tokens of a summary, and of an answer that may think before it.
+    tokens: u64,
+    estimator: TokenEstimator,
+}
+
+impl Parts {
+    /// Writes messages out, so that each request is at most `most` tokens with its answer; `broken` takes the markers
+    /// out of what others wrote.
+    ///
+    /// # Errors
+    ///
+    /// When a request has no room for a part, or there are more parts than [`MAX_PARTS`].
+    pub(in crate::agent) fn of<'a>(
+        messages: impl Iterator<Item = &'a Message>,
+        most: u64,
+        estimator: &TokenEstimator,
+        broken: impl Fn(&str) -> String,
+    ) -> Result<Self, String> {
+        let tokens = summary_tokens(most);
+        let system: Arc<str> = feedback::sum_up((tokens / 2).max(1)).into();
+        // The summary so far, the answer with its thoughts, and the words around them.
+        let taken = estimator.text(&system) + 3 * tokens + 64;
+        let room = most.saturating_sub(taken);
+        if room < LEAST_ROOM {
+            return Err(format!(
+                "requests of {most} tokens leave no room for a summary; raise `max_context_tokens`"
+            ));
+        }
+        let (mut parts, mut part, mut filled) = (Vec::new(), String::new(), 0);
+        let mut add = |piece: &str, tokens: u64| {
+            if filled + tokens > room && !part.is_empty() {
+                parts.push(mem::take(&mut part));
+                filled = 0;
+            }
+            part.push_str(piece);
+            filled += tokens;
+        };
+        for message in messages {
+            each_piece(&broken(&written(message)), room, estimator, &mut add);
+        }
+        if !part.is_empty() {
+            parts.push(part);
+        }
+        if parts.len() > MAX_PARTS {
+            return Err(format!(
+                "the conversation takes {} requests to sum up, and at most {MAX_PARTS} are made; raise \
+                 `max_context_tokens`",
+                parts.len()
+            ));
+        }
+        Ok(Self { system, parts, tokens, estimator: estimator.clone() })
+    }
+
+    /// Returns the number of requests.
+    pub(in crate::agent) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Makes a request from a template: of the part at this place, with the summary of what came before it.
+    pub(in crate::agent) fn request(
+        &self,
+        at: usize,
+        before: Option<&str>,
+        mut template: Request,
+    ) -> Request {
+        let mut text = String::new();
+        if let Some(before) = before {
+            text = format!("[Summary of what came before]\n{before}\n\n");
+        }
+        text.push_str("[Conversation]\n");
+        text.push_str(self.parts.get(at).map_or("", String::as_str));
+        text.push_str("[End of the conversation. Write the summary.]");
+        template.system = Some(Arc::clone(&self.system));
+        template.messages = [Message::user(text)].into_iter().collect();
+        let most = u32::try_from(self.tokens.saturating_mul(2)).unwrap_or(u32::MAX);
+        template.max_tokens = Some(template.max_tokens.map_or(most, |own| own.min(most)));
+        template
+    }
+
+    /// Returns a summary that is as long as it may be.
+    pub(in crate::agent) fn cut<'a>(&self, mut text: &'a str) -> &'a str {
+        while self.estimator.text(text) > self.tokens && !text.is_empty() {
+            text = slice(text, ..text.floor_char_boundary(text.len() * 3 / 4));
+        }
+        text
+    }
+}
+
+/// Gives the pieces of a text that fit into the room each.
+fn each_piece(text: &str, room: u64, estimator: &TokenEstimator, add: &mut impl FnMut(&str, u64)) {
+    let tokens = estimator.text(text);
+    let half = text.floor_char_boundary(text.len() / 2);
+    if tokens <= room || half == 0 {
+        return add(text, tokens);
+    }
+    each_piece(slice(text, ..half), room, estimator, add);
+    each_piece(slice(text, half..), room, estimator, add);
+}
+
+/// Writes a message out.
+fn written(message: &Message) -> String {
+    let who = match message.role {
+        MessageRole::User => "User",
+        MessageRole::Assistant => "Assistant",
+        MessageRole::System => "System",
+        MessageRole::Tool => "Tool",
+    };
+    let mut out = String::new();
+    for part in &message.parts {
+        let line = match part {
+            Part::Text { text } if text.trim().is_empty() => continue,
+            Part::Text { text } => format!("{who}: {text}"),
+            Part::ToolCall(call) => {
+                format!("{who} calls {} with {}", call.name, brief(&call.arguments_raw))
+            }
+            Part::ToolResult(result) => {
+                let how = if result.is_error { "Failure" } else { "Result" };
+                format!("{how} of {}: {}", result.name, brief(&result.content))
+            }
+            Part::Image { .. } => format!("{who} shows a picture."),
+            Part::Document { name, .. } => {
+                let name = name.as_deref().unwrap_or("without a name");
+                format!("{who} gives a document: {name}")
+            }
+            // Thoughts led to what was said, and only their provider reads its own items.
+            Part::Thinking { .. } | Part::ProviderItem(_) => continue,
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns a text, of a long one the beginning and the end.
+fn brief(text: &str) -> String {
+    feedback::shortened(text, MAX_RESULT_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::types::{ToolCall, ToolResult};
+
+    const MOST: u64 = 2_000;
+
+    fn messages(count: usize, bytes: usize) -> Vec<Message> {
+        let message = |at: usize| match at % 4 {
+            0 => Message::user(format!(
+                "Question {at}. {}",
+                "Ein Satz ist lang. ".repeat(bytes / 19)
+            )),
+            1 => {
+                let call = ToolCall::new("c", "look", json!({ "at": at }));
+                Message::new(MessageRole::Assistant, vec![Part::ToolCall(call)])
+            }
+            2 => {
+                let result = ToolResult::new("c", "look", "数".repeat(bytes / 3));
+                Message::new(MessageRole::Tool, vec![Part::ToolResult(result)])
+            }
+            _ => Message::assistant(format!("Answer {at}.")),
+        };
+        (0..count).map(message).collect()
+    }
+
+    // Covers: G-48
+    #[test]
+    fn each_request_for_a_summary_fits_with_its_answer() {
+        let estimator = TokenEstimator::new();
+        for (count, bytes) in [(4, 10), (40, 400), (4, 12_000), (80, 1_000)] {
+            let messages = messages(count, bytes);
+            let parts =
+                Parts::of(messages.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap();
+            let longest = "word ".repeat(10_000);
+            let longest = parts.cut(&longest);
+            assert!(estimator.text(longest) <= summary_tokens(MOST) && longest.len() > 100);
+            let mut whole = String::new();
+            for at in 0..parts.len() {
+                let request = parts.request(at, Some(longest), Request::default());
+                let answer = u64::from(request.max_tokens.unwrap());
+                let tokens = estimator.request(&request) + answer;
+                assert!(tokens <= MOST, "{tokens} of part {at}");
+                whole.push_str(&parts.parts[at]);
+            }
+            let written: String = messages.iter().map(written).collect();
+            assert_eq!(whole, written, "nothing is lost between parts");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_words() {
+        let few = messages(4, 10);
+        let error = Parts::of(few.iter(), 200, &TokenEstimator::new(), str::to_owned).unwrap_err();
+        assert!(error.contains("200 tokens leave no room"), "{error}");
+        let many = messages(4_000, 400);
+        let error =
+            Parts::of(many.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap_err();
+        assert!(error.contains("at most 32 are made"), "{error}");
+    }
+
+    #[test]
+    fn markers_are_broken_and_long_results_are_cut_in_the_middle() {
+        let result = ToolResult::new("c", "read", format!("<a>{}<z>", "x".repeat(9_000)));
+        let message = Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]);
+        let broken = |text: &str| text.replace('<', "(");
+        let parts =
+            Parts::of([&message].into_iter(), 20_000, &TokenEstimator::new(), broken).unwrap();
+        let text = &parts.parts[0];
+        assert!(text.starts_with("Result of read: (a>x") && text.ends_with("x(z>\n"), "{text}");
+        assert!(text.len() < 5_000);
+    }
+}

@@ -1,0 +1,169 @@
+//! The beginning of requests, as digests of its parts: a provider may keep it as long as it stays the same.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::digest::digest,
+    llm::{Request, ToolSpec},
+    types::slice,
+};
+
+/// The bytes between two parts of a system prompt.
+const BETWEEN: usize = "\n\n".len();
+
+/// A part of what requests begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum PrefixPart {
+    /// The descriptions of the tools, with native calls.
+    Tools,
+    /// The part of the system prompt with this place among those that the agent was built with, from 0.
+    Prompt(usize),
+    /// The system prompt of the agent's [template](crate::agent::AgentBuilder::request).
+    Template,
+    /// The section of the system prompt that describes the tools, with calls in text.
+    ToolSection,
+    /// The whole system prompt, of a run that was resumed: its parts are not known any more.
+    System,
+}
+
+/// The first change of what requests begin with, from one to the next of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PrefixChange {
+    /// The part that changed, came, or is gone.
+    pub part: PrefixPart,
+    /// The bytes of the system prompt before that part; of [`PrefixPart::Tools`], the number of tools that are the
+    /// same. What comes before is as it was.
+    pub offset: usize,
+}
+
+/// The beginning of a request, without its text.
+#[derive(Debug, Default)]
+pub(in crate::agent) struct Prefix {
+    /// The list that the agent has, not a copy.
+    tools: Arc<[ToolSpec]>,
+    parts: Vec<Digested>,
+    /// The digest of the whole system prompt.
+    system: u64,
+}
+
+/// A part of a system prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Digested {
+    part: PrefixPart,
+    bytes: usize,
+    digest: u64,
+}
+
+/// The places and lengths of the parts of a system prompt, in its order; `None` where they are not known.
+pub(in crate::agent) type Places = Option<Box<[(usize, usize)]>>;
+
+impl Prefix {
+    /// Returns the beginning of a request whose parts have these places; `template_bytes` of its system prompt are
+    /// the template's.
+    pub(super) fn of(request: &Request, places: &Places, template_bytes: usize) -> Self {
+        let text = request.system.as_deref().unwrap_or_default();
+        let system = digest(text.as_bytes());
+        let (tools, mut parts, mut from) = (Arc::clone(&request.tools), Vec::new(), 0_usize);
+        let mut add = |part, bytes: usize| {
+            let end = from.saturating_add(bytes).min(text.len());
+            if end > from {
+                let digest = digest(slice(text, from..end).as_bytes());
+                parts.push(Digested { part, bytes: end - from, digest });
+                from = (end + BETWEEN).min(text.len());
+            }
+        };
+        match places {
+            Some(places) => {
+                places.iter().for_each(|(place, bytes)| add(PrefixPart::Prompt(*place), *bytes));
+                add(PrefixPart::Template, template_bytes);
+                add(PrefixPart::ToolSection, usize::MAX);
+            }
+            None => add(PrefixPart::System, usize::MAX),
+        }
+        Self { tools, parts, system }
+    }
+
+    /// Returns what the next request begins otherwise with. Tools that come behind change nothing before them.
+    pub(super) fn change(&self, next: &Self) -> Option<PrefixChange> {
+        if !Arc::ptr_eq(&self.tools, &next.tools) {
+            let same = self.tools.iter().zip(&*next.tools).take_while(|(one, other)| one == other);
+            let offset = same.count();
+            if offset < self.tools.len() {
+                return Some(PrefixChange { part: PrefixPart::Tools, offset });
+            }
+        }
+        if self.system == next.system {
+            return None;
+        }
+        let pairs = self.parts.iter().zip(&next.parts);
+        let same = pairs.take_while(|(one, other)| one == other).count();
+        let before = self.parts.iter().take(same).map(|part| part.bytes + BETWEEN).sum();
+        let part = next.parts.get(same).or_else(|| self.parts.get(same));
+        part.map(|part| PrefixChange { part: part.part, offset: before })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The parts of a prompt, the tools, and the change to them.
+    type Row<'r> = (&'r [&'r str], &'r [&'r str], Option<(PrefixPart, usize)>);
+
+    fn prefix(texts: &[&str], tools: &[&str]) -> Prefix {
+        let spec = |name: &&str| ToolSpec::new(*name, "", json!({ "type": "object" }));
+        let tools: Vec<_> = tools.iter().map(spec).collect();
+        let request = Request::prompt("Hi").system(texts.join("\n\n")).tools(tools);
+        let places = texts.iter().enumerate().map(|(at, text)| (at, text.len())).collect();
+        Prefix::of(&request, &Some(places), 0)
+    }
+
+    #[test]
+    fn the_first_change_is_found_with_what_comes_before_it() {
+        use PrefixPart::{Prompt, Tools};
+        let before = prefix(&["You help.", "Lisbon.", "It is 9."], &["a", "b"]);
+        #[rustfmt::skip]
+        let rows: [Row<'_>; 9] = [
+            (&["You help.", "Lisbon.", "It is 9."], &["a", "b"],      None),
+            (&["You help.", "Lisbon.", "It is 9."], &["a", "b", "c"], None),
+            (&["You help.", "Lisbon.", "It is 9."], &["a", "c"],      Some((Tools, 1))),
+            (&["You help.", "Lisbon.", "It is 9."], &["a"],           Some((Tools, 1))),
+            (&["You help.", "Lisbon.", "It is 10."], &["a", "b"],     Some((Prompt(2), 20))),
+            (&["You help!", "Lisbon.", "It is 10."], &["a", "b"],     Some((Prompt(0), 0))),
+            (&["You help.", "Porto..", "It is 9."], &["a", "b"],      Some((Prompt(1), 11))),
+            (&["You help.", "Lisbon."], &["a", "b"],                  Some((Prompt(2), 20))),
+            (&["You help.", "Lisbon.", "It is 9.", "x"], &["a", "b"], Some((Prompt(3), 30))),
+        ];
+        for (texts, tools, want) in rows {
+            let change = before.change(&prefix(texts, tools));
+            assert_eq!(change.map(|it| (it.part, it.offset)), want, "{texts:?} {tools:?}");
+        }
+    }
+
+    #[test]
+    fn template_and_tools_in_text_are_parts_and_a_resumed_run_has_one() {
+        let of = |text: &str, places: Places| {
+            Prefix::of(&Request::prompt("Hi").system(text), &places, "Template.".len())
+        };
+        let places = || Some([(1, 3)].into());
+        let before = of("One\n\nTemplate.\n\n# Tools", places());
+        let change = |text, places| before.change(&of(text, places)).map(|it| (it.part, it.offset));
+        assert_eq!(change("One\n\nTemplate.\n\n# Tools", None), None);
+        assert_eq!(
+            change("One\n\nTemplate.\n\n# Tool!", places()),
+            Some((PrefixPart::ToolSection, 16))
+        );
+        assert_eq!(
+            change("One\n\nTemplat2.\n\n# Tools", places()),
+            Some((PrefixPart::Template, 5))
+        );
+        assert_eq!(change("Two\n\nTemplate.\n\n# Tools", None), Some((PrefixPart::System, 0)));
+    }
+}

@@ -1,0 +1,91 @@
+//! The conversation where it grows beyond what the model may read: what is left out, and what is summed up.
+
+use serde_json::json;
+
+use super::{
+    AskKind, CancelReason, Effect, RunState,
+    marks::{Fitted, Marks, Summary, Summed},
+    run_state::Phase,
+};
+use crate::{
+    agent::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED},
+    types::{AgentEvent, UsageInfo},
+};
+
+impl RunState {
+    /// Begins with what is known of the part of the conversation that is sent.
+    pub(crate) fn begin_window(&mut self, marks: Marks) {
+        self.marks.get_or_insert(Box::new(marks));
+    }
+
+    /// Returns what is known of the part of the conversation that is sent.
+    pub(crate) fn marks(&self) -> Option<&Marks> {
+        self.marks.as_deref()
+    }
+
+    /// Returns `true` when the beginning of the conversation may be summed up before the answer that is asked for:
+    /// once a turn, and while there is budget for it.
+    pub(crate) fn may_summarize(&self) -> bool {
+        let is_last = matches!(self.asking(), None | Some(AskKind::LastAnswer(_)));
+        let was_there =
+            self.marks.as_ref().is_some_and(|it| it.has_summed_before(self.answer.turn));
+        !is_last && !was_there && self.spec.budget.reached(&self.outcome.spent).is_none()
+    }
+
+    /// Tells what is left out, and asks again.
+    pub(super) fn fitted(&mut self, fitted: &Fitted, out: &mut Vec<Effect>) {
+        let Fitted { messages, results, tokens, tokens_before, .. } = fitted;
+        if messages + results > 0 {
+            let data = json!({ "messages": messages, "results": results, "tokens": tokens, "tokens_before": tokens_before });
+            let event = AgentEvent::Custom { name: CONTEXT_TRIMMED.into(), data };
+            out.push(Effect::Emit(Box::new(event)));
+        }
+        if let Phase::Asking(kind) = self.phase {
+            out.push(Effect::Ask(self.answer, kind));
+        }
+    }
+
+    /// Has the beginning of the conversation summed up.
+    pub(super) fn outgrown(&mut self, out: &mut Vec<Effect>) {
+        if let Phase::Asking(kind) = self.phase {
+            self.phase = Phase::Summarizing(kind);
+            out.push(Effect::Summarize(self.answer));
+        }
+    }
+
+    /// Takes a summary, or its failure, counts what it took, and goes on to the answer.
+    pub(super) fn summed(&mut self, summed: Summed, tokens_before: u64, out: &mut Vec<Effect>) {
+        let Phase::Summarizing(kind) = self.phase else { return };
+        let Summed { result, requests, usage, cost } = summed;
+        if requests > 0 {
+            self.outcome.spent.add(usage.as_ref(), cost);
+        }
+        if let Some(usage) = &usage {
+            self.outcome.usage.get_or_insert_with(UsageInfo::default).add(usage);
+        }
+        if let Some(reason) = self.cancelled {
+            return self.fail(CancelReason::error(reason), out);
+        }
+        let (name, data) = match result {
+            Ok(Summary { has_outside_text, messages, tokens, .. }) => {
+                self.has_outside_text |= has_outside_text;
+                let data = json!({ "messages": messages, "requests": requests, "tokens": tokens, "tokens_before": tokens_before });
+                (CONTEXT_SUMMARIZED, data)
+            }
+            Err(error) => {
+                (CONTEXT_SUMMARY_FAILED, json!({ "requests": requests, "error": error.message }))
+            }
+        };
+        out.push(Effect::Emit(Box::new(AgentEvent::Custom { name: name.into(), data })));
+        if requests > 0 {
+            self.tell_unmeasured(usage.is_none(), cost.is_none(), out);
+        }
+        if kind == AskKind::Turn {
+            // It is the same turn, but what came meanwhile counts: the budget may be spent now.
+            self.outcome.turns -= 1;
+            return self.next_turn(out);
+        }
+        self.phase = Phase::Asking(kind);
+        out.push(Effect::Ask(self.answer, kind));
+    }
+}

@@ -1,0 +1,191 @@
+//! Stored conversations that someone has broken.
+
+use serde_json::json;
+
+use super::{cancel::assert_history_is_whole, *};
+use crate::{
+    agent::{
+        journal::MemoryJournal,
+        memory::{ConversationMemory, repaired},
+    },
+    types::{
+        ErrorCode, Message,
+        MessageRole::{self, Assistant, Tool, User},
+        Part, ToolCall, ToolResult, Transcript,
+    },
+};
+
+fn call(id: &str) -> Part {
+    Part::ToolCall(ToolCall::new(id, "echo", json!({ "text": id })))
+}
+
+fn result(id: &str) -> Part {
+    Part::ToolResult(ToolResult::new(id, "echo", format!("of {id}")))
+}
+
+fn text(text: &str) -> Part {
+    Part::Text { text: text.to_owned() }
+}
+
+fn thinking() -> Part {
+    Part::Thinking { text: "Hm.".to_owned(), signature: None }
+}
+
+type Messages = Vec<(MessageRole, Vec<Part>)>;
+
+fn transcript(messages: Messages) -> Transcript {
+    messages.into_iter().map(|(role, parts)| Message::new(role, parts)).collect()
+}
+
+/// A message in short, such as `a: Well. +c1`.
+fn brief(message: &Message) -> String {
+    let role = match message.role {
+        User => "u",
+        Assistant => "a",
+        Tool => "t",
+        MessageRole::System => "s",
+    };
+    let parts = message.parts.iter().map(|part| match part {
+        Part::Text { text } => text.clone(),
+        Part::ToolCall(call) => format!("+{} {}", call.id, call.arguments_raw),
+        Part::ToolResult(result) if result.is_error => format!("?{}", result.call_id),
+        Part::ToolResult(result) => format!("={} {}", result.call_id, result.content),
+        other => format!("{other:?}"),
+    });
+    format!("{role}: {}", parts.collect::<Vec<_>>().join(" "))
+}
+
+/// Each with its name, what is stored and what comes of it.
+#[rustfmt::skip]
+fn cases() -> Vec<(&'static str, Messages, Vec<&'static str>)> {
+    let user = || (User, vec![text("Do it.")]);
+    let ends = || (Assistant, vec![text("Done.")]);
+    let calls = || (Assistant, vec![call("c1"), call("c2")]);
+    let mut unreadable = ToolCall::new("c1", "echo", json!({}));
+    (unreadable.arguments_raw, unreadable.arguments) = ("{\"te".to_owned(), None);
+    const CALLS: &str = r#"a: +c1 {"text":"c1"} +c2 {"text":"c2"}"#;
+    const RESULTS: &str = "t: =c1 of c1 =c2 of c2";
+    vec![
+        ("a result without a call",
+            vec![user(), (Tool, vec![result("c9")]), ends()],
+            vec!["u: Do it.", "a: Done."]),
+        ("a result of no call among others",
+            vec![user(), calls(), (Tool, vec![result("c1"), result("c9"), result("c2"), result("c2")]), ends()],
+            vec!["u: Do it.", CALLS, RESULTS, "a: Done."]),
+        ("calls without results",
+            vec![user(), calls(), ends()],
+            vec!["u: Do it.", CALLS, "t: ?c1 ?c2", "a: Done."]),
+        ("a call without its result",
+            vec![user(), calls(), (Tool, vec![result("c2")]), (User, vec![text("Well?")])],
+            vec!["u: Do it.", CALLS, "t: ?c1 =c2 of c2", "u: Well?"]),
+        ("calls without results at the end",
+            vec![user(), calls()],
+            vec!["u: Do it.", CALLS, "t: ?c1 ?c2"]),
+        ("results in another order, in messages of their own, with an empty one between",
+            vec![user(), calls(), (Tool, vec![result("c2")]), (Tool, vec![]), (Tool, vec![result("c1")]), ends()],
+            vec!["u: Do it.", CALLS, RESULTS, "a: Done."]),
+        ("two answers in a row",
+            vec![user(), (Assistant, vec![text("Well,")]), ends()],
+            vec!["u: Do it.", "a: Well, Done."]),
+        ("two answers in a row, the second with calls",
+            vec![user(), ends(), calls(), (Tool, vec![result("c1"), result("c2")]), ends()],
+            vec!["u: Do it.", r#"a: Done. +c1 {"text":"c1"} +c2 {"text":"c2"}"#, RESULTS, "a: Done."]),
+        ("empty messages",
+            vec![(User, vec![]), user(), (Assistant, vec![text(" \n")]), (Assistant, vec![thinking()]), (Tool, vec![]), ends()],
+            vec!["u: Do it.", "a: Done."]),
+        ("calls and results of the wrong role",
+            vec![(User, vec![text("Do it."), result("c1"), call("c2")]), (Assistant, vec![text("Done."), result("c3")]), (Tool, vec![text("x")])],
+            vec!["u: Do it.", "a: Done."]),
+        ("arguments that are no object",
+            vec![user(), (Assistant, vec![Part::ToolCall(unreadable)]), (Tool, vec![result("c1")]), ends()],
+            vec!["u: Do it.", "a: +c1 {}", "t: =c1 of c1", "a: Done."]),
+        ("a whole one, whose calls are text",
+            vec![user(), (Assistant, vec![text("<tool>…")]), (Tool, vec![result("c1")]), ends()],
+            vec!["u: Do it.", "a: <tool>…", "t: =c1 of c1", "a: Done."]),
+        ("a whole one",
+            vec![user(), calls(), (Tool, vec![result("c1"), result("c2")]), ends(), user()],
+            vec!["u: Do it.", CALLS, RESULTS, "a: Done.", "u: Do it."]),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_conversation_is_repaired_and_every_vendor_takes_it() {
+    for (name, stored, want) in cases() {
+        let stored = transcript(stored);
+        let whole = repaired(&stored);
+        assert_eq!(whole.iter().map(|it| brief(it)).collect::<Vec<_>>(), want, "{name}");
+        if name.starts_with("a whole one") {
+            let is_same = |(one, other)| std::sync::Arc::ptr_eq(one, other);
+            assert!(whole.iter().zip(&stored).all(is_same), "{name}: it comes back as it is");
+        }
+        assert_eq!(repaired(&whole), whole, "{name}: it is whole now");
+        let provider = ScriptedProvider::new([ScriptedTurn::new().text("Good.")]);
+        let agent = builder(&provider).memory(ConversationMemory::from(stored)).build().unwrap();
+        agent.run("Go on.").await.unwrap();
+        assert_history_is_whole(&agent);
+        let sent = &provider.requests()[0].messages;
+        assert_eq!(sent.len(), want.len() + 1, "{name}");
+    }
+}
+
+/// The lines of a journal of two runs, with digests that fit; `change` changes the records.
+async fn journal_of(change: impl Fn(usize, String) -> String) -> MemoryJournal {
+    let journal = MemoryJournal::default();
+    let turns = [
+        ScriptedTurn::new().call("echo", json!({ "text": "one" })),
+        ScriptedTurn::new().text("Done."),
+        ScriptedTurn::new().text("Again."),
+    ];
+    let agent = builder(&ScriptedProvider::new(turns)).journal(journal.clone()).build().unwrap();
+    agent.run("Do it.").await.unwrap();
+    agent.run("Again.").await.unwrap();
+    let (mut digest, mut lines) = (0_u64, Vec::new());
+    for (at, line) in journal.lines().into_iter().enumerate() {
+        let (_, record) = line.split_once(r#""record":"#).unwrap();
+        let record = change(at, record.strip_suffix('}').unwrap().to_owned());
+        let before = [digest.to_le_bytes(), (at as u64).to_le_bytes()];
+        let bytes = before.as_flattened().iter().chain(record.as_bytes());
+        digest = bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        lines.push(format!(r#"{{"n":{at},"digest":"{digest:016x}","record":{record}}}"#));
+    }
+    MemoryJournal::from(lines)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_journal_is_repaired_or_refused_with_words() {
+    let whole = journal_of(|_, record| record).await;
+    let count = whole.lines().len();
+    let resumed = |journal: MemoryJournal| async move {
+        let provider = ScriptedProvider::new([ScriptedTurn::new().text("Good.")]);
+        let agent = builder(&provider).journal(journal).build().unwrap();
+        agent.resume().await.map(|it| (agent, it.is_none()))
+    };
+    for at in 0..count {
+        // An unknown record in the middle.
+        let unknown = |own: usize, record: String| {
+            if own == at { r#"{"paused":{"at":1}}"#.to_owned() } else { record }
+        };
+        let error = resumed(journal_of(unknown).await).await.unwrap_err().error;
+        assert_eq!(error.code, ErrorCode::Journal);
+        let want = format!("line {} of the journal is no record that this library knows", at + 1);
+        assert!(error.message.starts_with(&want), "{error}");
+        // Records whose messages are gone: calls without results, results without calls, and less.
+        let emptied = |own: usize, record: String| {
+            let (from, to) = (r#""messages":["#, r#""events":"#);
+            let is_it = own == at && record.starts_with(r#"{"took""#);
+            match record.split_once(from).filter(|_| is_it) {
+                Some((head, tail)) => {
+                    let (_, tail) = tail.rsplit_once(to).unwrap();
+                    format!("{head}{from}],{to}{tail}")
+                }
+                None => record,
+            }
+        };
+        let (agent, is_over) = resumed(journal_of(emptied).await).await.unwrap();
+        assert!(is_over);
+        agent.run("Go on.").await.unwrap();
+        assert_history_is_whole(&agent);
+    }
+}

@@ -1,0 +1,32 @@
+//! Tools that are described where a search has found them, and not at the beginning of the prompt.
+
+use crate::{
+    llm::{ToolSpec, http::HttpConfig},
+    types::{Text, ToolResult},
+};
+
+/// Beginnings of the names of models that know no other place for tools than the beginning.
+const OLDER: [&str; 3] = ["claude-2", "claude-3", "claude-instant"];
+
+/// The tools of a request that its results may refer to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<'a>(&'a [ToolSpec]);
+
+impl<'a> Found<'a> {
+    /// Returns the tools of a request to this server; none where it is not the vendor's own, or the model is older.
+    pub(super) fn new(tools: &'a [ToolSpec], config: &HttpConfig) -> Self {
+        let is_own = config.base_url.contains("anthropic.com");
+        let is_older = OLDER.iter().any(|older| config.model.contains(older));
+        Self(if is_own && !is_older { tools } else { &[] })
+    }
+
+    /// Returns the names of the tools that are described where they were found.
+    pub(super) fn names(self) -> impl Iterator<Item = &'a Text> {
+        self.0.iter().filter(|spec| spec.deferred).map(|spec| &spec.name)
+    }
+
+    /// Returns the tools that a result refers to: the provider refuses other names.
+    pub(super) fn of(self, result: &ToolResult) -> impl Iterator<Item = &Text> {
+        result.found.iter().filter(move |name| self.names().any(|it| it == *name))
+    }
+}

@@ -1,0 +1,31 @@
+//! The ways to count the tokens of a text.
+
+#[cfg(feature = "tokenizer")]
+use super::exact::Vocabulary;
+use super::text::estimate;
+
+/// A way to count the tokens of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Count {
+    /// By runs of characters.
+    Runs,
+    /// By a vocabulary.
+    #[cfg(feature = "tokenizer")]
+    Exact(Vocabulary),
+}
+
+impl Count {
+    /// Returns the count by the vocabulary of a model; `None` where it is not known.
+    #[cfg(feature = "tokenizer")]
+    pub(super) fn of_model(model: &str) -> Option<Self> {
+        Vocabulary::of_model(model).map(Self::Exact)
+    }
+
+    pub(super) fn text(self, text: &str) -> u64 {
+        match self {
+            Self::Runs => estimate(text),
+            #[cfg(feature = "tokenizer")]
+            Self::Exact(vocabulary) => vocabulary.count(text),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Bodies of answers that are streams of events.
+
+use std::{convert::Infallible, pin::pin, time::Duration};
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::{
+    encode::{AgUi, Encode, RunEnd, UiMessageStream},
+    run::RUN_END,
+    service::Service,
+};
+use crate::{
+    store::{LogKey, LogRecord, follow},
+    types::Envelope,
+};
+
+/// Most frames that wait for a reader.
+const QUEUE: usize = 256;
+
+/// Longest time in which a reader takes no frame.
+const STALLED: Duration = Duration::from_secs(5);
+
+/// Time after which a comment keeps the connection alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The frames of one record.
+pub(super) trait Frames: Send + 'static {
+    fn frames(&mut self, number: u64, record: &LogRecord) -> Bytes;
+}
+
+/// Each record as an event with its number.
+pub(super) struct Numbered;
+
+impl Frames for Numbered {
+    fn frames(&mut self, number: u64, LogRecord { kind, data, .. }: &LogRecord) -> Bytes {
+        let mut out = Vec::with_capacity(data.len() + kind.len() + 40);
+        super::encode::head(number, kind, &mut out);
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(data);
+        out.extend_from_slice(b"\n\n");
+        out.into()
+    }
+}
+
+impl Frames for UiMessageStream {
+    fn frames(&mut self, _number: u64, record: &LogRecord) -> Bytes {
+        encoded(self, record)
+    }
+}
+
+impl Frames for AgUi {
+    fn frames(&mut self, _number: u64, record: &LogRecord) -> Bytes {
+        encoded(self, record)
+    }
+}
+
+fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
+    let mut out = Vec::new();
+    if record.kind == RUN_END {
+        if let Ok(end) = serde_json::from_slice::<RunEnd>(&record.data) {
+            encoder.end(&end, &mut out);
+        }
+    } else if let Ok(envelope) = serde_json::from_slice::<Envelope>(&record.data) {
+        encoder.event(&envelope, &mut out);
+    }
+    out.into()
+}
+
+/// Returns the answer that reads a log from the number `from` on.
+pub(super) fn answer(
+    service: &Service,
+    key: LogKey,
+    from: u64,
+    mut frames: impl Frames,
+) -> Response {
+    let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(QUEUE);
+    let log = service.log();
+    // Ends with its reader: a frame that has no place for too long, or a receiver that is gone.
+    tokio::spawn(async move {
+        let mut records = pin!(follow(log, key, from));
+        loop {
+            let frame = tokio::select! {
+                biased;
+                () = sender.closed() => return,
+                record = records.next() => match record {
+                    Some(Ok((number, record))) => frames.frames(number, &record),
+                    Some(Err(error)) => return tracing::debug!(%error, "a reader is let go"),
+                    None => return,
+                },
+                () = sleep(KEEP_ALIVE) => Bytes::from_static(b": keep-alive\n\n"),
+            };
+            if !frame.is_empty()
+                && !matches!(timeout(STALLED, sender.send(Ok(frame))).await, Ok(Ok(())))
+            {
+                return;
+            }
+        }
+    });
+    let mut response = Response::new(Body::from_stream(ReceiverStream::new(receiver)));
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Returns the answer where nothing follows: a browser does not connect again.
+pub(super) fn nothing() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}

@@ -1,0 +1,368 @@
+//! AG-UI, version 1.0.
+
+use super::{
+    Encode, RunEnd, RunStatus,
+    ag_ui_event::{Attributed, Custom, Event, Interrupt, Outcome, Step, Usage},
+    calls::{Calls, Told},
+    frame,
+    key::{CallKey, ResultKey, SectionKey},
+};
+use crate::{
+    agent::SubAgentEvent,
+    types::{AgentEvent, Envelope, Text, UsageInfo},
+};
+
+/// Encodes AG-UI 1.0.
+///
+/// Thinking, text, calls, results, steps and agents below have events of their own; every other event is `CUSTOM`, one of a kind that is not known
+/// `RAW`. A run that fails ends with `RUN_ERROR`, any other with `RUN_FINISHED`. One that waits for a person may be
+/// [paused](Self::pause) for its reader.
+///
+/// Ids of calls are unique in their answer only: `toolCallId` is the turn, a dot, and the id, with the run before it in agents below.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::server::encode::{AgUi, Encode, RunEnd, RunStatus};
+///
+/// let (mut encoder, mut frames) = (AgUi::new("thread_1"), Vec::new());
+/// encoder.end(&RunEnd::new("run", 0, RunStatus::Completed), &mut frames);
+/// let frames = String::from_utf8(frames)?;
+/// assert!(frames.starts_with(r#"data: {"type":"RUN_STARTED","threadId":"thread_1","runId":"run""#));
+/// assert!(frames.contains(r#""type":"RUN_FINISHED""#));
+/// # Ok::<(), std::string::FromUtf8Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AgUi {
+    thread_id: Text,
+    has_begun: bool,
+    root: Scope,
+    below: Vec<(Text, Scope)>,
+    /// The requests for approval that are open.
+    open: Vec<Interrupt>,
+}
+
+/// A run whose events are seen: the one that is read, or one below it.
+#[derive(Debug, Default)]
+struct Scope {
+    calls: Calls,
+    /// The turn of its last event.
+    turn: u32,
+    /// The number of sections so far.
+    sections: u32,
+    section: Option<Section>,
+    step: Option<Step>,
+    error: Option<Text>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Thinking,
+    Message,
+}
+
+/// The place of an event: its run, its time, and where its frames go.
+struct At<'e, 'o> {
+    run_id: &'e str,
+    turn: u32,
+    time: Option<u64>,
+    /// The run below that it is of.
+    below: Option<&'e str>,
+    out: &'o mut Vec<u8>,
+}
+
+impl<'e> At<'e, '_> {
+    fn send(&mut self, event: Event<'_>) {
+        let (timestamp, subagent_run_id) = (self.time, self.below);
+        frame::data(&Attributed { event, timestamp, subagent_run_id }, self.out);
+    }
+
+    fn key<'k>(&self, id: &'k str) -> CallKey<'k>
+    where
+        'e: 'k,
+    {
+        CallKey { run: self.below, turn: self.turn, id }
+    }
+}
+
+impl Scope {
+    fn section<'e>(&self, at: &At<'e, '_>) -> SectionKey<'e> {
+        SectionKey { run: at.run_id, number: self.sections }
+    }
+
+    /// Ends the section that is open.
+    fn end_section(&mut self, at: &mut At<'_, '_>) {
+        let message_id = self.section(at);
+        match self.section.take() {
+            Some(Section::Thinking) => {
+                at.send(Event::ReasoningMessageEnd { message_id });
+                at.send(Event::ReasoningEnd { message_id });
+            }
+            Some(Section::Message) => at.send(Event::TextMessageEnd { message_id }),
+            None => return,
+        }
+        self.sections += 1;
+    }
+
+    /// Tells a call once its name is known, or cannot be any more.
+    fn call(&mut self, index: u32, name: Option<&Text>, at: &mut At<'_, '_>) {
+        let Some(call) = self.calls.at(index).filter(|call| call.told == Told::Nothing) else {
+            return;
+        };
+        call.told = Told::Begin;
+        let tool_call_name = name.map_or("unknown", Text::as_str);
+        let tool_call_id = at.key(&call.id);
+        at.send(Event::ToolCallStart { tool_call_id, tool_call_name });
+    }
+
+    /// Ends all that is open.
+    fn end(&mut self, at: &mut At<'_, '_>) {
+        at.turn = self.turn;
+        self.end_section(at);
+        for call in self.calls.open() {
+            call.told = Told::Whole;
+            let tool_call_id = at.key(&call.id);
+            at.send(Event::ToolCallEnd { tool_call_id });
+        }
+        if let Some(step_name) = self.step.take() {
+            at.send(Event::StepFinished { step_name });
+        }
+    }
+
+    fn event(&mut self, event: &AgentEvent, at: &mut At<'_, '_>) {
+        let message_id = self.section(at);
+        if matches!(event, AgentEvent::ApiCallStart { .. }) {
+            let turn = at.turn;
+            self.end(at);
+            self.calls.clear();
+            at.turn = turn;
+        }
+        self.turn = at.turn;
+        match event {
+            AgentEvent::ApiCallStart { .. } => {
+                let step_name = Step(at.turn);
+                at.send(Event::StepStarted { step_name });
+                self.step = Some(step_name);
+            }
+            AgentEvent::ThinkingStart => {
+                at.send(Event::ReasoningStart { message_id });
+                at.send(Event::ReasoningMessageStart { message_id, role: "reasoning" });
+                self.section = Some(Section::Thinking);
+            }
+            AgentEvent::ThinkingContent { content } => {
+                at.send(Event::ReasoningMessageContent { message_id, delta: content });
+            }
+            AgentEvent::MessageStart => {
+                at.send(Event::TextMessageStart { message_id, role: "assistant" });
+                self.section = Some(Section::Message);
+            }
+            AgentEvent::MessageContent { content, .. } => {
+                at.send(Event::TextMessageContent { message_id, delta: content });
+            }
+            AgentEvent::ThinkingEnd | AgentEvent::MessageEnd => self.end_section(at),
+            AgentEvent::ToolCallStart { index, id, tool_name } => {
+                self.calls.begin(*index, id);
+                if tool_name.is_some() {
+                    self.call(*index, tool_name.as_ref(), at);
+                }
+            }
+            AgentEvent::ToolCallContent { index, arguments, .. } => {
+                let call = self.calls.at(*index).filter(|call| call.told == Told::Begin);
+                if let Some(call) = call.filter(|_| !arguments.is_empty()) {
+                    let tool_call_id = at.key(&call.id);
+                    at.send(Event::ToolCallArgs { tool_call_id, delta: arguments });
+                }
+            }
+            AgentEvent::ToolCallEnd { index, tool_name, .. } => {
+                self.call(*index, tool_name.as_ref(), at);
+                if let Some(call) = self.calls.at(*index) {
+                    call.told = Told::Whole;
+                    let tool_call_id = at.key(&call.id);
+                    at.send(Event::ToolCallEnd { tool_call_id });
+                }
+            }
+            AgentEvent::ToolResult { id, content, .. }
+            | AgentEvent::ToolResultError { id, content, .. } => {
+                let tool_call_id = at.key(id);
+                let message_id = ResultKey(tool_call_id);
+                let role = "tool";
+                at.send(Event::ToolCallResult { message_id, tool_call_id, content, role });
+            }
+            AgentEvent::Custom { name, data } => {
+                at.send(Event::Custom { name, value: Custom::Value(data) });
+            }
+            AgentEvent::Unknown(event) => at.send(Event::Raw { event, source: "forgeline" }),
+            AgentEvent::Error { .. }
+            | AgentEvent::ApiCallEnd { .. }
+            | AgentEvent::TokenUsage { .. }
+            | AgentEvent::ToolCall { .. }
+            | AgentEvent::ToolOutput { .. }
+            | AgentEvent::ToolApprovalRequest(_)
+            | AgentEvent::ToolApprovalGranted { .. }
+            | AgentEvent::ToolApprovalRejected { .. }
+            | AgentEvent::ToolApprovalTimeout { .. }
+            | AgentEvent::ToolApprovalCancelled { .. }
+            | AgentEvent::ClientToolRequest(_)
+            | AgentEvent::ClientToolCancelled { .. }
+            | AgentEvent::NoToolCall
+            | AgentEvent::UpdateBusy { .. }
+            | AgentEvent::TurnEnd
+            | AgentEvent::ProviderItem(_)
+            | AgentEvent::Retry { .. }
+            | AgentEvent::Failover { .. } => {
+                if let AgentEvent::Error { error, .. } = event {
+                    self.error = Some(error.message.clone());
+                }
+                at.send(Event::Custom { name: event.kind(), value: Custom::Event(event) });
+            }
+        }
+    }
+}
+
+impl AgUi {
+    /// Returns the encoder for a run of this conversation.
+    #[must_use]
+    pub fn new(thread_id: impl Into<Text>) -> Self {
+        let (root, below, open) = (Scope::default(), Vec::new(), Vec::new());
+        Self { thread_id: thread_id.into(), has_begun: false, root, below, open }
+    }
+
+    fn begin(&mut self, run_id: &str, at: Option<u64>, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let thread_id = &self.thread_id;
+            let event = Event::RunStarted { thread_id, run_id, protocol_version: "1.0" };
+            frame::data(&Attributed { event, timestamp: at, subagent_run_id: None }, out);
+        }
+    }
+
+    /// Appends the events of an agent below another.
+    fn below(
+        &mut self,
+        event: &SubAgentEvent,
+        above: &Envelope,
+        parent: Option<&str>,
+        out: &mut Vec<u8>,
+    ) {
+        let Envelope { run_id, turn, at, event: inner, .. } = &event.envelope;
+        let mut place =
+            At { run_id, turn: *turn, time: Some(*at), below: Some(run_id.as_str()), out };
+        let known = self.below.iter().position(|(known, _)| known == run_id);
+        let at = known.unwrap_or_else(|| {
+            let (name, id) = (event.name.as_str(), event.call_id.as_str());
+            let parent_tool_call_id = CallKey { run: parent, turn: above.turn, id };
+            let parent_subagent_run_id = parent;
+            place.send(Event::SubagentStarted {
+                name,
+                parent_subagent_run_id,
+                parent_tool_call_id,
+            });
+            self.below.push((run_id.clone(), Scope::default()));
+            self.below.len() - 1
+        });
+        self.requests(inner, &place);
+        if let Some(deeper) = SubAgentEvent::read(inner) {
+            return self.below(&deeper, &event.envelope, Some(run_id), out);
+        }
+        let Some((_, scope)) = self.below.get_mut(at) else { return };
+        scope.event(inner, &mut place);
+        if matches!(inner, AgentEvent::UpdateBusy { busy: false }) {
+            let (_, scope) = self.below.remove(at);
+            close(scope, None, &mut place);
+        }
+    }
+
+    /// Keeps the requests that are open.
+    fn requests(&mut self, event: &AgentEvent, at: &At<'_, '_>) {
+        if let AgentEvent::ToolApprovalRequest(request) = event {
+            self.open.push(Interrupt {
+                id: request.approval_id.to_string(),
+                reason: "tool_approval",
+                message: format!("May `{}` run?", request.tool_name),
+                tool_call_id: at.key(&request.id).to_string(),
+            });
+        } else if let AgentEvent::ToolApprovalGranted { approval_id, .. }
+        | AgentEvent::ToolApprovalRejected { approval_id, .. }
+        | AgentEvent::ToolApprovalTimeout { approval_id, .. }
+        | AgentEvent::ToolApprovalCancelled { approval_id, .. } = event
+        {
+            self.open.retain(|request| request.id != approval_id.as_str());
+        }
+    }
+
+    /// Ends all that is open.
+    fn close(&mut self, run_id: &str, out: &mut Vec<u8>) {
+        for (run_id, scope) in self.below.drain(..).rev() {
+            let below = Some(run_id.as_str());
+            let mut at = At { run_id: &run_id, turn: 0, time: None, below, out };
+            close(scope, Some("the run above ended"), &mut at);
+        }
+        self.root.end(&mut At { run_id, turn: 0, time: None, below: None, out });
+    }
+
+    fn finish(&self, run_id: &str, outcome: Outcome<'_>, usage: Option<Usage>, out: &mut Vec<u8>) {
+        let (thread_id, usage) = (&self.thread_id, usage.map(|usage| [usage]));
+        let event = Event::RunFinished { thread_id, run_id, outcome, usage };
+        frame::data(&Attributed { event, timestamp: None, subagent_run_id: None }, out);
+    }
+
+    /// Ends the answer to a reader while the run waits: with outcome `interrupt` for a person's approval, and `success` for the result of a
+    /// call at the client. The run goes on in another answer, whose encoder begins anew.
+    pub fn pause(&mut self, run_id: &str, out: &mut Vec<u8>) {
+        self.begin(run_id, None, out);
+        self.close(run_id, out);
+        let outcome = match self.open.as_slice() {
+            [] => Outcome::Success,
+            interrupts => Outcome::Interrupt { interrupts },
+        };
+        self.finish(run_id, outcome, None, out);
+    }
+}
+
+/// Ends an agent below, for this reason if it told no end.
+fn close(mut scope: Scope, reason: Option<&str>, at: &mut At<'_, '_>) {
+    scope.end(at);
+    match scope.error.as_deref().or(reason) {
+        Some(message) => at.send(Event::SubagentError { message }),
+        None => at.send(Event::SubagentFinished {}),
+    }
+}
+
+impl Encode for AgUi {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        let Envelope { run_id, turn, at, event, .. } = envelope;
+        self.begin(run_id, Some(*at), out);
+        if let Some(below) = SubAgentEvent::read(event) {
+            return self.below(&below, envelope, None, out);
+        }
+        let mut at = At { run_id, turn: *turn, time: Some(*at), below: None, out };
+        self.requests(event, &at);
+        self.root.event(event, &mut at);
+    }
+
+    fn end(&mut self, end: &RunEnd, out: &mut Vec<u8>) {
+        self.begin(&end.run_id, None, out);
+        self.close(&end.run_id, out);
+        let usage = end.usage.map(usage);
+        match end.status {
+            RunStatus::Completed => self.finish(&end.run_id, Outcome::Success, usage, out),
+            RunStatus::Cancelled => self.finish(&end.run_id, Outcome::Cancelled, usage, out),
+            RunStatus::Failed | RunStatus::Interrupted => {
+                let error = end.error.as_ref();
+                let message = error.map_or("the run was interrupted", |error| &error.message);
+                let code = error.map(|error| error.code);
+                let event = Event::RunError { message, code };
+                frame::data(&Attributed { event, timestamp: None, subagent_run_id: None }, out);
+            }
+        }
+    }
+}
+
+fn usage(usage: UsageInfo) -> Usage {
+    Usage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        reasoning_tokens: usage.reasoning_tokens,
+        cached_input_tokens: usage.cache_read_tokens,
+        cache_write_input_tokens: usage.cache_write_tokens,
+    }
+}

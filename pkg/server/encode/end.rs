@@ -1,0 +1,105 @@
+//! The end of a run, as its readers see it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::{OutcomeKind, RunOutcome, Spent},
+    types::{AgentError, ErrorCode, FinishReason, Text, UsageInfo},
+};
+
+/// The end of a run, behind its last event.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::server::encode::{RunEnd, RunStatus};
+///
+/// let end = RunEnd::new("run_1", 7, RunStatus::Interrupted);
+/// let json = serde_json::to_string(&end)?;
+/// assert_eq!(json, r#"{"run_id":"run_1","seq":7,"type":"run_end","status":"interrupted"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunEnd {
+    /// The id of the run.
+    pub run_id: Text,
+    /// The position behind the last event.
+    pub seq: u64,
+    /// The word `run_end`, as the kind of an event.
+    #[serde(rename = "type")]
+    kind: Kind,
+    /// The way it ended.
+    pub status: RunStatus,
+    /// The cause, when it failed or was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<AgentError>,
+    /// The reason of the model's last stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<FinishReason>,
+    /// The tokens of all its requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageInfo>,
+    /// The use that it made of its budget, with all agents below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    RunEnd,
+}
+
+/// The way a run ended.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::server::encode::RunStatus;
+///
+/// assert_eq!(serde_json::to_string(&RunStatus::Cancelled)?, r#""cancelled""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunStatus {
+    /// It came to its end.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+    /// Its process died, and it was not resumed.
+    Interrupted,
+}
+
+impl RunEnd {
+    /// Returns the end of a run with this number of events, of which nothing else is known.
+    #[must_use]
+    pub fn new(run_id: impl Into<Text>, seq: u64, status: RunStatus) -> Self {
+        let (run_id, kind) = (run_id.into(), Kind::RunEnd);
+        let (error, finish_reason, usage, spent) = (None, None, None, None);
+        Self { run_id, seq, kind, status, error, finish_reason, usage, spent }
+    }
+
+    /// Returns the end of a run with this outcome and this number of events.
+    #[must_use]
+    pub fn of(outcome: &RunOutcome, seq: u64) -> Self {
+        let error =
+            if let OutcomeKind::Failed { error } = &outcome.reason { Some(error) } else { None };
+        let status = match error.map(|error| error.code) {
+            None => RunStatus::Completed,
+            Some(ErrorCode::Cancelled) => RunStatus::Cancelled,
+            Some(_) => RunStatus::Failed,
+        };
+        Self {
+            error: error.cloned(),
+            finish_reason: outcome.finish_reason.clone(),
+            usage: outcome.usage,
+            spent: Some(outcome.spent),
+            ..Self::new(outcome.run_id.clone(), seq, status)
+        }
+    }
+}

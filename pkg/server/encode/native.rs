@@ -1,0 +1,52 @@
+//! The protocol of forgeline's own.
+
+use std::io::Write as _;
+
+use super::{Encode, RunEnd, frame};
+use crate::types::Envelope;
+
+/// Encodes each event as one server-sent event: `id` is its `seq`, `event` its kind, `data` the envelope. The last one is
+/// `run_end`.
+///
+/// A browser's `EventSource` sends the last `id` when it connects again, so that the log can go on behind it.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{server::encode::{Encode, Native}, types::{AgentEvent, Envelope}};
+///
+/// let mut frames = Vec::new();
+/// Native::new().event(&Envelope::new("run".into(), 1, 7, 0, AgentEvent::TurnEnd), &mut frames);
+/// assert!(frames.starts_with(b"id: 7\nevent: turn_end\ndata: {"));
+/// ```
+#[derive(Debug, Default)]
+pub struct Native(());
+
+impl Native {
+    /// Returns the encoder.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Encode for Native {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        head(envelope.seq, envelope.event.kind(), out);
+        frame::data(envelope, out);
+    }
+
+    fn end(&mut self, end: &RunEnd, out: &mut Vec<u8>) {
+        head(end.seq, "run_end", out);
+        frame::data(end, out);
+    }
+}
+
+/// Appends the fields before the data. A kind with a line end, which no field can hold, is in the data only.
+pub(in crate::server) fn head(seq: u64, kind: &str, out: &mut Vec<u8>) {
+    // A vector takes whatever is written into it.
+    let _written = writeln!(out, "id: {seq}");
+    if !kind.is_empty() && !kind.contains(['\n', '\r']) {
+        let _written = writeln!(out, "event: {kind}");
+    }
+}

@@ -1,0 +1,108 @@
+//! The parts of a UI message stream, as they are on the wire.
+
+use serde::{Serialize, Serializer};
+
+use super::key::{CallKey, SectionKey};
+use crate::types::{Json, UsageInfo};
+
+/// A part of a UI message stream.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(super) enum Part<'e> {
+    Start {
+        message_id: &'e str,
+    },
+    StartStep,
+    FinishStep,
+    ReasoningStart {
+        id: SectionKey<'e>,
+    },
+    ReasoningDelta {
+        id: SectionKey<'e>,
+        delta: &'e str,
+    },
+    ReasoningEnd {
+        id: SectionKey<'e>,
+    },
+    TextStart {
+        id: SectionKey<'e>,
+    },
+    TextDelta {
+        id: SectionKey<'e>,
+        delta: &'e str,
+    },
+    TextEnd {
+        id: SectionKey<'e>,
+    },
+    ToolInputStart {
+        tool_call_id: CallKey<'e>,
+        tool_name: &'e str,
+    },
+    ToolInputDelta {
+        tool_call_id: CallKey<'e>,
+        input_text_delta: &'e str,
+    },
+    ToolInputAvailable {
+        tool_call_id: CallKey<'e>,
+        tool_name: &'e str,
+        input: &'e Json,
+    },
+    ToolInputError {
+        tool_call_id: CallKey<'e>,
+        tool_name: &'e str,
+        input: (),
+        error_text: &'e str,
+    },
+    ToolOutputAvailable {
+        tool_call_id: CallKey<'e>,
+        output: &'e str,
+    },
+    ToolOutputError {
+        tool_call_id: CallKey<'e>,
+        error_text: &'e str,
+    },
+    ToolOutputDenied {
+        tool_call_id: CallKey<'e>,
+    },
+    ToolApprovalRequest {
+        approval_id: &'e str,
+        tool_call_id: CallKey<'e>,
+    },
+    SourceUrl {
+        source_id: SectionKey<'e>,
+        url: &'e str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'e str>,
+    },
+    Error {
+        error_text: &'e str,
+    },
+    Abort,
+    Finish {
+        finish_reason: &'static str,
+        message_metadata: Metadata<'e>,
+    },
+}
+
+/// The facts about a whole message.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Metadata<'e> {
+    pub(super) run_id: &'e str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) usage: Option<&'e UsageInfo>,
+}
+
+/// A part of a kind that the protocol leaves to the server. It is shown and not kept in the message.
+#[derive(Serialize)]
+pub(super) struct Data<'e, T> {
+    #[serde(rename = "type", serialize_with = "data_kind")]
+    pub(super) kind: &'e str,
+    #[serde(rename = "data")]
+    pub(super) value: &'e T,
+    pub(super) transient: bool,
+}
+
+fn data_kind<S: Serializer>(kind: &&str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("data-{kind}"))
+}

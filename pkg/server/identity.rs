@@ -1,0 +1,103 @@
+//! Who asks.
+
+use std::{collections::HashMap, fmt};
+
+use axum::http::{StatusCode, header, request::Parts};
+use sha2::{Digest as _, Sha256};
+
+use super::Problem;
+use crate::agent::Caller;
+
+/// Finds out who sends a request. What a caller may see and do comes from here alone: its scope is that of its runs, and nothing in
+/// a request changes it.
+///
+/// A function is one: the host's own login.
+///
+/// # Examples
+///
+/// ```
+/// use axum::http::{StatusCode, request::Parts};
+/// use forgeline::{agent::Caller, server::{Identify, Problem}};
+///
+/// fn of_proxy(parts: &Parts) -> Result<Caller, Problem> {
+///     let user = parts.headers.get("x-user").and_then(|value| value.to_str().ok());
+///     let user = user.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "no_user", "log in first"))?;
+///     Ok(Caller::new(user).scope("team-a"))
+/// }
+/// let _: Box<dyn Identify> = Box::new(of_proxy);
+/// ```
+pub trait Identify: Send + Sync + 'static {
+    /// Returns the caller.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request of nobody who is known.
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem>;
+}
+
+impl<F: Fn(&Parts) -> Result<Caller, Problem> + Send + Sync + 'static> Identify for F {
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+        self(parts)
+    }
+}
+
+/// Callers by bearer token. A token is kept as its SHA-256 alone.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::Caller, server::Tokens};
+///
+/// let tokens = Tokens::new().token("s3cret", Caller::new("ann").scope("team-a"));
+/// assert!(!format!("{tokens:?}").contains("s3cret"));
+/// ```
+#[derive(Clone, Default)]
+pub struct Tokens(HashMap<[u8; 32], Caller>);
+
+impl Tokens {
+    /// Returns no tokens.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a token and its caller.
+    #[must_use]
+    pub fn token(mut self, token: &str, caller: Caller) -> Self {
+        self.0.insert(Sha256::digest(token).into(), caller);
+        self
+    }
+}
+
+impl Identify for Tokens {
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+        let given = parts.headers.get(header::AUTHORIZATION);
+        let token = given.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        // A digest is compared, so that the time tells nothing of a token.
+        let caller = token.and_then(|token| {
+            let digest: [u8; 32] = Sha256::digest(token.trim()).into();
+            self.0.get(&digest)
+        });
+        caller.cloned().ok_or_else(|| {
+            let detail = "this needs a known token: `Authorization: Bearer TOKEN`";
+            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+        })
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tokens").field("count", &self.0.len()).finish()
+    }
+}
+
+/// Everybody who reaches this machine's own address, as one caller.
+#[derive(Debug)]
+pub(super) struct Local;
+
+impl Identify for Local {
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+        super::hosts::check(&parts.headers)?;
+        Ok(Caller::new("local").scope("local"))
+    }
+}

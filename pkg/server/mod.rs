@@ -1,0 +1,40 @@
+//! Agents as a service: runs that go on whoever listens, and whose events any number of readers get.
+//!
+//! [`router`] is for a host's own axum application:
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider, server::{Service, router}};
+//!
+//! let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
+//! let service = Service::builder().agent("demo", agent).build()?;
+//! let app = axum::Router::new().merge(router(service));
+//! # drop(app);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A run is begun by `POST /v1/runs` and read at `GET /v1/runs/{id}/events`, from any place and as often as is wanted: its events are in an
+//! [event log](crate::store::EventLog) before a reader sees them. `POST /api/chat` is read by `useChat` of the AI SDK, `POST /agui` by
+//! clients of AG-UI.
+
+mod body;
+mod conversations;
+pub mod encode;
+mod hosts;
+mod identity;
+mod problem;
+mod routes;
+mod run;
+mod runs;
+mod service;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    identity::{Identify, Tokens},
+    problem::Problem,
+    routes::router,
+    service::{Service, ServiceBuilder, ServiceError},
+};

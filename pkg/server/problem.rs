@@ -1,0 +1,125 @@
+//! Errors of the service, as `application/problem+json`.
+
+use axum::{
+    body::Body,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    store::LogError,
+    types::{AgentError, ErrorCode},
+};
+
+/// An error of the service, as RFC 9457 has it: a code that programs read, and words that say what to do.
+///
+/// # Examples
+///
+/// ```
+/// use axum::{http::StatusCode, response::IntoResponse};
+/// use forgeline::server::Problem;
+///
+/// let problem = Problem::new(StatusCode::FORBIDDEN, "not_yours", "this caller may not do that");
+/// assert_eq!(problem.into_response().status(), StatusCode::FORBIDDEN);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Problem(Box<Inside>);
+
+#[derive(Debug, Clone)]
+struct Inside {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    more: Map<String, Value>,
+    retry_after: Option<u64>,
+}
+
+impl Problem {
+    /// Returns an error with this code and these words.
+    #[must_use]
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        let (detail, more, retry_after) = (detail.into(), Map::new(), None);
+        Self(Box::new(Inside { status, code, detail, more, retry_after }))
+    }
+
+    /// Returns the error of a request that cannot be read.
+    pub(super) fn bad(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
+    }
+
+    /// Returns the error of a name that means nothing to this caller.
+    pub(super) fn not_found(what: &str, id: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{id}`"))
+    }
+
+    /// Returns the error of a service that has no place.
+    pub(super) fn busy(detail: &str, seconds: u64) -> Self {
+        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail);
+        problem.0.retry_after = Some(seconds);
+        problem
+    }
+
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.more.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+impl From<LogError> for Problem {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::NotFound { name } => Self::not_found("run", &name),
+            LogError::Retired { name } => {
+                let detail = format!("the events of the run `{name}` are not kept any more");
+                Self::new(StatusCode::GONE, "log_retired", detail)
+            }
+            LogError::Behind { name, end, .. } => {
+                let detail = format!(
+                    "the run `{name}` has no such event yet; read from one that you have seen, or from the beginning"
+                );
+                let problem = Self::new(StatusCode::CONFLICT, "log_behind", detail);
+                problem.with("last_event_id", end.checked_sub(1))
+            }
+            error @ (LogError::Exists { .. }
+            | LogError::Closed { .. }
+            | LogError::Unavailable { .. }) => {
+                tracing::error!(%error, "the event log failed");
+                Self::busy("the event log cannot be used now; try again later", 5)
+            }
+        }
+    }
+}
+
+impl From<AgentError> for Problem {
+    fn from(error: AgentError) -> Self {
+        if error.code == ErrorCode::Shutdown {
+            return Self::new(StatusCode::NOT_FOUND, "not_found", "the run has ended");
+        }
+        Self::bad(error.message.to_string())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Inside { status, code, detail, mut more, retry_after } = *self.0;
+        let title = status.canonical_reason().unwrap_or("Error");
+        more.insert("type".into(), format!("about:blank#{code}").into());
+        more.insert("code".into(), code.into());
+        more.insert("title".into(), title.into());
+        more.insert("status".into(), status.as_u16().into());
+        more.insert("detail".into(), detail.into());
+        let mut response = Response::builder()
+            .status(status)
+            .header(header::CONTENT_TYPE, "application/problem+json")
+            .header(header::CACHE_CONTROL, "no-store");
+        if let Some(seconds) = retry_after {
+            response = response.header(header::RETRY_AFTER, seconds);
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response = response.header(header::WWW_AUTHENTICATE, "Bearer");
+        }
+        let body = Body::from(json!(more).to_string());
+        response.body(body).unwrap_or_else(|_| status.into_response())
+    }
+}

@@ -1,0 +1,46 @@
+//! The events of a run are read.
+
+use axum::{
+    extract::{Path, Query, State},
+    http::HeaderMap,
+    response::Response,
+};
+use serde::Deserialize;
+
+use super::Caller;
+use crate::server::{
+    Problem, Service,
+    body::{self, Numbered},
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct From {
+    after: Option<String>,
+}
+
+pub(super) async fn read(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+    Query(From { after }): Query<From>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let run = service.run(&caller, &id)?;
+    // What a browser has seen last is newer than the address that it began with.
+    let last = headers.get("last-event-id").map(|last| last.to_str().unwrap_or("?").to_owned());
+    let from = match last.or(after) {
+        Some(last) => {
+            let number: Option<u64> = last.parse().ok();
+            let next = number.and_then(|number| number.checked_add(1));
+            next.ok_or_else(|| {
+                Problem::bad("`Last-Event-ID` and `after` must be the number of an event")
+            })?
+        }
+        None => 0,
+    };
+    let page = service.log().read(&run.key, from, 1).await?;
+    if page.is_end && page.records.is_empty() {
+        return Ok(body::nothing());
+    }
+    Ok(body::answer(&service, run.key.clone(), from, Numbered))
+}

@@ -1,0 +1,95 @@
+//! The routes of the service.
+
+mod ag_ui;
+mod chat;
+mod events;
+mod requests;
+mod runs;
+
+use axum::{
+    Json, Router,
+    extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request, rejection::JsonRejection},
+    http::{StatusCode, request::Parts},
+    routing::{get, post},
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Problem, Service};
+use crate::agent;
+
+/// Longest body of a request, in bytes.
+const MAX_BODY_BYTES: usize = 8 << 20;
+
+/// Returns the routes of a service, for a host's own application.
+pub fn router(service: Service) -> Router {
+    let runs = Router::new()
+        .route("/v1/agents", get(agents))
+        .route("/v1/runs", post(runs::begin))
+        .route("/v1/runs/{id}", get(runs::show))
+        .route("/v1/runs/{id}/events", get(events::read))
+        .route("/v1/runs/{id}/cancel", post(requests::cancel))
+        .route("/v1/runs/{id}/approvals", post(requests::approve))
+        .route("/v1/runs/{id}/tool-results", post(requests::complete))
+        .route("/v1/runs/{id}/inputs", post(requests::steer))
+        .route("/api/chat", post(chat::begin))
+        .route("/api/chat/{id}/stream", get(chat::resume))
+        .route("/agui", post(ag_ui::begin));
+    Router::new()
+        .merge(runs)
+        .route("/health", get(async || Json(json!({ "status": "ok" }))))
+        .fallback(async || Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here"))
+        .method_not_allowed_fallback(async || {
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "wrong_method",
+                "there is no such method here",
+            )
+        })
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(service)
+}
+
+async fn agents(
+    axum::extract::State(service): axum::extract::State<Service>,
+    Caller(_caller): Caller,
+) -> Json<Value> {
+    let agents: Vec<_> = service.agents().map(|name| json!({ "name": name })).collect();
+    Json(json!({ "agents": agents }))
+}
+
+/// Whoever sends the request.
+pub(super) struct Caller(pub(super) agent::Caller);
+
+impl FromRequestParts<Service> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
+        service.identify(parts).map(Self)
+    }
+}
+
+/// The body of a request, as JSON.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        match Json::<T>::from_request(request, state).await {
+            Ok(Json(body)) => Ok(Self(body)),
+            Err(rejection) => Err(refused(&rejection)),
+        }
+    }
+}
+
+fn refused(rejection: &JsonRejection) -> Problem {
+    let is_read =
+        matches!(rejection, JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_));
+    let code = if is_read { "bad_request" } else { "body_refused" };
+    let status = match rejection.status() {
+        StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
+        status => status,
+    };
+    Problem::new(status, code, rejection.body_text())
+}

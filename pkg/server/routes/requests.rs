@@ -1,0 +1,134 @@
+//! A run that goes on is cancelled, answered and steered.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Body, Caller, runs::Said};
+use crate::{
+    agent::Decision,
+    server::{Problem, Service},
+    types::{ClientReturn, Json as Arguments, Message, MessageRole, Text},
+};
+
+/// The answer to a request for approval.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Approve {
+    approval_id: Text,
+    decision: Answer,
+    #[serde(default)]
+    reason: String,
+    arguments: Option<Arguments>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Grant,
+    GrantAlways,
+    Reject,
+}
+
+/// The result of a call at the client.
+#[derive(Debug, Deserialize)]
+pub(super) struct Complete {
+    client_call_id: Text,
+    #[serde(flatten)]
+    end: ClientReturn,
+}
+
+/// Something that the user says while a run goes on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Steer {
+    input: Said,
+    #[serde(default)]
+    when: When,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum When {
+    /// After the calls under way.
+    #[default]
+    Next,
+    /// At once: the answer under way is cut.
+    Now,
+    /// When the run would end.
+    End,
+}
+
+type Done = Result<Json<Value>, Problem>;
+
+fn done() -> Json<Value> {
+    Json(json!({ "status": "ok" }))
+}
+
+pub(super) async fn cancel(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+) -> Done {
+    service.run(&caller, &id)?.cancel.cancel();
+    Ok(done())
+}
+
+pub(super) async fn approve(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+    Body(Approve { approval_id, decision, reason, arguments }): Body<Approve>,
+) -> Done {
+    let run = service.run(&caller, &id)?;
+    let decision = match (decision, arguments) {
+        (Answer::Grant, Some(arguments)) => Decision::GrantChanged { arguments },
+        (Answer::Grant, None) => Decision::Grant,
+        (Answer::GrantAlways, None) => Decision::GrantAlways,
+        (Answer::Reject, None) => Decision::reject(reason),
+        (Answer::GrantAlways | Answer::Reject, Some(_)) => {
+            return Err(Problem::bad("other `arguments` go with the decision `grant` only"));
+        }
+    };
+    if !run.approvals.open().iter().any(|request| request.approval_id == approval_id) {
+        return Err(Problem::not_found("open request", &approval_id));
+    }
+    run.approvals.answer(&approval_id, decision)?;
+    Ok(done())
+}
+
+pub(super) async fn complete(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+    Body(Complete { client_call_id, end }): Body<Complete>,
+) -> Done {
+    let run = service.run(&caller, &id)?;
+    if !run.client_calls.open().iter().any(|call| call.client_call_id == client_call_id) {
+        return Err(Problem::not_found("open call", &client_call_id));
+    }
+    run.client_calls.complete(&client_call_id, end)?;
+    Ok(done())
+}
+
+pub(super) async fn steer(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+    Body(Steer { input, when }): Body<Steer>,
+) -> Done {
+    let run = service.run(&caller, &id)?;
+    if run.has_ended() {
+        return Err(Problem::not_found("open run", &id));
+    }
+    let message = Message::new(MessageRole::User, input.parts()?);
+    match when {
+        When::Next => run.steering.steer(message)?,
+        When::Now => run.steering.steer_now(message)?,
+        When::End => run.steering.follow_up(message)?,
+    }
+    Ok(done())
+}

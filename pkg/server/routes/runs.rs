@@ -1,0 +1,100 @@
+//! Runs are begun and looked at.
+
+use std::collections::BTreeMap;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse as _, Response},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Body, Caller};
+use crate::{
+    agent::RunInput,
+    server::{
+        Problem, Service,
+        service::{Asked, digest},
+    },
+    types::{Part, Text},
+};
+
+/// A run to begin. No member reaches the system prompt.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Begin {
+    conversation_id: Option<Text>,
+    input: Said,
+    agent: Option<Text>,
+    module: Option<Text>,
+    page: Option<Text>,
+    #[serde(default)]
+    metadata: BTreeMap<String, Value>,
+}
+
+/// What the user says: a text, or parts.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(untagged, expecting = "`input` must be a text, or a list of parts")]
+pub(super) enum Said {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+impl Said {
+    pub(super) fn parts(self) -> Result<Vec<Part>, Problem> {
+        let parts = match self {
+            Self::Text(text) => vec![Part::Text { text }],
+            Self::Parts(parts) => parts,
+        };
+        let is_said = |part: &Part| {
+            matches!(part, Part::Text { .. } | Part::Image { .. } | Part::Document { .. })
+        };
+        if !parts.iter().all(is_said) {
+            return Err(Problem::bad("a user says texts, pictures and documents only"));
+        }
+        let is_empty = |part: &Part| part.as_text().is_some_and(|text| text.trim().is_empty());
+        if parts.iter().all(is_empty) {
+            return Err(Problem::bad("`input` is empty; say something"));
+        }
+        Ok(parts)
+    }
+}
+
+pub(super) async fn begin(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    Body(begin): Body<Begin>,
+) -> Result<Response, Problem> {
+    let request = headers.get("idempotency-key").map(|key| {
+        let key = key.to_str().map_err(|_| Problem::bad("`Idempotency-Key` must be plain text"))?;
+        Ok::<_, Problem>((key.into(), digest(&serde_json::to_vec(&begin).unwrap_or_default())))
+    });
+    let request = request.transpose()?;
+    let Begin { conversation_id, input, agent, module, page, metadata } = begin;
+    let mut input = RunInput::from(input.parts()?);
+    if let Some(module) = module {
+        input = input.module(module);
+    }
+    if let Some(page) = page {
+        input = input.page(page);
+    }
+    for (key, value) in metadata {
+        input = input.metadata(key, value);
+    }
+    let asked = Asked { input, agent, conversation: conversation_id, request };
+    let run = service.begin(caller, asked).await?;
+    let ids = json!({ "run_id": run.id(), "conversation_id": run.conversation });
+    Ok((StatusCode::ACCEPTED, Json(ids)).into_response())
+}
+
+pub(super) async fn show(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let run = service.run(&caller, &id)?;
+    Ok(Json(run.shown()).into_response())
+}

@@ -1,0 +1,158 @@
+//! A run of the service, from its first event to the end of its log.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use serde::Serialize;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::encode::{RunEnd, RunStatus};
+use crate::{
+    agent::{Approvals, ClientCalls, RunStream, Steering},
+    store::{EventLog, LogError, LogKey, LogRecord},
+    types::{AgentError, Envelope, ErrorCode, Text},
+};
+
+/// Most events that are appended at a time.
+const BATCH: usize = 64;
+
+/// The kind of the last record of a run.
+pub(super) const RUN_END: &str = "run_end";
+
+/// A run of the service.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) key: LogKey,
+    pub(super) conversation: Text,
+    /// The caller whose it is.
+    pub(super) owner: Text,
+    pub(super) approvals: Approvals,
+    pub(super) client_calls: ClientCalls,
+    pub(super) steering: Steering,
+    pub(super) cancel: CancellationToken,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Debug, Clone)]
+enum Progress {
+    Queued,
+    Running,
+    Ended(Box<RunEnd>),
+}
+
+/// The state of a run, for whoever asks.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown<'r> {
+    run_id: &'r str,
+    conversation_id: &'r str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<RunEnd>,
+}
+
+impl Run {
+    pub(super) fn new(key: LogKey, conversation: Text, owner: Text, stream: &RunStream) -> Self {
+        Self {
+            key,
+            conversation,
+            owner,
+            approvals: stream.approvals(),
+            client_calls: stream.client_calls(),
+            steering: stream.steering(),
+            cancel: stream.cancel_token(),
+            progress: Mutex::new(Progress::Queued),
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.key.name
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.progress(), Progress::Ended(_))
+    }
+
+    pub(super) fn shown(&self) -> Shown<'_> {
+        let waits = !self.approvals.open().is_empty() || !self.client_calls.open().is_empty();
+        let (status, end) = match self.progress() {
+            Progress::Queued => ("queued", None),
+            Progress::Running if waits => ("waiting", None),
+            Progress::Running => ("running", None),
+            Progress::Ended(end) => (status(end.status), Some(*end)),
+        };
+        Shown { run_id: self.id(), conversation_id: &self.conversation, status, end }
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, progress: Progress) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    /// Drives the run to its end, once it has a place. Its events are in the log before anybody sees them.
+    pub(super) async fn drive(
+        &self,
+        mut stream: RunStream,
+        log: Arc<dyn EventLog>,
+        places: Arc<Semaphore>,
+    ) {
+        // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
+        let _place = self.cancel.run_until_cancelled(places.acquire()).await;
+        self.set(Progress::Running);
+        let (mut events, mut failed) = (0_u64, None);
+        {
+            let mut batches = (&mut stream).ready_chunks(BATCH);
+            while let Some(batch) = batches.next().await {
+                let records: Vec<_> = batch.iter().map(record).collect();
+                let count = records.len() as u64;
+                if failed.is_none()
+                    && let Err(error) = log.append(&self.key, events, records).await
+                {
+                    // What cannot be kept is not shown, and nobody pays for more of it.
+                    self.cancel.cancel();
+                    failed = Some(error);
+                }
+                events += count;
+            }
+        }
+        let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
+        let mut end = RunEnd::of(&outcome, events);
+        if let Some(error) = &failed {
+            tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be kept");
+            end.status = RunStatus::Failed;
+            let message = "the events of the run could not be kept";
+            end.error = Some(AgentError::new(ErrorCode::Journal, message));
+        } else if let Err(error) = self.close(&*log, &end).await {
+            tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
+        }
+        self.set(Progress::Ended(Box::new(end)));
+    }
+
+    async fn close(&self, log: &dyn EventLog, end: &RunEnd) -> Result<(), LogError> {
+        let record = LogRecord::new(RUN_END, json(end));
+        log.append(&self.key, end.seq, vec![record]).await?;
+        log.close(&self.key).await
+    }
+}
+
+fn record(envelope: &Envelope) -> LogRecord {
+    LogRecord::new(envelope.event.kind(), json(envelope))
+}
+
+/// Returns the JSON of an event, which can always be written.
+fn json(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+fn status(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Completed => "completed",
+        RunStatus::Failed => "failed",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+    }
+}

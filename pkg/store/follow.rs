@@ -1,0 +1,56 @@
+//! Reads a log to its end, as it grows.
+
+use std::sync::Arc;
+
+use futures_core::Stream;
+
+use super::{EventLog, LogError, LogKey, LogRecord};
+
+/// Most records that are read at a time.
+const PAGE: usize = 256;
+
+/// Reads a log from the number `from` on, each record with its number: what is there, then what comes, without a gap. The stream ends behind
+/// the last record of a closed log, and with an error.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::{pin::pin, sync::Arc};
+/// use forgeline::store::{EventLog, LogKey, LogRecord, MemoryLog, follow};
+/// use futures_util::StreamExt;
+///
+/// let (log, key) = (MemoryLog::new(), LogKey::new("team-a", "run_1"));
+/// log.create(key.clone()).await?;
+/// log.append(&key, 0, vec![LogRecord::new("a", "1"), LogRecord::new("b", "2")]).await?;
+/// log.close(&key).await?;
+/// let mut records = pin!(follow(Arc::new(log), key, 1));
+/// let (number, record) = records.next().await.unwrap()?;
+/// assert_eq!((number, record.kind.as_str()), (1, "b"));
+/// assert!(records.next().await.is_none());
+/// # Ok(())
+/// # }
+/// ```
+pub fn follow(
+    log: Arc<dyn EventLog>,
+    key: LogKey,
+    from: u64,
+) -> impl Stream<Item = Result<(u64, LogRecord), LogError>> + Send {
+    async_stream::try_stream! {
+        let mut at = from;
+        loop {
+            let page = log.read(&key, at, PAGE).await?;
+            for record in page.records {
+                yield (at, record);
+                at += 1;
+            }
+            if page.is_end {
+                break;
+            }
+            if at == page.next {
+                log.wait(&key, at).await?;
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The log of a run's events, which its readers read.
+
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+
+use crate::types::Text;
+
+/// The log of events, for any number of runs and other streams. Each has records with the numbers 0, 1, 2 and so on.
+///
+/// A record is in the log before a reader sees it, and stays as it is. A log is closed behind its last record, and may be retired,
+/// which drops its records and keeps its name.
+///
+/// # Cancel safety
+///
+/// A wait that is dropped has appended all records or none.
+pub trait EventLog: Send + Sync + 'static {
+    /// Begins an empty log.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Exists`] when there is one of this name.
+    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>>;
+
+    /// Appends records, of which the first has the number `at`.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Behind`] when the log does not end there: another writer was faster, or this one has lost records;
+    /// [`LogError::Closed`]; and as for [`read`](Self::read).
+    fn append<'a>(
+        &'a self,
+        key: &'a LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+    ) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Closes a log: nothing follows its last record. Closing it again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](Self::read).
+    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Reads at most this many records, from the number `from` on; none when there are none yet.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::NotFound`], [`LogError::Retired`], or [`LogError::Behind`] when `from` is behind the end.
+    fn read<'a>(
+        &'a self,
+        key: &'a LogKey,
+        from: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<LogPage, LogError>>;
+
+    /// Waits until the log has a record with the number `from`, or is closed or retired.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](Self::read).
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Drops the records of a log; its name stays taken.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::NotFound`].
+    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+}
+
+/// The name of a log in its scope. What another scope has is not found.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::LogKey;
+///
+/// assert_ne!(LogKey::new("team-a", "run_1"), LogKey::new("team-b", "run_1"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct LogKey {
+    /// The tenant, team or project.
+    pub scope: Text,
+    /// The name, such as the id of a run.
+    pub name: Text,
+}
+
+impl LogKey {
+    /// Returns the name of a log in a scope.
+    #[must_use]
+    pub fn new(scope: impl Into<Text>, name: impl Into<Text>) -> Self {
+        Self { scope: scope.into(), name: name.into() }
+    }
+}
+
+/// A record of a log.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::LogRecord;
+///
+/// let record = LogRecord::new("turn_end", r#"{"type":"turn_end"}"#);
+/// assert_eq!(record.kind, "turn_end");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogRecord {
+    /// Its kind: that of the event.
+    pub kind: Text,
+    /// Its data: of an event, the envelope as JSON.
+    pub data: Bytes,
+}
+
+impl LogRecord {
+    /// Returns a record.
+    #[must_use]
+    pub fn new(kind: impl Into<Text>, data: impl Into<Bytes>) -> Self {
+        Self { kind: kind.into(), data: data.into() }
+    }
+}
+
+/// Some records of a log that follow one another.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogPage {
+    /// The records.
+    pub records: Vec<LogRecord>,
+    /// The number behind the last of them.
+    pub next: u64,
+    /// `true` when nothing follows, now or later.
+    pub is_end: bool,
+}
+
+impl LogPage {
+    /// Returns a page.
+    #[must_use]
+    pub fn new(records: Vec<LogRecord>, next: u64, is_end: bool) -> Self {
+        Self { records, next, is_end }
+    }
+}
+
+/// An error of a log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// There is no such log.
+    #[error("there is no log `{name}`")]
+    NotFound {
+        /// The name.
+        name: Text,
+    },
+    /// There is a log of this name.
+    #[error("there is a log `{name}` already")]
+    Exists {
+        /// The name.
+        name: Text,
+    },
+    /// The records were dropped.
+    #[error("the records of the log `{name}` were dropped")]
+    Retired {
+        /// The name.
+        name: Text,
+    },
+    /// The log ends elsewhere.
+    #[error("the log `{name}` ends at {end}, not at {at}")]
+    Behind {
+        /// The name.
+        name: Text,
+        /// The number that was given.
+        at: u64,
+        /// The number behind its last record.
+        end: u64,
+    },
+    /// The log is closed.
+    #[error("the log `{name}` is closed")]
+    Closed {
+        /// The name.
+        name: Text,
+    },
+    /// The log cannot be reached, or is full.
+    #[error("the log cannot be used: {reason}")]
+    Unavailable {
+        /// The reason, for whoever runs the service.
+        reason: String,
+    },
+}

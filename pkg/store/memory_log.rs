@@ -1,0 +1,273 @@
+//! A log in memory.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures_core::future::BoxFuture;
+use tokio::sync::watch;
+
+use super::{EventLog, LogError, LogKey, LogPage, LogRecord};
+
+/// Most bytes of all records together.
+const MAX_BYTES: usize = 512 << 20;
+
+/// A log in memory, for one process: what it has is lost with it. It holds at most 512 MiB, and refuses more.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::store::{EventLog, LogError, LogKey, LogRecord, MemoryLog};
+///
+/// let (log, key) = (MemoryLog::new(), LogKey::new("team-a", "run_1"));
+/// log.create(key.clone()).await?;
+/// log.append(&key, 0, vec![LogRecord::new("turn_end", "{}")]).await?;
+/// assert_eq!(log.read(&key, 0, 10).await?.next, 1);
+/// let other = LogKey::new("team-b", "run_1");
+/// assert!(matches!(log.read(&other, 0, 10).await, Err(LogError::NotFound { .. })));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct MemoryLog(Arc<Mutex<Logs>>);
+
+#[derive(Debug)]
+struct Logs {
+    all: HashMap<LogKey, Log>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Log {
+    records: Vec<LogRecord>,
+    state: State,
+    /// Tells of changes.
+    changed: watch::Sender<()>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Closed,
+    Retired,
+}
+
+impl MemoryLog {
+    /// Returns a log without records.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::limited(MAX_BYTES)
+    }
+
+    fn limited(max_bytes: usize) -> Self {
+        Self(Arc::new(Mutex::new(Logs { all: HashMap::new(), bytes: 0, max_bytes })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Logs> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryLog {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Logs {
+    /// Returns a log whose records are there.
+    fn get(&mut self, key: &LogKey) -> Result<&mut Log, LogError> {
+        let name = || key.name.clone();
+        match self.all.get_mut(key) {
+            None => Err(LogError::NotFound { name: name() }),
+            Some(log) if log.state == State::Retired => Err(LogError::Retired { name: name() }),
+            Some(log) => Ok(log),
+        }
+    }
+
+    fn append(&mut self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
+        let bytes: usize = records.iter().map(|it| it.data.len() + it.kind.len()).sum();
+        let (used, most) = (self.bytes, self.max_bytes);
+        let log = self.get(key)?;
+        let (name, end) = (key.name.clone(), log.end());
+        if log.state == State::Closed {
+            return Err(LogError::Closed { name });
+        }
+        if at != end {
+            return Err(LogError::Behind { name, at, end });
+        }
+        if used.saturating_add(bytes) > most {
+            let reason = format!("it holds {used} of {most} bytes, and {bytes} more were to come");
+            return Err(LogError::Unavailable { reason });
+        }
+        log.records.extend(records);
+        log.changed.send_replace(());
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    fn retire(&mut self, key: &LogKey) -> Result<(), LogError> {
+        let log = match self.get(key) {
+            Err(LogError::Retired { .. }) => return Ok(()),
+            log => log?,
+        };
+        log.state = State::Retired;
+        let records = std::mem::take(&mut log.records);
+        log.changed.send_replace(());
+        self.bytes -= records.iter().map(|it| it.data.len() + it.kind.len()).sum::<usize>();
+        Ok(())
+    }
+}
+
+impl Log {
+    fn end(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    fn read(&self, key: &LogKey, from: u64, most: usize) -> Result<LogPage, LogError> {
+        let end = self.end();
+        let start = usize::try_from(from).ok().filter(|_| from <= end);
+        let Some(rest) = start.and_then(|start| self.records.get(start..)) else {
+            return Err(LogError::Behind { name: key.name.clone(), at: from, end });
+        };
+        let records: Vec<_> = rest.iter().take(most).cloned().collect();
+        let next = from + records.len() as u64;
+        Ok(LogPage::new(records, next, self.state == State::Closed && next == end))
+    }
+}
+
+/// Returns a value that is there already.
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl EventLog for MemoryLog {
+    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>> {
+        let mut logs = self.lock();
+        if logs.all.contains_key(&key) {
+            return ready(Err(LogError::Exists { name: key.name }));
+        }
+        let log = Log { records: Vec::new(), state: State::Open, changed: watch::Sender::new(()) };
+        logs.all.insert(key, log);
+        ready(Ok(()))
+    }
+
+    fn append<'a>(
+        &'a self,
+        key: &'a LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+    ) -> BoxFuture<'a, Result<(), LogError>> {
+        ready(self.lock().append(key, at, records))
+    }
+
+    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        ready(self.lock().get(key).map(|log| {
+            log.state = State::Closed;
+            log.changed.send_replace(());
+        }))
+    }
+
+    fn read<'a>(
+        &'a self,
+        key: &'a LogKey,
+        from: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<LogPage, LogError>> {
+        ready(self.lock().get(key).and_then(|log| log.read(key, from, most)))
+    }
+
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>> {
+        Box::pin(async move {
+            let mut changed = self.lock().get(key)?.changed.subscribe();
+            loop {
+                {
+                    let mut logs = self.lock();
+                    let log = logs.get(key)?;
+                    if log.end() > from || log.state == State::Closed {
+                        return Ok(());
+                    }
+                }
+                if changed.changed().await.is_err() {
+                    return Err(LogError::NotFound { name: key.name.clone() });
+                }
+            }
+        })
+    }
+
+    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        ready(self.lock().retire(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn records(count: usize) -> Vec<LogRecord> {
+        vec![LogRecord::new("kind", "1234"); count]
+    }
+
+    #[tokio::test]
+    async fn a_log_has_no_gap_and_one_writer() {
+        let (log, key) = (MemoryLog::new(), LogKey::new("a", "run"));
+        assert!(matches!(log.read(&key, 0, 1).await, Err(LogError::NotFound { .. })));
+        log.create(key.clone()).await.unwrap();
+        assert!(matches!(log.create(key.clone()).await, Err(LogError::Exists { .. })));
+        log.append(&key, 0, records(3)).await.unwrap();
+        for at in [0, 2, 4] {
+            let other = log.append(&key, at, records(1)).await.unwrap_err();
+            assert!(matches!(other, LogError::Behind { end: 3, .. }), "{other}");
+        }
+        assert_eq!(log.read(&key, 1, 1).await.unwrap(), LogPage::new(records(1), 2, false));
+        assert_eq!(log.read(&key, 3, 9).await.unwrap(), LogPage::new(records(0), 3, false));
+        assert!(matches!(log.read(&key, 4, 9).await, Err(LogError::Behind { end: 3, .. })));
+        log.close(&key).await.unwrap();
+        log.close(&key).await.unwrap();
+        assert!(log.read(&key, 3, 9).await.unwrap().is_end);
+        assert!(matches!(log.append(&key, 3, records(1)).await, Err(LogError::Closed { .. })));
+        log.retire(&key).await.unwrap();
+        log.retire(&key).await.unwrap();
+        assert!(matches!(log.read(&key, 0, 9).await, Err(LogError::Retired { .. })));
+        assert!(matches!(log.create(key).await, Err(LogError::Exists { .. })), "its name stays");
+    }
+
+    #[tokio::test]
+    async fn a_wait_ends_with_a_record_the_close_and_the_end_of_the_records() {
+        for step in 0..3 {
+            let (log, key) = (MemoryLog::new(), LogKey::new("a", "run"));
+            log.create(key.clone()).await.unwrap();
+            log.append(&key, 0, records(1)).await.unwrap();
+            assert_eq!(log.wait(&key, 0).now_or_never(), Some(Ok(())));
+            let mut waits = log.wait(&key, 1);
+            assert!((&mut waits).now_or_never().is_none());
+            match step {
+                0 => log.append(&key, 1, records(1)).await.unwrap(),
+                1 => log.close(&key).await.unwrap(),
+                _ => log.retire(&key).await.unwrap(),
+            }
+            let ended = waits.now_or_never().unwrap();
+            assert_eq!(ended.is_ok(), step < 2, "{ended:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_too_much_is_refused_and_what_is_dropped_makes_room() {
+        let (log, one, other) =
+            (MemoryLog::limited(20), LogKey::new("a", "1"), LogKey::new("a", "2"));
+        for key in [&one, &other] {
+            log.create(key.clone()).await.unwrap();
+        }
+        log.append(&one, 0, records(2)).await.unwrap();
+        let full = log.append(&other, 0, records(1)).await.unwrap_err();
+        assert!(full.to_string().contains("16 of 20 bytes"), "{full}");
+        log.retire(&one).await.unwrap();
+        log.append(&other, 0, records(2)).await.unwrap();
+    }
+}
