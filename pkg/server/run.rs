@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::encode::{RunEnd, RunStatus};
 use crate::{
-    agent::{Approvals, ClientCalls, RunStream, Steering},
+    agent::{Approvals, ClientCalls, Questions, RunStream, Steering},
     store::{EventLog, LogError, LogKey, LogRecord},
     types::{AgentError, Envelope, ErrorCode, Text},
 };
@@ -30,6 +30,7 @@ pub(super) struct Run {
     pub(super) owner: Text,
     pub(super) approvals: Approvals,
     pub(super) client_calls: ClientCalls,
+    pub(super) questions: Questions,
     pub(super) steering: Steering,
     pub(super) cancel: CancellationToken,
     progress: Mutex<Progress>,
@@ -60,6 +61,7 @@ impl Run {
             owner,
             approvals: stream.approvals(),
             client_calls: stream.client_calls(),
+            questions: stream.questions(),
             steering: stream.steering(),
             cancel: stream.cancel_token(),
             progress: Mutex::new(Progress::Queued),
@@ -75,7 +77,9 @@ impl Run {
     }
 
     pub(super) fn shown(&self) -> Shown<'_> {
-        let waits = !self.approvals.open().is_empty() || !self.client_calls.open().is_empty();
+        let waits = !self.approvals.open().is_empty()
+            || !self.client_calls.open().is_empty()
+            || !self.questions.open().is_empty();
         let (status, end) = match self.progress() {
             Progress::Queued => ("queued", None),
             Progress::Running if waits => ("waiting", None),

@@ -17,7 +17,7 @@ use super::*;
 use crate::{
     agent::{
         Caller, DefaultAgent,
-        tools::{Calculator, ClientTool, ToolContext, ToolEffects, tool_fn},
+        tools::{Calculator, ClientTool, Question, ToolContext, ToolEffects, tool_fn},
     },
     llm::Request as Asked,
     testing::{ScriptedProvider, ScriptedTurn},
@@ -435,4 +435,33 @@ async fn a_service_that_is_busy_or_ends_says_so() {
     let (code, problem) =
         value(post(&app, "/v1/runs", "ann", &json!({ "input": "Go." })).await).await;
     assert_eq!((code, &problem["code"]), (503, &json!("busy")));
+}
+
+#[tokio::test]
+async fn a_question_of_a_tool_is_answered_once_with_what_fits() {
+    let schema =
+        json!({ "type": "object", "properties": { "seat": { "type": "string", "maxLength": 3 } } });
+    let book = tool_fn("book", "Books.", move |context: ToolContext, _: Value| {
+        let question = Question::form("Which seat?", schema.clone());
+        async move { format!("{:?}", context.ask(question).await) }
+    });
+    let turns = [ScriptedTurn::new().call("book", json!({})), ScriptedTurn::new().text("Done.")];
+    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(book).build().unwrap();
+    let (_, app) = service(agent);
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    let asked = until(&app, &run, "tool_question").await;
+    assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "waiting");
+    let path = format!("{run}/inputs");
+    let answer = |id: &Value, seat: &str| json!({ "question_id": id, "answer": { "action": "accept", "content": { "seat": seat } } });
+    let id = &asked["question_id"];
+    for (body, want) in [
+        (answer(&json!("other"), "12A"), 404),
+        (answer(id, "window"), 400),
+        (json!({ "question_id": id }), 400),
+        (answer(id, "12A"), 200),
+        (answer(id, "12A"), 404),
+    ] {
+        assert_eq!(post(&app, &path, "ann", &body).await.status().as_u16(), want, "{body}");
+    }
+    until(&app, &run, "run_end").await;
 }

@@ -38,7 +38,7 @@ pub struct AgUi {
     has_begun: bool,
     root: Scope,
     below: Vec<(Text, Scope)>,
-    /// The requests for approval that are open.
+    /// The requests for approval and the questions that are open.
     open: Vec<Interrupt>,
 }
 
@@ -204,6 +204,8 @@ impl Scope {
             | AgentEvent::ToolApprovalCancelled { .. }
             | AgentEvent::ClientToolRequest(_)
             | AgentEvent::ClientToolCancelled { .. }
+            | AgentEvent::ToolQuestion(_)
+            | AgentEvent::ToolQuestionEnd { .. }
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
             | AgentEvent::TurnEnd
@@ -279,7 +281,18 @@ impl AgUi {
                 reason: "tool_approval",
                 message: format!("May `{}` run?", request.tool_name),
                 tool_call_id: at.key(&request.id).to_string(),
+                response_schema: None,
             });
+        } else if let AgentEvent::ToolQuestion(question) = event {
+            self.open.push(Interrupt {
+                id: question.question_id.to_string(),
+                reason: "input_required",
+                message: question.message.clone(),
+                tool_call_id: at.key(&question.id).to_string(),
+                response_schema: question.schema.clone(),
+            });
+        } else if let AgentEvent::ToolQuestionEnd { question_id, .. } = event {
+            self.open.retain(|request| request.id != question_id.as_str());
         } else if let AgentEvent::ToolApprovalGranted { approval_id, .. }
         | AgentEvent::ToolApprovalRejected { approval_id, .. }
         | AgentEvent::ToolApprovalTimeout { approval_id, .. }
@@ -305,7 +318,7 @@ impl AgUi {
         frame::data(&Attributed { event, timestamp: None, subagent_run_id: None }, out);
     }
 
-    /// Ends the answer to a reader while the run waits: with outcome `interrupt` for a person's approval, and `success` for the result of a
+    /// Ends the answer to a reader while the run waits: with outcome `interrupt` for a person's approval or answer, and `success` for the result of a
     /// call at the client. The run goes on in another answer, whose encoder begins anew.
     pub fn pause(&mut self, run_id: &str, out: &mut Vec<u8>) {
         self.begin(run_id, None, out);

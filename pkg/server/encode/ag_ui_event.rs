@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::key::{CallKey, ResultKey, SectionKey};
-use crate::types::{AgentEvent, ErrorCode, UnknownEvent};
+use crate::types::{AgentEvent, ErrorCode, Json, UnknownEvent};
 
 /// An event with its time, and the agent below that it is of.
 #[derive(Serialize)]
@@ -146,6 +146,9 @@ pub(super) struct Interrupt {
     pub(super) reason: &'static str,
     pub(super) message: String,
     pub(super) tool_call_id: String,
+    /// The form of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) response_schema: Option<Json>,
 }
 
 /// The tokens of a run.

@@ -221,6 +221,8 @@ impl Encode for UiMessageStream {
             | AgentEvent::ToolApprovalTimeout { .. }
             | AgentEvent::ToolApprovalCancelled { .. }
             | AgentEvent::ClientToolCancelled { .. }
+            | AgentEvent::ToolQuestion(_)
+            | AgentEvent::ToolQuestionEnd { .. }
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
             | AgentEvent::TurnEnd

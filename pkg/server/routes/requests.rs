@@ -11,7 +11,7 @@ use super::{Body, Caller, runs::Said};
 use crate::{
     agent::Decision,
     server::{Problem, Service},
-    types::{ClientReturn, Json as Arguments, Message, MessageRole, Text},
+    types::{ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer},
 };
 
 /// The answer to a request for approval.
@@ -41,13 +41,15 @@ pub(super) struct Complete {
     end: ClientReturn,
 }
 
-/// Something that the user says while a run goes on.
+/// Something that the user says while a run goes on, or the answer to a question of a tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Steer {
-    input: Said,
+    input: Option<Said>,
     #[serde(default)]
     when: When,
+    question_id: Option<Text>,
+    answer: Option<ToolAnswer>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -118,9 +120,20 @@ pub(super) async fn steer(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-    Body(Steer { input, when }): Body<Steer>,
+    Body(Steer { input, when, question_id, answer }): Body<Steer>,
 ) -> Done {
     let run = service.run(&caller, &id)?;
+    let input = match (input, question_id, answer) {
+        (Some(input), None, None) => input,
+        (None, Some(question_id), Some(answer)) => {
+            if !run.questions.open().iter().any(|open| open.question_id == question_id) {
+                return Err(Problem::not_found("open question", &question_id));
+            }
+            run.questions.answer(&question_id, answer)?;
+            return Ok(done());
+        }
+        _ => return Err(Problem::bad("send `input`, or `question_id` with `answer`")),
+    };
     if run.has_ended() {
         return Err(Problem::not_found("open run", &id));
     }
