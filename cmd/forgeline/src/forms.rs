@@ -2,7 +2,7 @@
 
 use forgeline::{
     agent::Questions,
-    types::{Text, ToolAnswer, ToolQuestion},
+    types::{Json, Text, ToolAnswer, ToolQuestion},
 };
 use serde_json::{Map, Value};
 
@@ -60,10 +60,8 @@ impl Forms {
             Ok(None) => return Some(open.line()),
             Err(problem) => return Some(format!("{problem}\n{}", open.line())),
         };
-        let said = match answer {
-            ToolAnswer::Accept { .. } => "(answered)",
-            _ => "(not answered)",
-        };
+        let is_answered = matches!(answer, ToolAnswer::Accept { .. });
+        let said = if is_answered { "(answered)" } else { "(not answered)" };
         match questions.answer(&open.question.question_id, answer) {
             Ok(()) => {
                 self.0 = None;
@@ -88,7 +86,7 @@ impl Forms {
 
 impl Open {
     fn new(question: ToolQuestion) -> Self {
-        let schema = question.schema.as_ref().map(|schema| schema.to_value()).unwrap_or_default();
+        let schema = question.schema.as_ref().map(Json::to_value).unwrap_or_default();
         let required = schema.get("required").and_then(Value::as_array);
         let is_required =
             |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
@@ -106,13 +104,13 @@ impl Open {
     fn intro(&self) -> String {
         let ToolQuestion { tool_name, message, .. } = &self.question;
         let hint = if self.fields.is_empty() { "" } else { " An empty line takes the default." };
-        format!("{tool_name} asks: {}\n{REFUSE} refuses to answer.{hint}", message)
+        format!("{tool_name} asks: {message}\n{REFUSE} refuses to answer.{hint}")
     }
 
     /// Returns what is asked for next.
     fn line(&self) -> String {
         if let Some(url) = &self.question.url {
-            return format!("{}\nOpen it yourself if you trust it. y: done, n: no", url);
+            return format!("{url}\nOpen it yourself if you trust it. y: done, n: no");
         }
         let Some(field) = self.fields.get(self.at) else {
             return "Send the answer? y: yes, n: no".to_owned();

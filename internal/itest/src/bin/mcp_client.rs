@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     let outcome = agent.run("Call each tool.").await?;
     eprintln!("{:?}", outcome.reason);
-    for message in agent.transcript().iter() {
+    for message in &agent.transcript() {
         for result in message.tool_results() {
             eprintln!("{result:?}");
         }

@@ -55,7 +55,8 @@ fn collect(root: &Path, folder: &Path, scenarios: &mut BTreeMap<String, Checks>)
         checks.map(|check| format!("{}: {}", check["id"], check["errorMessage"])).collect()
     };
     let checks = Checks { passed: with("SUCCESS"), failed: with("FAILURE") };
-    scenarios.insert(name[..name.len() - TIME].to_owned(), checks);
+    let (name, _) = name.split_at(name.len() - TIME);
+    scenarios.insert(name.to_owned(), checks);
 }
 
 /// Checks that each scenario of a version of the specification has a check that passed, and none that failed.

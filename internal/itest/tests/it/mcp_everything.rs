@@ -10,7 +10,7 @@ use std::{
 
 use forgeline::{
     agent::{
-        DefaultAgent, OutsideText, RunOutcome, RunStream, ToolSource as _,
+        DefaultAgent, OutsideText, RunContext, RunOutcome, RunStream, ToolSource as _,
         mcp::{McpConfig, McpServers},
         prompts::{PromptContext, SystemPrompt as _},
     },
@@ -29,7 +29,7 @@ use tokio::time::timeout;
 const SCRIPT: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 
 /// Longest wait for anything.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// The server, and how it is reached.
 struct Everything {
@@ -124,7 +124,7 @@ fn results(outcome: &RunOutcome) -> Vec<String> {
 
 /// Lists, calls, hears of progress, answers a form, and reads what there is besides.
 async fn works(servers: &McpServers, how: &str) {
-    let names: Vec<_> = servers.tools(Default::default()).await.unwrap();
+    let names: Vec<_> = servers.tools(RunContext::default()).await.unwrap();
     let names: Vec<_> = names.iter().map(|tool| tool.name().to_owned()).collect();
     assert!(names.contains(&"mcp.all.echo".to_owned()), "{names:?}");
     let long = json!({ "duration": 0.4, "steps": 4 });
@@ -144,9 +144,12 @@ async fn works(servers: &McpServers, how: &str) {
     );
     // A field that was left out has its default.
     assert!(results[3].contains("\"legacyTitledEnum\": \"pet-1\""), "{results:?}");
-    let output = |event: &AgentEvent| match event {
-        AgentEvent::ToolOutput { content, .. } => Some(content.clone()),
-        _ => None,
+    let output = |event: &AgentEvent| {
+        if let AgentEvent::ToolOutput { content, .. } = event {
+            Some(content.clone())
+        } else {
+            None
+        }
     };
     let progress: Vec<_> = events.iter().filter_map(output).collect();
     assert!(progress.contains(&"1 of 4\n".to_owned()), "{progress:?}");
