@@ -169,7 +169,8 @@ async fn a_broken_journal_is_repaired_or_refused_with_words() {
         };
         let error = resumed(journal_of(unknown).await).await.unwrap_err().error;
         assert_eq!(error.code, ErrorCode::Journal);
-        let want = format!("line {} of the journal is no record that this library knows", at + 1);
+        let want =
+            format!("line {} of the journal is not a record that this library knows", at + 1);
         assert!(error.message.starts_with(&want), "{error}");
         // Records whose messages are gone: calls without results, results without calls, and less.
         let emptied = |own: usize, record: String| {
