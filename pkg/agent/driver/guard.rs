@@ -5,10 +5,14 @@ use std::time::Duration;
 use tokio::task::JoinError;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use crate::agent::{
-    AgentConfig,
-    panic::text,
-    tools::{ToolError, ToolOutput},
+use crate::{
+    agent::{
+        AgentConfig,
+        emitter::Emitter,
+        panic::text,
+        tools::{ToolError, ToolOutput},
+    },
+    types::AgentError,
 };
 
 /// Awaits the task of a tool within its time. A panic becomes an error; a tool that is told to `stop` and
@@ -43,6 +47,23 @@ pub(super) async fn or_cancelled<T>(
         biased;
         () = cancel.cancelled() => None,
         done = work => Some(done),
+    }
+}
+
+/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
+pub(super) async fn unless_stopped(
+    emitter: &Emitter,
+    grace: Duration,
+    work: impl Future<Output = Result<(), AgentError>>,
+) -> Result<(), AgentError> {
+    let stopped = async {
+        emitter.cancel().cancelled().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = stopped => Err(emitter.stop_reason().error()),
     }
 }
 

@@ -6,17 +6,16 @@ use std::{
     ops::Range,
     pin::pin,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 
 use serde_json::value::{RawValue, to_raw_value};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use super::{
     calls::{self, RunningCalls},
     conversation::Conversation,
-    guard::or_cancelled,
+    guard::{or_cancelled, unless_stopped},
     shared::Shared,
     spans,
     start::Start,
@@ -491,22 +490,5 @@ impl<'a> Driver<'a> {
         let prepared =
             |Composed { text, answer }| StepInput::Prepared(Prompt { text, withheld, answer });
         Some(prompt.map_or_else(StepInput::Unprepared, prepared))
-    }
-}
-
-/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
-async fn unless_stopped(
-    emitter: &Emitter,
-    grace: Duration,
-    work: impl Future<Output = Result<(), AgentError>>,
-) -> Result<(), AgentError> {
-    let stopped = async {
-        emitter.cancel().cancelled().await;
-        sleep(grace).await;
-    };
-    tokio::select! {
-        biased;
-        done = work => done,
-        () = stopped => Err(emitter.stop_reason().error()),
     }
 }

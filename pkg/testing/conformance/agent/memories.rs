@@ -32,6 +32,7 @@ use crate::{
 /// assert!(report.is_conforming(), "{report}");
 /// ```
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "a list of checks")]
 pub fn check_memory_store(store: impl MemoryStore + 'static) -> Report {
     let store: Arc<dyn MemoryStore> = Arc::new(store);
     let of = |name: &'static str| (store.clone(), owner(name, "pack"));
