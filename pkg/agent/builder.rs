@@ -96,7 +96,7 @@ pub enum BuildError {
     Unfit {
         /// The option's name.
         option: &'static str,
-        /// What does not fit, and what to do.
+        /// The problem, and what to do.
         problem: &'static str,
     },
     /// The provider could not be built.

@@ -119,11 +119,11 @@ pub(super) const LEFT_OUT: &str = "[This result was left out to make room. Call 
 pub(super) fn summary(text: &str) -> String {
     format!(
         "[This conversation is longer than what you are given. A summary of its beginning, which was written for \
-         you and is no request of the user:]\n{text}\n[The conversation goes on from here.]"
+         you and is not a request of the user:]\n{text}\n[The conversation goes on from here.]"
     )
 }
 
-/// Returns the instructions for a summary of at most so many words.
+/// Returns the instructions for a summary of at most this many words.
 pub(super) fn sum_up(words: u64) -> String {
     format!(
         "You shorten conversations between a user and an assistant that calls tools, so that the assistant can go \
@@ -276,7 +276,7 @@ pub(super) fn brief(error: String) -> String {
     if error.len() <= MAX_ERROR_BYTES { error } else { shortened(&error, MAX_ERROR_BYTES) }
 }
 
-/// Returns a text of at most so many bytes: of a longer one the beginning and the end, with a note between them.
+/// Returns a text of at most `most` bytes: of a longer one the beginning and the end, with a note between them.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -37,7 +37,7 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// Begins a run whose requests have at most so many tokens, where that is set.
+    /// Begins a run with this limit of its requests, where one is set.
     pub(crate) fn of(most: Option<u64>) -> Self {
         Self { window: most, ..Self::default() }
     }

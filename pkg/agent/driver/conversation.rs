@@ -9,9 +9,8 @@ use super::{
     answer, bound,
     calls::{RunningCalls, Site},
     caught,
-    fitting::locked,
     reading::{Heard, OnRefusal, Reading, Response, SealedCall},
-    shared::Shared,
+    shared::{Shared, locked},
     spans,
 };
 use crate::{

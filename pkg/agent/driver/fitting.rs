@@ -1,18 +1,19 @@
 //! The part of a conversation that is sent: what is left out of a request, and the summary before it.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{caught, conversation::Conversation, shared::Shared};
+use super::{
+    caught,
+    conversation::Conversation,
+    shared::{Shared, locked},
+};
 use crate::{
     agent::{
-        memory::{Bounds, Look, Parts, Window},
+        memory::{Bounds, Look, Parts},
         state::{AnswerId, Marks, Outgrown, RunState, StepInput, Summary, Summed},
     },
     llm::{Cost, ModelCard, Provider, ProviderError, Request, collect},
@@ -195,8 +196,4 @@ fn plain(template: &Request) -> Request {
 
 fn failed(why: String) -> AgentError {
     AgentError::new(ErrorCode::InvalidInput, why)
-}
-
-pub(super) fn locked(window: &Mutex<Window>) -> MutexGuard<'_, Window> {
-    window.lock().unwrap_or_else(PoisonError::into_inner)
 }

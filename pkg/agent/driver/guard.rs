@@ -51,6 +51,23 @@ pub(super) async fn or_cancelled<T>(
     }
 }
 
+/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
+pub(super) async fn unless_stopped(
+    emitter: &Emitter,
+    grace: Duration,
+    work: impl Future<Output = Result<(), AgentError>>,
+) -> Result<(), AgentError> {
+    let stopped = async {
+        emitter.cancel().cancelled().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = stopped => Err(emitter.stop_reason().error()),
+    }
+}
+
 /// Returns the error of a task that gave no result.
 fn broken(failed: JoinError) -> ToolError {
     let Ok(panic) = failed.try_into_panic() else {

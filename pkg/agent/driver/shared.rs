@@ -1,7 +1,7 @@
 //! The state that the clones of an agent share.
 
 use std::sync::{
-    Arc,
+    Arc, PoisonError,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
@@ -80,4 +80,9 @@ impl Shared {
             AgentError::new(ErrorCode::Timeout, message)
         })
     }
+}
+
+/// Locks a window for the moment of a look or a change.
+pub(super) fn locked(window: &std::sync::Mutex<Window>) -> std::sync::MutexGuard<'_, Window> {
+    window.lock().unwrap_or_else(PoisonError::into_inner)
 }

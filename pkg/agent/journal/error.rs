@@ -21,8 +21,8 @@ pub(crate) enum RestoreError {
     )]
     OtherAgent { difference: String },
     #[error(
-        "line {line} of the journal is no record that this library knows; go on with the version of the \
-         library that wrote it, or with another copy"
+        "line {line} of the journal is not a record that this library knows; go on with the version of \
+         the library that wrote it, or with another copy"
     )]
     Unknown { line: u64 },
     #[error(

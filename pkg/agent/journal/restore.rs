@@ -22,7 +22,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
-    /// What is known of the part of the conversation that is sent.
+    /// The marks of the part of the conversation that is sent.
     pub(crate) marks: Option<Box<Marks>>,
     open: Option<Run>,
     pub(crate) chain: Chain,

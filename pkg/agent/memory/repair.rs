@@ -11,7 +11,7 @@ use crate::{
 /// is whole comes back as it is.
 ///
 /// Each call gets one result, behind its answer and in the order of the calls: one that is missing says so, and one
-/// that belongs to no call is dropped. Answers in a row become one, empty messages go, and arguments that are no
+/// that belongs to no call is dropped. Answers in a row become one, empty messages go, and arguments that are not a
 /// JSON object become an empty one. Words are kept.
 ///
 /// A [`ConversationMemory`](super::ConversationMemory) that is made from messages does this, as does

@@ -27,7 +27,7 @@ pub(in crate::agent) fn summary_tokens(most: u64) -> u64 {
 pub(in crate::agent) struct Parts {
     /// The instructions.
     system: Arc<str>,
-    parts: Vec<String>,
+    texts: Vec<String>,
     /// Most tokens of a summary, and of an answer that may think before it.
     tokens: u64,
     estimator: TokenEstimator,
@@ -78,12 +78,12 @@ impl Parts {
                 parts.len()
             ));
         }
-        Ok(Self { system, parts, tokens, estimator: estimator.clone() })
+        Ok(Self { system, texts: parts, tokens, estimator: estimator.clone() })
     }
 
     /// Returns the number of requests.
     pub(in crate::agent) fn len(&self) -> usize {
-        self.parts.len()
+        self.texts.len()
     }
 
     /// Makes a request from a template: of the part at this place, with the summary of what came before it.
@@ -98,7 +98,7 @@ impl Parts {
             text = format!("[Summary of what came before]\n{before}\n\n");
         }
         text.push_str("[Conversation]\n");
-        text.push_str(self.parts.get(at).map_or("", String::as_str));
+        text.push_str(self.texts.get(at).map_or("", String::as_str));
         text.push_str("[End of the conversation. Write the summary.]");
         template.system = Some(Arc::clone(&self.system));
         template.messages = [Message::user(text)].into_iter().collect();
@@ -211,7 +211,7 @@ mod tests {
                 let answer = u64::from(request.max_tokens.unwrap());
                 let tokens = estimator.request(&request) + answer;
                 assert!(tokens <= MOST, "{tokens} of part {at}");
-                whole.push_str(&parts.parts[at]);
+                whole.push_str(&parts.texts[at]);
             }
             let written: String = messages.iter().map(written).collect();
             assert_eq!(whole, written, "nothing is lost between parts");
@@ -236,7 +236,7 @@ mod tests {
         let broken = |text: &str| text.replace('<', "(");
         let parts =
             Parts::of([&message].into_iter(), 20_000, &TokenEstimator::new(), broken).unwrap();
-        let text = &parts.parts[0];
+        let text = &parts.texts[0];
         assert!(text.starts_with("Result of read: (a>x") && text.ends_with("x(z>\n"), "{text}");
         assert!(text.len() < 5_000);
     }

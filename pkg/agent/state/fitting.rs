@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    AskKind, CancelReason, Effect, RunState,
+    AskKind, CancelReason, Effect, RunState, StepInput,
     marks::{Fitted, Marks, Summary, Summed},
     run_state::Phase,
 };
@@ -87,5 +87,70 @@ impl RunState {
         }
         self.phase = Phase::Asking(kind);
         out.push(Effect::Ask(self.answer, kind));
+    }
+}
+
+impl Marks {
+    /// Takes what an input says of the part that is sent; `None` stays so until the first that says something.
+    pub(crate) fn see(marks: &mut Option<Box<Self>>, input: &StepInput) {
+        match input {
+            StepInput::Fitted(_, fitted) => *marks = Some(Box::new(fitted.marks.clone())),
+            StepInput::Outgrown(_, outgrown) => {
+                marks.get_or_insert_default().due = Some(*outgrown);
+            }
+            StepInput::Summed(id, summed) => {
+                marks.get_or_insert_default().take(id.turn, summed);
+            }
+            StepInput::Answered(_, answer) => {
+                if let Some(marks) = marks
+                    && answer.error.is_none()
+                {
+                    marks.calibrate(answer.estimated, answer.usage.as_ref());
+                }
+            }
+            StepInput::Prepared(_)
+            | StepInput::Unprepared(_)
+            | StepInput::Called(..)
+            | StepInput::Ran(..)
+            | StepInput::Decided(..)
+            | StepInput::Returned(..)
+            | StepInput::Said(_)
+            | StepInput::Resumed
+            | StepInput::Cancelled(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::state::{Answer, AnswerId};
+
+    fn answered(estimated: u64, reported: Option<u64>) -> StepInput {
+        let usage = UsageInfo { input_tokens: reported, ..UsageInfo::default() };
+        let answer = Answer { estimated, usage: Some(usage), ..Answer::default() };
+        StepInput::Answered(AnswerId::default(), Box::new(answer))
+    }
+
+    // Covers: G-48
+    #[test]
+    fn the_last_report_sets_the_scale_within_bounds() {
+        let mut marks = Some(Box::new(Marks::default()));
+        for (estimated, reported, scale) in [
+            (1_000, Some(1_300), 1_300),
+            (1_000, None, 1_300),
+            (10, Some(90), 1_300),
+            (1_000, Some(90_000), 4_000),
+            (1_000, Some(3), 750),
+            (1_000, Some(u64::MAX), 4_000),
+        ] {
+            Marks::see(&mut marks, &answered(estimated, reported));
+            let marks = marks.as_ref().unwrap();
+            assert_eq!(marks.scale, scale, "{reported:?} for {estimated}");
+            assert!(marks.in_scale(marks.out_of_scale(6_000)).abs_diff(6_000) <= 4);
+        }
+        let mut none = None;
+        Marks::see(&mut none, &answered(1_000, Some(1_300)));
+        assert_eq!(none, None, "without a window nothing is kept");
     }
 }

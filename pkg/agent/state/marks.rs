@@ -1,10 +1,9 @@
-//! What a run knows of the part of the conversation that is sent.
+//! The marks of the part of the conversation that is sent.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::StepInput;
 use crate::{
     llm::Cost,
     types::{AgentError, UsageInfo},
@@ -39,7 +38,7 @@ pub(crate) struct Marks {
     pub(crate) summed: usize,
     /// The place that is to be summed up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    due: Option<Outgrown>,
+    pub(super) due: Option<Outgrown>,
     /// `true` when the last summary failed, and nothing was left out since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) has_failed: bool,
@@ -137,13 +136,13 @@ impl Marks {
         tokens.saturating_mul(self.scale) / UNSCALED
     }
 
-    /// Returns the estimate of what takes so many tokens in the scale of the last report.
+    /// Returns the estimate, without a scale, of what takes `tokens` in that of the last report.
     pub(crate) fn out_of_scale(&self, tokens: u64) -> u64 {
         tokens.saturating_mul(UNSCALED) / self.scale.max(1)
     }
 
     /// Takes the scale from what a provider reported for a request.
-    fn calibrate(&mut self, estimated: u64, usage: Option<&UsageInfo>) {
+    pub(super) fn calibrate(&mut self, estimated: u64, usage: Option<&UsageInfo>) {
         if let Some(reported) = usage.and_then(|usage| usage.input_tokens)
             && estimated >= LEAST_CALIBRATED
         {
@@ -152,38 +151,9 @@ impl Marks {
         }
     }
 
-    /// Takes what an input says of the part that is sent; `None` stays so until the first that says something.
-    pub(crate) fn see(marks: &mut Option<Box<Self>>, input: &StepInput) {
-        match input {
-            StepInput::Fitted(_, fitted) => *marks = Some(Box::new(fitted.marks.clone())),
-            StepInput::Outgrown(_, outgrown) => {
-                marks.get_or_insert_default().due = Some(*outgrown);
-            }
-            StepInput::Summed(id, summed) => {
-                let marks = marks.get_or_insert_default();
-                marks.turn = Some(id.turn);
-                marks.take(summed);
-            }
-            StepInput::Answered(_, answer) => {
-                if let Some(marks) = marks
-                    && answer.error.is_none()
-                {
-                    marks.calibrate(answer.estimated, answer.usage.as_ref());
-                }
-            }
-            StepInput::Prepared(_)
-            | StepInput::Unprepared(_)
-            | StepInput::Called(..)
-            | StepInput::Ran(..)
-            | StepInput::Decided(..)
-            | StepInput::Returned(..)
-            | StepInput::Said(_)
-            | StepInput::Resumed
-            | StepInput::Cancelled(_) => {}
-        }
-    }
-
-    fn take(&mut self, summed: &Summed) {
+    /// Takes a summary, or its failure, before this turn.
+    pub(super) fn take(&mut self, turn: u32, summed: &Summed) {
+        self.turn = Some(turn);
         let (due, Ok(summary)) = (self.due.take(), &summed.result) else {
             self.has_failed = true;
             return;
@@ -193,39 +163,5 @@ impl Marks {
         self.results = self.results.max(first);
         self.summary = Some(summary.text.as_str().into());
         self.has_failed = false;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::agent::state::{Answer, AnswerId};
-
-    fn answered(estimated: u64, reported: Option<u64>) -> StepInput {
-        let usage = UsageInfo { input_tokens: reported, ..UsageInfo::default() };
-        let answer = Answer { estimated, usage: Some(usage), ..Answer::default() };
-        StepInput::Answered(AnswerId::default(), Box::new(answer))
-    }
-
-    // Covers: G-48
-    #[test]
-    fn the_last_report_sets_the_scale_within_bounds() {
-        let mut marks = Some(Box::new(Marks::default()));
-        for (estimated, reported, scale) in [
-            (1_000, Some(1_300), 1_300),
-            (1_000, None, 1_300),
-            (10, Some(90), 1_300),
-            (1_000, Some(90_000), 4_000),
-            (1_000, Some(3), 750),
-            (1_000, Some(u64::MAX), 4_000),
-        ] {
-            Marks::see(&mut marks, &answered(estimated, reported));
-            let marks = marks.as_ref().unwrap();
-            assert_eq!(marks.scale, scale, "{reported:?} for {estimated}");
-            assert!(marks.in_scale(marks.out_of_scale(6_000)).abs_diff(6_000) <= 4);
-        }
-        let mut none = None;
-        Marks::see(&mut none, &answered(1_000, Some(1_300)));
-        assert_eq!(none, None, "without a window nothing is kept");
     }
 }

@@ -21,6 +21,7 @@ mod limits;
 mod marks;
 mod outside;
 mod refusals;
+mod resumed;
 mod rules;
 mod run_state;
 #[cfg(test)]

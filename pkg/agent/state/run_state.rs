@@ -2,9 +2,6 @@
 
 use std::{mem, sync::Arc, time::Duration};
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use super::{
     AnswerId, AskKind, CallId, CancelReason, Effect, Prompt, Rules, StepInput, Time,
     breaker::Breaker,
@@ -16,15 +13,13 @@ use super::{
     verdict::Grant,
 };
 use crate::{
-    agent::{
-        ANSWER_RESTARTED, AtLimit, Budget, Limit, NoToolCall, OutcomeKind, RunContext, RunOutcome,
-        feedback,
-    },
+    agent::{AtLimit, Budget, Limit, NoToolCall, OutcomeKind, RunContext, RunOutcome, feedback},
     llm::AnswerSchema,
     types::{
         AgentError, AgentEvent, ErrorCode, Message, MessageRole, Part, Text, ToolCall, ToolResult,
     },
 };
+use serde::{Deserialize, Serialize};
 
 /// The limits and policies of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -285,18 +280,6 @@ impl RunState {
         }
     }
 
-    /// Appends the effects that are outstanding: what the driver of a run that begins has to do.
-    pub(crate) fn pending(&self, out: &mut Vec<Effect>) {
-        match self.phase {
-            Phase::Preparing => out.push(Effect::Prepare),
-            Phase::Asking(kind) => out.push(Effect::Ask(self.answer, kind)),
-            Phase::Summarizing(_) => out.push(Effect::Summarize(self.answer)),
-            Phase::Calling | Phase::Done => {}
-        }
-        out.extend(self.running().into_iter().map(Effect::Run));
-        self.request_again(out);
-    }
-
     /// Returns the calls that run.
     pub(crate) fn running(&self) -> Vec<CallId> {
         let id = |place| CallId { answer: self.answer, place };
@@ -357,25 +340,6 @@ impl RunState {
             Phase::Calling => self.go_on_with_calls(rules, out),
             // The answer comes back cut, and the summary failed.
             Phase::Asking(_) | Phase::Summarizing(_) | Phase::Done => {}
-        }
-    }
-
-    /// Asks again for what was under way. Calls may have run: those that may run twice do.
-    fn resume(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
-        match (self.phase, self.cancelled) {
-            (Phase::Calling, _) => self.resume_calls(rules, out),
-            (Phase::Asking(_), _) if self.has_early_calls() => self.keep_early(rules, out),
-            (_, Some(reason)) => self.fail(reason.error(), out),
-            (Phase::Asking(kind), None) => {
-                self.answer.attempt += 1;
-                let AnswerId { turn, attempt } = self.answer;
-                let data = json!({ "turn": turn, "attempt": attempt });
-                let event = AgentEvent::Custom { name: ANSWER_RESTARTED.into(), data };
-                out.push(Effect::Emit(Box::new(event)));
-                out.push(Effect::Ask(self.answer, kind));
-            }
-            (Phase::Summarizing(_), None) => out.push(Effect::Summarize(self.answer)),
-            (Phase::Preparing | Phase::Done, None) => out.push(Effect::Prepare),
         }
     }
 

@@ -55,6 +55,10 @@ fn brief(message: &Message) -> String {
     format!("{role}: {}", parts.collect::<Vec<_>>().join(" "))
 }
 
+/// Two calls, and their results.
+const CALLS: &str = r#"a: +c1 {"text":"c1"} +c2 {"text":"c2"}"#;
+const RESULTS: &str = "t: =c1 of c1 =c2 of c2";
+
 /// Each with its name, what is stored and what comes of it.
 #[rustfmt::skip]
 fn cases() -> Vec<(&'static str, Messages, Vec<&'static str>)> {
@@ -63,8 +67,6 @@ fn cases() -> Vec<(&'static str, Messages, Vec<&'static str>)> {
     let calls = || (Assistant, vec![call("c1"), call("c2")]);
     let mut unreadable = ToolCall::new("c1", "echo", json!({}));
     (unreadable.arguments_raw, unreadable.arguments) = ("{\"te".to_owned(), None);
-    const CALLS: &str = r#"a: +c1 {"text":"c1"} +c2 {"text":"c2"}"#;
-    const RESULTS: &str = "t: =c1 of c1 =c2 of c2";
     vec![
         ("a result without a call",
             vec![user(), (Tool, vec![result("c9")]), ends()],
@@ -169,7 +171,8 @@ async fn a_broken_journal_is_repaired_or_refused_with_words() {
         };
         let error = resumed(journal_of(unknown).await).await.unwrap_err().error;
         assert_eq!(error.code, ErrorCode::Journal);
-        let want = format!("line {} of the journal is no record that this library knows", at + 1);
+        let want =
+            format!("line {} of the journal is not a record that this library knows", at + 1);
         assert!(error.message.starts_with(&want), "{error}");
         // Records whose messages are gone: calls without results, results without calls, and less.
         let emptied = |own: usize, record: String| {

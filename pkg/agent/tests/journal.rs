@@ -208,7 +208,7 @@ async fn a_journal_of_another_version_is_refused_by_its_name() {
         (other, "line 1 of the journal has version 99, and this library reads 4"),
         (
             r#"{"forgotten":{}}"#.to_owned(),
-            "line 1 of the journal is no record that this library knows",
+            "line 1 of the journal is not a record that this library knows",
         ),
     ];
     for (record, want) in cases {

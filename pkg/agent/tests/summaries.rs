@@ -272,9 +272,12 @@ async fn dropping_the_stream_around_a_summary_leaves_nothing() {
     }
 }
 
+/// The name of a fault, and an answer with it.
+type Fault = (&'static str, fn() -> ScriptedTurn);
+
 /// Summaries that fail, each in another way.
-fn faults() -> Vec<(&'static str, fn() -> ScriptedTurn)> {
-    vec![
+fn faults() -> [Fault; 6] {
+    [
         ("refused", || ScriptedTurn::refuse(ProviderError::config("no"))),
         ("cut", || ScriptedTurn::new().text("They ").cut()),
         ("fails", || ScriptedTurn::new().text("They ").fail(ProviderError::config("no"))),

@@ -184,7 +184,7 @@ impl World {
             }
             StepInput::Answered(..) => next.asked = None,
             StepInput::Fitted(..) | StepInput::Outgrown(..) => {
-                (next.asked, next.outgrows) = (None, next.outgrows - 1)
+                (next.asked, next.outgrows) = (None, next.outgrows - 1);
             }
             StepInput::Summed(..) => next.summing = None,
             StepInput::Ran(id, _) => next.running.retain(|it| it != id),

@@ -32,6 +32,7 @@ use crate::{
 /// assert!(report.is_conforming(), "{report}");
 /// ```
 #[must_use]
+#[expect(clippy::too_many_lines, reason = "a list of checks")]
 pub fn check_memory_store(store: impl MemoryStore + 'static) -> Report {
     let store: Arc<dyn MemoryStore> = Arc::new(store);
     let of = |name: &'static str| (store.clone(), owner(name, "pack"));
@@ -48,13 +49,17 @@ pub fn check_memory_store(store: impl MemoryStore + 'static) -> Report {
             }
             Ok(())
         }),
-        report("unknown", "a key that was not saved is no memory, and no failure", || async {
-            let (store, ann) = of("unknown");
-            let got = store.load(ann.clone(), "nothing".into()).await.map_err(failed)?;
-            hold(got.is_none(), || format!("{got:?} was loaded"))?;
-            let was_there = store.delete(ann, "nothing".into()).await.map_err(failed)?;
-            hold(!was_there, || "what was not there is said to be deleted".to_owned())
-        }),
+        report(
+            "unknown",
+            "a key that was not saved is not a memory, and not a failure",
+            || async {
+                let (store, ann) = of("unknown");
+                let got = store.load(ann.clone(), "nothing".into()).await.map_err(failed)?;
+                hold(got.is_none(), || format!("{got:?} was loaded"))?;
+                let was_there = store.delete(ann, "nothing".into()).await.map_err(failed)?;
+                hold(!was_there, || "what was not there is said to be deleted".to_owned())
+            },
+        ),
         report("repeated", "the same text may be saved again, and another is refused", || async {
             let (store, ann) = of("again");
             save(&store, &ann, "drink", "tea").await?;
