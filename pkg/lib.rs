@@ -60,6 +60,7 @@
 //! | `runtime` | the agent, its channels and tools, without HTTP: everything that needs tokio |
 //! | `files` | the file tools: listing, reading, searching and changing files under a root |
 //! | `skills` | skills: folders with a `SKILL.md`, listed in the prompt and loaded by a tool |
+//! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
 //! | `tokenizer` | exact counts of tokens by the vocabularies of OpenAI's models, which are compiled in |
 //! | `command` | the command tool: programs of an allow-list, run below a root |
 //! | `mcp` | tools of MCP servers, of child processes and over HTTP |

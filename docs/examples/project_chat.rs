@@ -16,9 +16,6 @@ use forgeline::{
 };
 use serde_json::json;
 
-/// The agents of a chat: the first talks to the user, each other one works for the one before it.
-const AGENTS: usize = 4;
-
 /// The question that the last agent gets.
 const SUM: &str = "What is 3 * 4?";
 
@@ -111,7 +108,7 @@ mod tests {
             }
         }
         assert_eq!(stream.outcome().await.unwrap().text, "The invoice is 12 euros.");
-        assert_eq!(deepest, AGENTS - 1);
+        assert_eq!(deepest, 3);
         let calculated = results.iter().any(|(depth, text)| *depth == 3 && text.contains("12"));
         assert!(calculated && results[0].1.contains("Add the tax last."), "{results:?}");
 

@@ -1,4 +1,4 @@
-//! Who asks.
+//! The caller of a request.
 
 use std::{collections::HashMap, fmt};
 
@@ -31,7 +31,7 @@ pub trait Identify: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The answer to a request of nobody who is known.
+    /// The answer to a request of a caller who is not known.
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem>;
 }
 
@@ -91,7 +91,7 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// Everybody who reaches this machine's own address, as one caller.
+/// All who reach this machine's own address, as one caller.
 #[derive(Debug)]
 pub(super) struct Local;
 

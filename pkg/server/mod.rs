@@ -22,6 +22,7 @@
 mod body;
 mod conversations;
 pub mod encode;
+mod extract;
 mod hosts;
 mod identity;
 mod problem;

@@ -116,7 +116,7 @@ impl Run {
                 if failed.is_none()
                     && let Err(error) = log.append(&self.key, events, records).await
                 {
-                    // What cannot be kept is not shown, and nobody pays for more of it.
+                    // What cannot be kept is not shown, and is not paid for any longer.
                     self.cancel.cancel();
                     failed = Some(error);
                 }

@@ -208,7 +208,7 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets who finds out who asks. Default: everybody who reaches `127.0.0.1` or `localhost` is one caller, and nobody else is let
+    /// Sets who finds out who asks. Default: all who reach `127.0.0.1` or `localhost` are one caller, and no one else is let
     /// in.
     pub fn identify(mut self, identify: impl Identify) -> Self {
         self.identify = Box::new(identify);
@@ -262,7 +262,7 @@ fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns an id that nobody guesses.
+/// Returns an id that cannot be guessed.
 fn new_id() -> Text {
     let mut id = Text::from("conv-");
     for _ in 0..2 {

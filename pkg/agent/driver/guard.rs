@@ -75,20 +75,3 @@ fn broken(failed: JoinError) -> ToolError {
     };
     ToolError::Panicked { message: text(&*panic).to_owned() }
 }
-
-/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
-pub(super) async fn unless_stopped(
-    emitter: &Emitter,
-    grace: Duration,
-    work: impl Future<Output = Result<(), AgentError>>,
-) -> Result<(), AgentError> {
-    let stopped = async {
-        emitter.cancel().cancelled().await;
-        tokio::time::sleep(grace).await;
-    };
-    tokio::select! {
-        biased;
-        done = work => done,
-        () = stopped => Err(emitter.stop_reason().error()),
-    }
-}

@@ -1,4 +1,4 @@
-//! The agents below a run that work while it goes on.
+//! Agents below a run that work while it goes on.
 
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -11,7 +11,7 @@ use crate::{
 /// Most agents of one run in the background, those that have ended included.
 const BACKGROUND: usize = 32;
 
-/// What a call that an agent below is comes to.
+/// The result of an agent below.
 pub(super) type Report = Result<ToolOutput, ToolError>;
 
 /// The agents below a run that work while it goes on. They end with it.

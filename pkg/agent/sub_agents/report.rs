@@ -1,4 +1,4 @@
-//! What the model reads of an agent below.
+//! The text that the model reads of an agent below.
 
 use super::SubAgent;
 use crate::agent::{OutcomeKind, RunOutcome, tools::ToolError};

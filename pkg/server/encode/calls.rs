@@ -23,9 +23,9 @@ pub(super) struct Call {
 pub(super) enum Told {
     /// None: its name is not known yet.
     Nothing,
-    /// It has begun.
+    /// Its beginning.
     Begin,
-    /// It has ended, or its arguments are whole.
+    /// All of it, or its arguments.
     Whole,
 }
 

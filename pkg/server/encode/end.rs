@@ -65,13 +65,13 @@ enum Kind {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// It came to its end.
+    /// The run came to its end.
     Completed,
-    /// It failed.
+    /// The run failed.
     Failed,
-    /// It was cancelled.
+    /// The run was cancelled.
     Cancelled,
-    /// Its process died, and it was not resumed.
+    /// The process of the run died, and it was not resumed.
     Interrupted,
 }
 

@@ -3,10 +3,15 @@
 use axum::{extract::State, response::Response};
 use serde::Deserialize;
 
-use super::{Body, Caller, chat::UiMessage};
+use super::chat::UiMessage;
 use crate::{
     agent::RunInput,
-    server::{Problem, Service, body, encode::AgUi, service::Asked},
+    server::{
+        Problem, Service, body,
+        encode::AgUi,
+        extract::{Body, Caller},
+        service::Asked,
+    },
     types::Text,
 };
 

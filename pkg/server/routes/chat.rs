@@ -7,14 +7,18 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::{Body, Caller};
 use crate::{
     agent::RunInput,
-    server::{Problem, Service, body, encode::UiMessageStream, service::Asked},
+    server::{
+        Problem, Service, body,
+        encode::UiMessageStream,
+        extract::{Body, Caller},
+        service::Asked,
+    },
     types::Text,
 };
 
-/// What `useChat` sends; it may send more.
+/// A request of `useChat`, which may have more.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chat {

@@ -7,10 +7,10 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::Caller;
 use crate::server::{
     Problem, Service,
     body::{self, Numbered},
+    extract::Caller,
 };
 
 #[derive(Debug, Deserialize)]

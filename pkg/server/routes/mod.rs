@@ -8,15 +8,13 @@ mod runs;
 
 use axum::{
     Json, Router,
-    extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request, rejection::JsonRejection},
-    http::{StatusCode, request::Parts},
+    extract::{DefaultBodyLimit, State},
+    http::StatusCode,
     routing::{get, post},
 };
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Problem, Service};
-use crate::agent;
+use super::{Problem, Service, extract::Caller};
 
 /// Longest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 8 << 20;
@@ -50,46 +48,7 @@ pub fn router(service: Service) -> Router {
         .with_state(service)
 }
 
-async fn agents(
-    axum::extract::State(service): axum::extract::State<Service>,
-    Caller(_caller): Caller,
-) -> Json<Value> {
+async fn agents(State(service): State<Service>, Caller(_caller): Caller) -> Json<Value> {
     let agents: Vec<_> = service.agents().map(|name| json!({ "name": name })).collect();
     Json(json!({ "agents": agents }))
-}
-
-/// Whoever sends the request.
-pub(super) struct Caller(pub(super) agent::Caller);
-
-impl FromRequestParts<Service> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
-        service.identify(parts).map(Self)
-    }
-}
-
-/// The body of a request, as JSON.
-pub(super) struct Body<T>(pub(super) T);
-
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        match Json::<T>::from_request(request, state).await {
-            Ok(Json(body)) => Ok(Self(body)),
-            Err(rejection) => Err(refused(&rejection)),
-        }
-    }
-}
-
-fn refused(rejection: &JsonRejection) -> Problem {
-    let is_read =
-        matches!(rejection, JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_));
-    let code = if is_read { "bad_request" } else { "body_refused" };
-    let status = match rejection.status() {
-        StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
-        status => status,
-    };
-    Problem::new(status, code, rejection.body_text())
 }

@@ -7,10 +7,13 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Body, Caller, runs::Said};
+use super::runs::Said;
 use crate::{
     agent::Decision,
-    server::{Problem, Service},
+    server::{
+        Problem, Service,
+        extract::{Body, Caller},
+    },
     types::{ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer},
 };
 

@@ -11,11 +11,11 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Body, Caller};
 use crate::{
     agent::RunInput,
     server::{
         Problem, Service,
+        extract::{Body, Caller},
         service::{Asked, digest},
     },
     types::{Part, Text},
@@ -34,7 +34,7 @@ pub(super) struct Begin {
     metadata: BTreeMap<String, Value>,
 }
 
-/// What the user says: a text, or parts.
+/// An input of the user: a text, or parts.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(untagged, expecting = "`input` must be a text, or a list of parts")]
 pub(super) enum Said {

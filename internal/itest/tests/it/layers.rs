@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 14] = [
+const RANKS: [(&str, u8); 16] = [
     ("json", 0),
     ("types", 0),
     ("llm::sse", 1),
@@ -20,7 +20,9 @@ const RANKS: [(&str, u8); 14] = [
     ("agent::run", 3),
     ("agent::tools", 3),
     ("agent", 4),
+    ("store", 5),
     ("testing::conformance::agent", 5),
+    ("server", 6),
 ];
 
 fn rank(path: &str) -> Option<u8> {
