@@ -78,8 +78,8 @@ impl DefaultAgent {
             window,
             grants,
             outside,
-            looked_through,
             prefix,
+            looked_through,
         }))
     }
 

@@ -53,7 +53,7 @@ use crate::types::{AgentError, ErrorCode, Text, ToolAnswer, ToolQuestion};
 /// }
 /// let outcome = stream.outcome().await?;
 /// let result = outcome.messages[2].tool_results().next().unwrap();
-/// assert_eq!(result.content, r#"{"meal":false,"seat":"12A"}"#);
+/// assert_eq!(result.content, r#"{"seat":"12A","meal":false}"#);
 /// # Ok(())
 /// # }
 /// ```

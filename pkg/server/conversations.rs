@@ -1,7 +1,7 @@
 //! The conversations of a service.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -10,7 +10,17 @@ use crate::{agent::DefaultAgent, types::Text};
 
 /// Conversations by scope and id. Another scope's are not found.
 #[derive(Debug, Default)]
-pub(super) struct Conversations(Mutex<HashMap<(Text, Text), Arc<Conversation>>>);
+pub(super) struct Conversations(Mutex<Known>);
+
+/// Most conversations that are kept.
+const MAX_CONVERSATIONS: usize = 1_000;
+
+#[derive(Debug, Default)]
+struct Known {
+    all: HashMap<(Text, Text), Arc<Conversation>>,
+    /// In the order of their beginning.
+    order: VecDeque<(Text, Text)>,
+}
 
 /// One conversation.
 #[derive(Debug)]
@@ -28,16 +38,29 @@ pub(super) struct Conversation {
 
 impl Conversations {
     pub(super) fn find(&self, scope: &Text, id: &str) -> Option<Arc<Conversation>> {
-        self.lock().get(&(scope.clone(), id.into())).cloned()
+        self.lock().all.get(&(scope.clone(), id.into())).cloned()
     }
 
     /// Adds a conversation; returns the one that is there, where another request was faster.
     pub(super) fn add(&self, scope: &Text, conversation: Conversation) -> Arc<Conversation> {
         let key = (scope.clone(), conversation.id.clone());
-        Arc::clone(self.lock().entry(key).or_insert_with(|| Arc::new(conversation)))
+        let mut known = self.lock();
+        if let Some(there) = known.all.get(&key) {
+            return Arc::clone(there);
+        }
+        let added = Arc::new(conversation);
+        known.all.insert(key.clone(), Arc::clone(&added));
+        known.order.push_back(key);
+        while known.order.len() > MAX_CONVERSATIONS {
+            let works = |at: &Arc<Conversation>| at.last_run().is_some_and(|run| !run.has_ended());
+            let idle = known.order.iter().position(|key| !known.all.get(key).is_some_and(works));
+            let Some(key) = idle.and_then(|at| known.order.remove(at)) else { break };
+            known.all.remove(&key);
+        }
+        added
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Text, Text), Arc<Conversation>>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,6 +12,12 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Problem> {
         let detail = "without tokens the service answers to 127.0.0.1 and localhost only";
         return Err(Problem::new(StatusCode::FORBIDDEN, "wrong_host", detail));
     };
+    if ["forwarded", "x-forwarded-for", "x-real-ip"].iter().any(|name| headers.contains_key(*name))
+    {
+        let detail =
+            "without tokens the service answers to this machine only, and not through a proxy";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "wrong_host", detail));
+    }
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
     if origin.is_some_and(|origin| origin.eq_ignore_ascii_case(authority.as_str())) {

@@ -105,7 +105,11 @@ impl Run {
         places: Arc<Semaphore>,
     ) {
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
-        let _place = self.cancel.run_until_cancelled(places.acquire()).await;
+        let place = self.cancel.run_until_cancelled(places.acquire()).await;
+        if matches!(place, Some(Err(_))) {
+            // The service shuts down, and has no place for it any more.
+            self.cancel.cancel();
+        }
         self.set(Progress::Running);
         let (mut events, mut failed) = (0_u64, None);
         {
@@ -130,9 +134,14 @@ impl Run {
             end.status = RunStatus::Failed;
             let message = "the events of the run could not be kept";
             end.error = Some(AgentError::new(ErrorCode::Journal, message));
+            // Without its end, readers would wait for ever.
+            if let Err(error) = log.close(&self.key).await {
+                tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
+            }
         } else if let Err(error) = self.close(&*log, &end).await {
             tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
         }
+        drop(place);
         self.set(Progress::Ended(Box::new(end)));
     }
 

@@ -21,8 +21,11 @@ struct Inside {
     /// In the order of their beginning.
     order: VecDeque<LogKey>,
     /// The runs that requests with a key of their own began.
-    by_request: HashMap<(Text, Text), (u64, LogKey)>,
+    by_request: HashMap<(Text, RequestKey), (u64, LogKey)>,
 }
+
+/// The key of a request: that of its caller, and its own.
+pub(super) type RequestKey = (Text, Text);
 
 /// The run that an earlier request with the same key began.
 pub(super) enum Earlier {
@@ -34,7 +37,7 @@ pub(super) enum Earlier {
 
 impl Runs {
     /// Adds a run; returns those that are too old to be kept.
-    pub(super) fn add(&self, run: &Arc<Run>, request: Option<(Text, u64)>) -> Vec<LogKey> {
+    pub(super) fn add(&self, run: &Arc<Run>, request: Option<(RequestKey, u64)>) -> Vec<LogKey> {
         let mut inside = self.lock();
         if let Some((key, digest)) = request {
             let scope = run.key.scope.clone();
@@ -60,9 +63,14 @@ impl Runs {
         self.lock().runs.get(&LogKey::new(scope.clone(), id)).cloned()
     }
 
-    pub(super) fn of_request(&self, scope: &Text, key: &str, digest: u64) -> Option<Earlier> {
+    pub(super) fn of_request(
+        &self,
+        scope: &Text,
+        key: &RequestKey,
+        digest: u64,
+    ) -> Option<Earlier> {
         let inside = self.lock();
-        let (known, of) = inside.by_request.get(&(scope.clone(), key.into()))?;
+        let (known, of) = inside.by_request.get(&(scope.clone(), key.clone()))?;
         if *known != digest {
             return Some(Earlier::Other);
         }

@@ -46,6 +46,8 @@ struct Inside {
     conversations: Conversations,
     places: Arc<Semaphore>,
     tasks: TaskTracker,
+    /// Held while a request with a key of its own begins a run.
+    keyed: tokio::sync::Mutex<()>,
 }
 
 /// The setup of a [`Service`].
@@ -113,13 +115,25 @@ impl Service {
         std::iter::once(&self.0.default).chain(others)
     }
 
-    /// Begins a run; it goes on whoever listens.
+    /// Begins a run; it goes on whoever listens, and is begun whole also when the request is dropped.
     pub(super) async fn begin(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
+        let this = self.clone();
+        let begun = tokio::spawn(async move { this.begin_whole(caller, asked).await });
+        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
+    }
+
+    async fn begin_whole(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
         let inside = &self.0;
         let Asked { input, agent, conversation, request } = asked;
         let scope = scope(&caller);
+        // Keys are the caller's own, and two requests with the same one do not begin beside each other.
+        let request = request.map(|(key, digest)| ((caller.id.clone(), key), digest));
+        let _one = match &request {
+            Some(_) => Some(inside.keyed.lock().await),
+            None => None,
+        };
         if let Some((key, digest)) = &request {
-            check_id("Idempotency-Key", key)?;
+            check_id("Idempotency-Key", &key.1)?;
             match inside.runs.of_request(&scope, key, *digest) {
                 Some(Earlier::Same(run)) => return Ok(run),
                 Some(Earlier::Other) => {
@@ -208,7 +222,7 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets who finds out who asks. Default: all who reach `127.0.0.1` or `localhost` are one caller, and no one else is let
+    /// Sets who finds out who asks. Default: all who send to `127.0.0.1` or `localhost` are one caller: listen on a loopback address only. No one else is let
     /// in.
     pub fn identify(mut self, identify: impl Identify) -> Self {
         self.identify = Box::new(identify);
@@ -244,6 +258,7 @@ impl ServiceBuilder {
             conversations: Conversations::default(),
             places: Arc::new(Semaphore::new(MAX_RUNS)),
             tasks: TaskTracker::new(),
+            keyed: tokio::sync::Mutex::default(),
         })))
     }
 }

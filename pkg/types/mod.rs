@@ -5,7 +5,6 @@ mod call;
 mod client_tool;
 mod completion;
 mod completion_builder;
-#[cfg(feature = "runtime")]
 mod debug_fields;
 mod envelope;
 mod error;
@@ -34,7 +33,6 @@ pub use client_tool::{ClientFailure, ClientReturn, ClientToolRequest};
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub(crate) use completion_builder::{Keep, is_absent};
-#[cfg(feature = "runtime")]
 pub(crate) use debug_fields::debug_fields;
 pub use envelope::Envelope;
 pub use error::{AgentError, ErrorCode};

@@ -10,6 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use futures_util::FutureExt as _;
@@ -21,7 +22,10 @@ use rmcp::{
     },
 };
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::{
+    sync::{Semaphore, oneshot},
+    time::timeout,
+};
 
 use super::{
     McpOptions, McpQuestion,
@@ -43,6 +47,9 @@ pub(super) const MAX_SAID: usize = 500;
 /// Most requests of a server in one result that asks for input.
 const MAX_INPUTS: usize = 16;
 
+/// Longest wait for the program's answer to a question that belongs to no call.
+const WITHOUT_CALL_TIMEOUT: Duration = Duration::from_mins(5);
+
 /// This end of a session; clones are the same end.
 #[derive(Clone)]
 pub(super) struct Client(pub(super) Arc<Inner>);
@@ -53,12 +60,15 @@ pub(super) struct Inner {
     pub(super) calls: OpenCalls,
     /// `true` when the server's list of tools has changed since it was read.
     pub(super) has_changed: AtomicBool,
+    /// The questions that belong to no call, and are answered by the program.
+    pub(super) without_call: Semaphore,
 }
 
 impl Client {
     pub(super) fn new(server: Text, options: McpOptions) -> Self {
         let (calls, has_changed) = (OpenCalls::default(), AtomicBool::new(false));
-        Self(Arc::new(Inner { server, options, calls, has_changed }))
+        let without_call = Semaphore::new(MAX_INPUTS);
+        Self(Arc::new(Inner { server, options, calls, has_changed, without_call }))
     }
 
     pub(super) fn calls(&self) -> &OpenCalls {
@@ -159,6 +169,13 @@ impl Client {
             },
         };
         result(&question, answer)
+    }
+
+    /// Asks the program alone, about a question that belongs to no call; one too many is not asked about.
+    pub(super) async fn input_without_call(&self, params: ElicitRequestParams) -> ElicitResult {
+        let Ok(_place) = self.0.without_call.try_acquire() else { return cancelled() };
+        let answer = timeout(WITHOUT_CALL_TIMEOUT, self.input(params, None)).await;
+        answer.unwrap_or_else(|_late| cancelled())
     }
 
     /// Asks the program; `None` when it leaves the answer to the user.

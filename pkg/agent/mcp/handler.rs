@@ -50,7 +50,7 @@ impl ClientHandler for Client {
         let answered = async {
             match self.0.calls.want(origin, wanted).await {
                 Ok(()) => answer.await.unwrap_or_else(|_| cancelled()),
-                Err(Wanted::Input(params, _)) => self.input(*params, None).await,
+                Err(Wanted::Input(params, _)) => self.input_without_call(*params).await,
                 Err(Wanted::Sample(..)) => cancelled(),
             }
         };

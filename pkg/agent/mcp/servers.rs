@@ -1,6 +1,9 @@
 //! The servers of a configuration as a source of tools.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use futures_core::future::BoxFuture;
 use futures_util::future::join_all;
@@ -16,6 +19,9 @@ use crate::{
     },
     types::{AgentError, ErrorCode, Text},
 };
+
+/// Longest time in which a server that is not required lists its tools for a run, its start included.
+const OPTIONAL_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// MCP servers that run, as a [`ToolSource`]: their tools are `mcp.<server>.<tool>`.
 ///
@@ -184,7 +190,7 @@ impl Slot {
 
     /// Lists the tools, and keeps what was wrong.
     async fn tools(&self, options: &McpOptions) -> Result<Vec<Arc<dyn Tool>>, McpError> {
-        let listed = self.listed(options).await;
+        let listed = self.listed_in_time(options).await;
         let mut last = self.last();
         match listed {
             Ok((tools, left_out)) => {
@@ -196,6 +202,21 @@ impl Slot {
                 Err(error)
             }
         }
+    }
+
+    /// Lists the tools; a server that is not required holds up no run.
+    async fn listed_in_time(
+        &self,
+        options: &McpOptions,
+    ) -> Result<(Vec<Arc<dyn Tool>>, Vec<RegistryError>), McpError> {
+        if self.server.is_required {
+            return self.listed(options).await;
+        }
+        let listed = tokio::time::timeout(OPTIONAL_TIMEOUT, self.listed(options)).await;
+        listed.unwrap_or_else(|_late| {
+            let (server, request) = (self.server.name.clone(), "tools/list");
+            Err(McpError::TimedOut { server, request, after: OPTIONAL_TIMEOUT })
+        })
     }
 
     async fn listed(

@@ -100,6 +100,10 @@ impl Session {
 
     /// Lists the tools of the server, all pages.
     pub(super) async fn tools(&self) -> Result<Vec<Listed>, McpError> {
+        let capabilities = self.service.peer().peer_info().map(|info| info.capabilities.clone());
+        if capabilities.is_some_and(|offered| offered.tools.is_none()) {
+            return Ok(Vec::new());
+        }
         self.client.begin_list();
         let listed = self.within("tools/list", LIST_TIMEOUT, self.pages()).await??;
         let names = listed.iter().map(|tool| tool.name.clone().into_owned());

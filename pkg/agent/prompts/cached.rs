@@ -32,7 +32,16 @@ use crate::types::AgentError;
 pub struct CachedPrompt<P> {
     part: Arc<P>,
     kept_for: Duration,
-    kept: Arc<Mutex<Option<(Instant, String)>>>,
+    kept: Arc<Mutex<Option<Kept>>>,
+}
+
+/// The text that is kept.
+#[derive(Debug)]
+struct Kept {
+    made: Instant,
+    text: String,
+    /// `true` when a part of the prompt had text from outside when it was made.
+    is_outside: bool,
 }
 
 impl<P: SystemPrompt + 'static> CachedPrompt<P> {
@@ -48,15 +57,19 @@ impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
         let (part, kept_for, kept) = (self.part.clone(), self.kept_for, self.kept.clone());
         Box::pin(async move {
             let mut kept = kept.lock().await;
-            if let Some((made, text)) = &*kept
+            if let Some(Kept { made, text, is_outside }) = &*kept
                 && made.elapsed() < kept_for
             {
+                if *is_outside {
+                    context.add_outside_text();
+                }
                 return Ok(text.clone());
             }
             let text = part.build(context.clone()).await?;
             // What answers once is asked again.
             if !context.has_answered() {
-                *kept = Some((Instant::now(), text.clone()));
+                let (made, is_outside) = (Instant::now(), context.has_outside_text());
+                *kept = Some(Kept { made, text: text.clone(), is_outside });
             }
             Ok(text)
         })

@@ -27,6 +27,7 @@ pub(super) struct AgentResult {
     /// The name of the tool that begins agents.
     begins: Text,
     description: String,
+    max_result_chars: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -40,11 +41,11 @@ struct Asked {
 
 impl AgentResult {
     /// Returns the tool for agents that the tool of this name begins.
-    pub(super) fn of(begins: &Text) -> Self {
+    pub(super) fn of(begins: &Text, max_result_chars: Option<usize>) -> Self {
         let description = format!(
             "Returns the report of an agent that `{begins}` began in the background, or says that it is still at work."
         );
-        Self { name: Self::name_for(begins), begins: begins.clone(), description }
+        Self { name: Self::name_for(begins), begins: begins.clone(), description, max_result_chars }
     }
 
     /// Returns the name of the tool for agents that the tool of this name begins.
@@ -89,6 +90,10 @@ impl Tool for AgentResult {
 
     fn timeout(&self) -> Option<Duration> {
         Some(TIMEOUT)
+    }
+
+    fn max_result_chars(&self) -> Option<usize> {
+        self.max_result_chars
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

@@ -30,7 +30,8 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 /// [last messages](Self::recent) if it is to, and forgets it at its end.
 /// The run has the context of the run that asks: its caller, for whom permissions are looked up, its deadline,
 /// and its cancel; and it may spend a part of what is left of its budget. What the agent below asks a person or the
-/// client about is asked through the run above, with ids of its own. Its events come as [`SubAgentEvent`].
+/// client about is asked through the run above, with ids of its own. Its events come as
+/// [`SubAgentEvent`](crate::agent::SubAgentEvent).
 ///
 /// # Examples
 ///
@@ -197,7 +198,7 @@ impl SubAgent {
     #[must_use]
     pub fn in_background(mut self) -> [Arc<dyn Tool>; 2] {
         self.in_background = true;
-        let result = AgentResult::of(&self.name);
+        let result = AgentResult::of(&self.name, self.max_result_chars);
         [Arc::new(self), Arc::new(result)]
     }
 }

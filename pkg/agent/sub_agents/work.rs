@@ -15,7 +15,7 @@ use crate::{
         Budget, DefaultAgent, RunInput, RunStream, nesting,
         tools::{Tool as _, ToolContext, ToolError, ToolOutput},
     },
-    types::TextOrigin,
+    types::{AgentError, ErrorCode, TextOrigin},
 };
 
 /// A task that is ready to be worked on.
@@ -155,9 +155,28 @@ impl SubAgent {
                 context.send(|| event).await;
             }
         }
-        let outcome = stream.outcome().await.map_err(|error| self.failed(&error.to_string()))?;
+        let outcome =
+            stream.outcome().await.map_err(|failed| self.failed(&words(&agent, &failed.error)))?;
         let output = ToolOutput::new(self.report(outcome)?);
         let is_outside = agent.has_outside_text();
         Ok(if is_outside { output.origin(TextOrigin::Outside) } else { output })
     }
+}
+
+/// Returns the words of a failure. Those that may be of a server's own are left out: a failure has no mark that says where
+/// its text is from.
+fn words(agent: &DefaultAgent, error: &AgentError) -> String {
+    let is_own = matches!(
+        error.code,
+        ErrorCode::MaxTurns
+            | ErrorCode::Budget
+            | ErrorCode::Timeout
+            | ErrorCode::Cancelled
+            | ErrorCode::CircuitBreaker
+            | ErrorCode::Deadlock
+    );
+    if is_own || !(agent.has_outside_text() || !agent.0.parts.sources.is_empty()) {
+        return error.to_string();
+    }
+    format!("its error is withheld, as it may have text from outside ({:?})", error.code)
 }

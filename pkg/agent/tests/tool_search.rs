@@ -316,3 +316,11 @@ async fn contributed_tools_are_searched_and_their_index_is_made_once() {
     assert_eq!(index(), first);
     assert_eq!(results(&agent)[3].0, "calendar.n7_create did it: Rehearsal");
 }
+
+#[tokio::test]
+async fn the_tool_that_loads_skills_is_offered_beside_many_others() {
+    let load = tool_fn("load_skill", "Loads a skill.", |_: ToolContext, _: Nothing| async { "" });
+    let (provider, builder) = agent_of([done()]);
+    builder.tools(many(0..1_000)).tool(load).build().unwrap().run("Go.").await.unwrap();
+    assert!(names(&provider.requests()[0]).contains(&"load_skill"));
+}

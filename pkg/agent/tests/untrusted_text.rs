@@ -295,3 +295,23 @@ async fn no_granted_call_runs_unasked_behind_text_from_outside() {
     }
     assert!(runs > 500 && behind > 100, "{behind} of {runs}");
 }
+
+#[tokio::test]
+async fn a_cached_part_of_the_prompt_says_each_time_that_it_has_text_from_outside() {
+    use crate::agent::prompts::{CachedPrompt, PromptContext};
+
+    let page = |context: PromptContext| async move {
+        context.add_outside_text();
+        Ok("words".to_owned())
+    };
+    let turns = || ScriptedTurn::new().text("Read.");
+    let agent = DefaultAgent::builder(ScriptedProvider::new([turns(), turns()]))
+        .system(CachedPrompt::new(page, Duration::from_hours(1)))
+        .build()
+        .unwrap();
+    for _ in 0..2 {
+        let run = agent.fork();
+        run.run("Go.").await.unwrap();
+        assert!(run.has_outside_text());
+    }
+}

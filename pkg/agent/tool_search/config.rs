@@ -35,7 +35,7 @@ pub struct ToolSearch {
     /// does, with `u32::MAX` never.
     pub share: u32,
     /// Window of a model that the [catalog](crate::llm::ModelCard) does not know, in tokens. Where
-    /// [`max_context_tokens`](super::AgentConfig::max_context_tokens) is less, that counts. Default: 128,000; at least 1.
+    /// [`max_context_tokens`](crate::agent::AgentConfig::max_context_tokens) is less, that counts. Default: 128,000; at least 1.
     pub window: u64,
     /// Most tools that one search finds. Default: 5; at least 1.
     pub most: usize,

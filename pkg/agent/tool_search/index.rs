@@ -107,9 +107,13 @@ impl ToolIndex {
     }
 }
 
+/// The tool that the prompt of skills names; see the feature `skills`.
+const LOAD_SKILL: &str = "load_skill";
+
 /// Returns `true` for a tool that is offered from the start.
 fn is_first(entry: &Registered<'_>, search: &ToolSearch) -> bool {
     entry.tool.is_loop_breaking()
         || entry.spec.name == TOOL_SEARCH
+        || entry.spec.name == LOAD_SKILL
         || search.always.contains(&entry.spec.name)
 }

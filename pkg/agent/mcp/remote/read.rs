@@ -104,6 +104,7 @@ impl Member<'_> {
             match name.as_str() {
                 "clientId" => oauth.client_id = Some(member.string()?),
                 "clientSecret" => oauth.client_secret = Some(member.string()?.into()),
+                "issuer" => oauth.issuer = Some(member.address()?),
                 "clientMetadataUrl" => oauth.client_metadata_url = Some(member.address()?),
                 "scopes" => oauth.scopes = member.strings()?,
                 "grant" => {
@@ -118,7 +119,7 @@ impl Member<'_> {
                 }
                 _ => {
                     return Err(member.wrong(
-                        "is unknown; expected `clientId`, `clientSecret`, `clientMetadataUrl`, `grant` or `scopes`",
+                        "is unknown; expected `clientId`, `clientSecret`, `issuer`, `clientMetadataUrl`, `grant` or `scopes`",
                     ));
                 }
             }

@@ -57,8 +57,11 @@ pub(in crate::agent::mcp) struct Login {
 pub struct McpOAuth {
     /// The name of a client that is registered already. Default: `None`, it registers itself.
     pub client_id: Option<String>,
-    /// The secret of that client. Default: `None`, a public client.
+    /// The secret of that client. It is sent to an authorization server at the host of the MCP server, and to the
+    /// [`issuer`](Self::issuer), and to no other. Default: `None`, a public client.
     pub client_secret: Option<SecretString>,
+    /// The authorization server that may get the secret, by the name that its metadata has. Default: `None`.
+    pub issuer: Option<String>,
     /// The address of a document that describes the client, for servers that take one. Default: `None`.
     pub client_metadata_url: Option<String>,
     /// `true` when the client gets tokens for itself, by its secret, and no person logs in. Default: `false`.

@@ -65,7 +65,7 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"a b":"c"}}}}"#, "`mcpServers.a.headers.a b` is not a name of a header; expected one such as `X-Key`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"Host":"c"}}}}"#, "`mcpServers.a.headers.Host` is a header of the protocol, which sets it; remove it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"K":"${KEY}\n"}}}}"#, "`mcpServers.a.headers.K` has a character that no header may have; remove it"),
-        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"id":"c"}}}}"#, "`mcpServers.a.oauth.id` is unknown; expected `clientId`, `clientSecret`, `clientMetadataUrl`, `grant` or `scopes`"),
+        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"id":"c"}}}}"#, "`mcpServers.a.oauth.id` is unknown; expected `clientId`, `clientSecret`, `issuer`, `clientMetadataUrl`, `grant` or `scopes`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"grant":"password"}}}}"#, "`mcpServers.a.oauth.grant` must be `authorization_code` or `client_credentials`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientId":"c","grant":"client_credentials"}}}}"#, "`mcpServers.a.oauth` has the grant `client_credentials` without `clientSecret`; add it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientSecret":"${KEY}"}}}}"#, "`mcpServers.a.oauth` has a `clientSecret` without its `clientId`; add it"),

@@ -87,6 +87,13 @@ impl Access {
         let proofs = guard.proofs.as_deref();
         if let Some(id) = &self.settings.client_id {
             let secret = self.settings.client_secret.as_ref();
+            if secret.is_some() && !self.may_have_secret(guard) {
+                let issuer = &guard.issuer;
+                return Err(format!(
+                    "it names the authorization server {issuer}, which may not get `oauth.clientSecret`; \
+                     if it is yours, give it as `oauth.issuer`"
+                ));
+            }
             let secret = secret.map(|secret| secret.expose_secret().to_owned());
             let proof = if secret.is_some() { Proof::with_secret(proofs) } else { Proof::None };
             return Ok(Client { id: id.clone(), secret, proof, redirect: None });
@@ -211,6 +218,16 @@ impl Access {
         let secrets = [code, &question.verifier];
         let issued = self.issued(guard, &client, &mut form, &secrets).await?;
         Ok(Grant::new(issued, guard, client, question.scopes))
+    }
+
+    /// Returns `true` for an authorization server that may get the secret of the settings: the one they name, or one at
+    /// the host of the MCP server. The metadata of a server decides nothing about it.
+    fn may_have_secret(&self, guard: &Guard) -> bool {
+        let host = |text: &str| Url::parse(text).ok()?.host_str().map(str::to_owned);
+        match &self.settings.issuer {
+            Some(own) => own.trim_end_matches('/') == guard.issuer.trim_end_matches('/'),
+            None => host(&guard.issuer).is_some_and(|issuer| self.url.host_str() == Some(&*issuer)),
+        }
     }
 
     /// Gets tokens for the client itself.

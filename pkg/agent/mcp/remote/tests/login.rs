@@ -441,6 +441,16 @@ async fn a_client_may_get_tokens_for_itself() {
     let mut remote = McpRemote::new(SERVER.to_owned());
     remote.oauth.client_id = Some("it self".to_owned());
     remote.oauth.client_secret = Some("s3cret-word".to_owned().into());
+    // Whatever a server names as its authorization server, the secret of the settings goes to the one they name.
+    let (person, watch) = (willing(), Arc::new(Watch::new(Redactor::default())));
+    for other in [None, Some("https://evil.example")] {
+        remote.oauth.issuer = other.map(str::to_owned);
+        let options = options(&person);
+        let access = access(&remote, &options, &watch, &world);
+        let refused = access.answer(&Challenge::parse("Bearer scope=all"), None).await;
+        assert!(refused.is_err() && world.forms().is_empty(), "{other:?}");
+    }
+    remote.oauth.issuer = Some("https://auth.example".to_owned());
     remote.oauth.is_for_itself = true;
     let person = willing();
     let watch = Arc::new(Watch::new(Redactor::default()));
