@@ -45,11 +45,12 @@ impl Used {
     /// Takes the next event of the run.
     pub(crate) fn event(&mut self, event: &AgentEvent) {
         let card = |model: &str| ModelCard::for_model(model)?.context_tokens;
-        match event {
-            AgentEvent::ApiCallStart { model, .. } => self.card = card(model),
-            AgentEvent::Failover { to_model, .. } => self.card = card(to_model),
-            AgentEvent::TokenUsage { usage } => self.tokens = usage.total_tokens().or(self.tokens),
-            _ => {}
+        if let AgentEvent::ApiCallStart { model, .. }
+        | AgentEvent::Failover { to_model: model, .. } = event
+        {
+            self.card = card(model);
+        } else if let AgentEvent::TokenUsage { usage } = event {
+            self.tokens = usage.total_tokens().or(self.tokens);
         }
     }
 

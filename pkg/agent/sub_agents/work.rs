@@ -175,7 +175,8 @@ fn words(agent: &DefaultAgent, error: &AgentError) -> String {
             | ErrorCode::CircuitBreaker
             | ErrorCode::Deadlock
     );
-    if is_own || !(agent.has_outside_text() || !agent.0.parts.sources.is_empty()) {
+    let may_be_outside = agent.has_outside_text() || !agent.0.parts.sources.is_empty();
+    if is_own || !may_be_outside {
         return error.to_string();
     }
     format!("its error is withheld, as it may have text from outside ({:?})", error.code)

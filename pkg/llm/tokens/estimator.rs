@@ -129,6 +129,7 @@ impl TokenEstimator {
     }
 
     /// Returns the same estimator without what reports have led to.
+    #[cfg(feature = "runtime")]
     pub(crate) fn without_scale(self) -> Self {
         Self { scale: UNSCALED, ..self }
     }

@@ -4,7 +4,8 @@ use crate::process::run;
 
 /// The lines of a chat with the demo model, as a pipe without colour gets them.
 fn chat(flags: &[&str], questions: u32) -> String {
-    let lines: String = (1..=questions).map(|at| format!("What is {at} * 7?\n")).collect();
+    let lines: Vec<_> = (1..=questions).map(|at| format!("What is {at} * 7?\n")).collect();
+    let lines = lines.concat();
     let arguments = [&["chat", "--provider", "demo"], flags].concat();
     let outcome = run(&arguments, lines.as_bytes());
     assert_eq!(outcome.code, Some(0), "{outcome:?}");

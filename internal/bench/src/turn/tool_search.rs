@@ -54,10 +54,10 @@ fn search() -> Result<Vec<f64>> {
             if let AgentEvent::ToolCall { .. } = &envelope.event {
                 began = Some(Instant::now());
             } else if let AgentEvent::ToolResult { content, .. } = &envelope.event {
-                let took = began.take().map(|began: Instant| began.elapsed());
+                let spent = began.take().map(|began: Instant| began.elapsed());
                 let name = format!("- calendar.n{}_change: ", times.len());
                 right += usize::from(content.contains(&name));
-                times.extend(took.map(|took| took.as_secs_f64() * 1e6));
+                times.extend(spent.map(|spent| spent.as_secs_f64() * 1e6));
             }
         }
     });
