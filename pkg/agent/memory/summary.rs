@@ -155,7 +155,7 @@ fn written(message: &Message) -> String {
             // Thoughts led to what was said, and only their provider reads its own items.
             Part::Thinking { .. } | Part::ProviderItem(_) => continue,
         };
-        // What goes on in the next line is no line of another.
+        // A text that goes on in the next line must not look like the line of another.
         out.push_str(&line.replace('\n', "\n  "));
         out.push('\n');
     }
