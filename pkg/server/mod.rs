@@ -20,10 +20,12 @@
 //! clients of AG-UI.
 
 mod body;
+mod client_tools;
 mod conversations;
 mod durable;
 pub mod encode;
 mod extract;
+mod going_on;
 mod hosts;
 mod identity;
 mod problem;

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     Identify, Problem,
+    client_tools::OfRequest,
     conversations::{Conversation, Conversations},
     durable::Streams,
     identity::Local,
@@ -267,6 +268,7 @@ impl ServiceBuilder {
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let mut agents = BTreeMap::new();
         for (name, agent) in given {
+            let agent = agent.with_source(Arc::new(OfRequest));
             if agents.insert(name.clone(), agent).is_some() {
                 return Err(ServiceError::SameName { name });
             }

@@ -123,8 +123,7 @@ impl Append {
             let detail = format!("a stream has at most {MAX_STREAM_BYTES} bytes; begin another");
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "stream_full", detail));
         }
-        let mut records: Vec<_> =
-            data.into_iter().map(|data| LogRecord::new(DATA, data)).collect();
+        let mut records: Vec<_> = data.into_iter().map(|data| LogRecord::new(DATA, data)).collect();
         if let Some((id, place)) = &self.producer {
             records.push(State::produced(id.clone(), *place));
         }

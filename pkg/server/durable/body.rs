@@ -14,9 +14,9 @@ const MAX_RECORD_BYTES: usize = 64 << 10;
 
 /// Reads the body of a request.
 pub(super) async fn read(request: Request) -> Result<Bytes, Problem> {
-    Bytes::from_request(request, &())
-        .await
-        .map_err(|rejection| Problem::new(rejection.status(), "body_refused", rejection.body_text()))
+    Bytes::from_request(request, &()).await.map_err(|rejection| {
+        Problem::new(rejection.status(), "body_refused", rejection.body_text())
+    })
 }
 
 /// Parts the body of a request into the data of records. Of an array of a stream of JSON values each one is its own.

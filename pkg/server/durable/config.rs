@@ -65,7 +65,9 @@ impl Config {
     /// Returns `true` where the data are text, which an event of a browser holds as it is.
     pub(super) fn is_text(&self) -> bool {
         self.is_json()
-            || essence(&self.content_type).get(..5).is_some_and(|it| it.eq_ignore_ascii_case("text/"))
+            || essence(&self.content_type)
+                .get(..5)
+                .is_some_and(|it| it.eq_ignore_ascii_case("text/"))
     }
 
     /// Returns `true` once the stream is gone, which was not used for this time.

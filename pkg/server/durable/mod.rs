@@ -15,8 +15,6 @@ mod source;
 mod sse;
 mod state;
 mod streams;
-#[cfg(test)]
-mod tests;
 
 pub(super) use self::{
     routes::{append, create, preflight, read, read_run, remove, show, show_run},

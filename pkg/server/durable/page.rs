@@ -42,6 +42,8 @@ impl Reader {
         from: u64,
     ) -> Result<Self, LogError> {
         let from = from.max(source.first());
+        // A place that is not there is told before an answer begins.
+        log.read(&key, from, 1).await?;
         let mut reader = Self { log, key, created, source, at: from };
         if reader.source.has_past() {
             reader.at = reader.source.first();

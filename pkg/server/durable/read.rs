@@ -17,7 +17,10 @@ use super::{
     page::{Page, Reader},
     sse,
 };
-use crate::{server::{Problem, body}, store::LogError};
+use crate::{
+    server::{Problem, body},
+    store::LogError,
+};
 
 /// Time after which a connection with events ends; its reader comes back.
 const CONNECTION: Duration = Duration::from_secs(60);

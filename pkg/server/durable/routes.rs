@@ -22,7 +22,12 @@ use super::{
 };
 use crate::{
     agent,
-    server::{Problem, Service, encode::AgUi, extract::Caller, service::{check_id, scope}},
+    server::{
+        Problem, Service,
+        encode::AgUi,
+        extract::Caller,
+        service::{check_id, scope},
+    },
     store::LogKey,
 };
 
@@ -71,9 +76,8 @@ pub(in crate::server) async fn append(
     service.streams().open(&key).await?;
     let append = Append::read(&fields, data)?;
     let (state, verdict) = service.streams().append(&key, &append).await?;
-    let conflict = |code, detail: &str| {
-        Problem::new(StatusCode::CONFLICT, code, detail).into_response()
-    };
+    let conflict =
+        |code, detail: &str| Problem::new(StatusCode::CONFLICT, code, detail).into_response();
     let mut response = match verdict {
         Verdict::Append(_) if append.producer().is_some() && append.has_data() => {
             StatusCode::OK.into_response()
@@ -117,7 +121,9 @@ pub(in crate::server) async fn read(
         Some(Start::Now) => state.end,
         Some(Start::At(Offset { created, number })) if created == state.created => number,
         Some(Start::At(Offset { created, .. })) if created < state.created => {
-            let detail = format!("the stream `{name}` was deleted and created again; read it from the beginning");
+            let detail = format!(
+                "the stream `{name}` was deleted and created again; read it from the beginning"
+            );
             return Err(Problem::new(StatusCode::GONE, "stream_gone", detail));
         }
         Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this stream")),

@@ -6,10 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{config::Config, offset::Offset};
-use crate::{
-    store::LogRecord,
-    types::Text,
-};
+use crate::{store::LogRecord, types::Text};
 
 /// The kinds of records.
 pub(super) const CREATED: &str = "stream_created";

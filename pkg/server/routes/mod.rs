@@ -5,6 +5,7 @@ mod chat;
 mod events;
 mod requests;
 mod runs;
+mod ui_request;
 
 use axum::{
     Json, Router,
@@ -46,7 +47,7 @@ pub fn router(service: Service) -> Router {
                 .options(durable::preflight),
         )
         .route("/api/chat", post(chat::begin))
-        .route("/api/chat/{id}/stream", get(chat::resume))
+        .route("/api/chat/{id}/stream", get(chat::resume).delete(chat::stop))
         .route("/agui", post(ag_ui::begin));
     Router::new()
         .merge(runs)

@@ -1,5 +1,8 @@
 //! The service through its routes.
 
+mod chats;
+mod streams;
+
 use std::time::Duration;
 
 use axum::{
