@@ -96,7 +96,7 @@ impl Started {
         let data = events.lines().filter_map(|line| line.strip_prefix("data: "));
         let data = data.map(|data| serde_json::from_str::<Value>(data).unwrap());
         let texts = data.filter(|it| it["type"] == "message_content");
-        texts.map(|it| it["text"].as_str().unwrap().to_owned()).collect()
+        texts.map(|it| it["content"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Waits until it says this on stderr.
