@@ -21,6 +21,7 @@
 
 mod body;
 mod conversations;
+mod durable;
 pub mod encode;
 mod extract;
 mod hosts;

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use super::{
     Identify, Problem,
     conversations::{Conversation, Conversations},
+    durable::Streams,
     identity::Local,
     run::Run,
     runs::{Earlier, Runs},
@@ -30,6 +31,9 @@ const MAX_RUNS: usize = 64;
 /// Most runs that wait for a place.
 const MAX_WAITING: usize = 256;
 
+/// Longest wait of a long poll, unless another is set.
+const LONG_POLL: Duration = Duration::from_secs(20);
+
 /// Longest id of a conversation, and key of a request, in bytes.
 const MAX_ID_BYTES: usize = 200;
 
@@ -42,6 +46,8 @@ struct Inside {
     default: Text,
     identify: Box<dyn Identify>,
     log: Arc<dyn EventLog>,
+    streams: Streams,
+    long_poll: Duration,
     runs: Runs,
     conversations: Conversations,
     places: Arc<Semaphore>,
@@ -56,6 +62,7 @@ pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,
     log: Arc<dyn EventLog>,
+    long_poll: Duration,
 }
 
 /// An error of the setup of a service.
@@ -86,7 +93,8 @@ impl Service {
     /// Begins the setup of a service.
     pub fn builder() -> ServiceBuilder {
         let log = Arc::new(MemoryLog::new());
-        ServiceBuilder { agents: Vec::new(), identify: Box::new(Local), log }
+        let (agents, identify) = (Vec::new(), Box::new(Local));
+        ServiceBuilder { agents, identify, log, long_poll: LONG_POLL }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -107,6 +115,14 @@ impl Service {
 
     pub(super) fn log(&self) -> Arc<dyn EventLog> {
         Arc::clone(&self.0.log)
+    }
+
+    pub(super) fn streams(&self) -> &Streams {
+        &self.0.streams
+    }
+
+    pub(super) fn long_poll(&self) -> Duration {
+        self.0.long_poll
     }
 
     /// Returns the names of the agents, the first one first.
@@ -235,13 +251,19 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets the longest wait of a long poll of a stream. Default: 20 s.
+    pub fn long_poll(mut self, wait: Duration) -> Self {
+        self.long_poll = wait;
+        self
+    }
+
     /// Sets the service up.
     ///
     /// # Errors
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, log } = self;
+        let Self { agents: given, identify, log, long_poll } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let mut agents = BTreeMap::new();
         for (name, agent) in given {
@@ -253,7 +275,9 @@ impl ServiceBuilder {
             agents,
             default,
             identify,
+            streams: Streams::new(Arc::clone(&log)),
             log,
+            long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
             places: Arc::new(Semaphore::new(MAX_RUNS)),
@@ -264,11 +288,11 @@ impl ServiceBuilder {
 }
 
 /// Returns the scope of a caller; one without a scope has one of its own.
-fn scope(caller: &Caller) -> Text {
+pub(super) fn scope(caller: &Caller) -> Text {
     caller.scope.clone().unwrap_or_else(|| format!("caller:{}", caller.id).into())
 }
 
-fn check_id(what: &str, id: &str) -> Result<(), Problem> {
+pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
         let detail =
             format!("`{what}` must have 1 to {MAX_ID_BYTES} bytes, without control characters");

@@ -66,6 +66,13 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// [`LogError::NotFound`].
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Removes a log with its name, which can be taken again. Waits for it end with [`LogError::NotFound`].
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::NotFound`].
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 }
 
 /// The name of a log in its scope. What another scope has is not found.
@@ -118,6 +125,11 @@ impl LogRecord {
     #[must_use]
     pub fn new(kind: impl Into<Text>, data: impl Into<Bytes>) -> Self {
         Self { kind: kind.into(), data: data.into() }
+    }
+
+    /// Returns the bytes of its kind and its data.
+    pub(super) fn bytes(&self) -> usize {
+        self.kind.len() + self.data.len()
     }
 }
 

@@ -90,7 +90,7 @@ impl Logs {
     }
 
     fn append(&mut self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
-        let bytes: usize = records.iter().map(|it| it.data.len() + it.kind.len()).sum();
+        let bytes: usize = records.iter().map(LogRecord::bytes).sum();
         let (used, most) = (self.bytes, self.max_bytes);
         let log = self.get(key)?;
         let (name, end) = (key.name.clone(), log.end());
@@ -118,7 +118,7 @@ impl Logs {
         log.state = State::Retired;
         let records = std::mem::take(&mut log.records);
         log.changed.send_replace(());
-        self.bytes -= records.iter().map(|it| it.data.len() + it.kind.len()).sum::<usize>();
+        self.bytes -= records.iter().map(LogRecord::bytes).sum::<usize>();
         Ok(())
     }
 }
@@ -201,6 +201,13 @@ impl EventLog for MemoryLog {
 
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
         ready(self.lock().retire(key))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        let mut logs = self.lock();
+        let log = logs.all.remove(key);
+        logs.bytes -= log.iter().flat_map(|log| &log.records).map(LogRecord::bytes).sum::<usize>();
+        ready(log.map(drop).ok_or_else(|| LogError::NotFound { name: key.name.clone() }))
     }
 }
 
