@@ -60,6 +60,7 @@ mod request_bodies;
 mod responses_requests;
 mod result_parts;
 mod secrets;
+mod service_clients;
 mod sizes;
 mod source;
 mod sse_vectors;

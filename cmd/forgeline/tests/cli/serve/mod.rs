@@ -1,5 +1,6 @@
 //! `forgeline serve` from outside.
 
+mod clients;
 mod http;
 mod started;
 
