@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     agent::{Caller, DefaultAgent, RunInput},
-    store::{EventLog, LogKey, MemoryLog},
+    store::{EventLog, LogKey, MemoryLog, new_id},
     types::Text,
 };
 
@@ -209,7 +209,7 @@ impl Service {
         let Some(agent) = self.0.agents.get(&name) else {
             return Err(Problem::not_found("agent", &name));
         };
-        let id = id.unwrap_or_else(new_id);
+        let id = id.unwrap_or_else(|| new_id("conv-"));
         let conversation = Conversation::new(id, caller.id.clone(), name, agent);
         let added = self.0.conversations.add(&scope, conversation);
         if added.owner != caller.id {
@@ -301,17 +301,6 @@ pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
         return Err(Problem::bad(detail));
     }
     Ok(())
-}
-
-/// Returns an id that cannot be guessed.
-fn new_id() -> Text {
-    let mut id = Text::from("conv-");
-    for _ in 0..2 {
-        // Its keys are drawn anew for each.
-        let state = std::collections::hash_map::RandomState::new();
-        id.push_str(&format!("{:016x}", std::hash::BuildHasher::hash_one(&state, 0)));
-    }
-    id
 }
 
 /// Returns a digest of a request, to know it again.

@@ -1,11 +1,32 @@
-//! Places for what outlives a run.
+//! Places for what outlives a run: the log of its events, conversations, runs, notifications and latency records.
+//!
+//! Each store is a trait, for engines to come.
 
+mod conversation;
+mod conversations;
+mod error;
 mod follow;
+mod ids;
+mod latency;
 mod log;
 mod memory_log;
+mod notifications;
+mod run_record;
+mod runs;
+mod stores;
 
 pub use self::{
+    conversation::{Conversation, ConversationKey, ConversationStatus, Entry, StoredMessage},
+    conversations::{ConversationPage, ConversationQuery, ConversationStore, EraseMode, Erased},
+    error::StoreError,
     follow::follow,
-    log::{EventLog, LogError, LogKey, LogPage, LogRecord},
+    latency::{CallLatency, LatencyRecord, LatencyStore},
+    log::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention},
     memory_log::MemoryLog,
+    notifications::{Notification, NotificationChannel},
+    run_record::{RunChange, RunProgress, RunRecord, RunRequest},
+    runs::{RunBegun, RunPage, RunQuery, RunStore},
+    stores::Stores,
 };
+
+pub(crate) use self::ids::{new_id, now_ms};
