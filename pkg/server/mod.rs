@@ -32,6 +32,7 @@ mod problem;
 mod routes;
 mod run;
 mod runs;
+mod scope_events;
 mod service;
 #[cfg(test)]
 mod tests;

@@ -19,10 +19,11 @@ use super::{
     identity::Local,
     run::Run,
     runs::{Earlier, Runs},
+    scope_events,
 };
 use crate::{
     agent::{Caller, DefaultAgent, RunInput},
-    store::{EventLog, LogKey, MemoryLog, new_id},
+    store::{EventLog, LogKey, MemoryLog, NotificationChannel, new_id},
     types::Text,
 };
 
@@ -47,6 +48,7 @@ struct Inside {
     default: Text,
     identify: Box<dyn Identify>,
     log: Arc<dyn EventLog>,
+    notifications: Option<Arc<dyn NotificationChannel>>,
     streams: Streams,
     long_poll: Duration,
     runs: Runs,
@@ -63,6 +65,7 @@ pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,
     log: Arc<dyn EventLog>,
+    notifications: Option<Arc<dyn NotificationChannel>>,
     long_poll: Duration,
 }
 
@@ -95,7 +98,7 @@ impl Service {
     pub fn builder() -> ServiceBuilder {
         let log = Arc::new(MemoryLog::new());
         let (agents, identify) = (Vec::new(), Box::new(Local));
-        ServiceBuilder { agents, identify, log, long_poll: LONG_POLL }
+        ServiceBuilder { agents, identify, log, notifications: None, long_poll: LONG_POLL }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -176,6 +179,7 @@ impl Service {
         let run = Run::new(key.clone(), conversation.id.clone(), caller.id, &stream);
         let run = Arc::new(run);
         inside.log.create(key).await?;
+        scope_events::note(&*inside.log, &run).await?;
         for old in inside.runs.add(&run, request) {
             if let Err(error) = inside.log.retire(&old).await {
                 tracing::warn!(%error, "an old log could not be dropped");
@@ -224,6 +228,17 @@ impl Service {
         run.ok_or_else(|| Problem::not_found("run", id))
     }
 
+    /// Returns the runs of a caller that have not ended.
+    pub(super) fn open_runs(&self, scope: &Text, owner: &str) -> Vec<Arc<Run>> {
+        let mut runs = self.0.runs.all();
+        runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
+        runs
+    }
+
+    pub(super) fn notifications(&self) -> Option<Arc<dyn NotificationChannel>> {
+        self.0.notifications.clone()
+    }
+
     /// Returns the run of a conversation that has not ended.
     pub(super) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<Run>> {
         let known = self.0.conversations.find(&scope(caller), conversation);
@@ -252,6 +267,12 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets the notifications of its scopes, which `/v1/events` has. Default: none.
+    pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
+        self.notifications = Some(channel);
+        self
+    }
+
     /// Sets the longest wait of a long poll of a stream. Default: 20 s.
     pub fn long_poll(mut self, wait: Duration) -> Self {
         self.long_poll = wait;
@@ -264,7 +285,7 @@ impl ServiceBuilder {
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, log, long_poll } = self;
+        let Self { agents: given, identify, log, notifications, long_poll } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let mut agents = BTreeMap::new();
         for (name, agent) in given {
@@ -279,6 +300,7 @@ impl ServiceBuilder {
             identify,
             streams: Streams::new(Arc::clone(&log)),
             log,
+            notifications,
             long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),

@@ -1,6 +1,7 @@
 //! The routes of the service.
 
 mod ag_ui;
+mod all_events;
 mod chat;
 mod events;
 mod requests;
@@ -26,6 +27,7 @@ const MAX_BODY_BYTES: usize = 8 << 20;
 pub fn router(service: Service) -> Router {
     let runs = Router::new()
         .route("/v1/agents", get(agents))
+        .route("/v1/events", get(all_events::read))
         .route("/v1/runs", post(runs::begin))
         .route("/v1/runs/{id}", get(runs::show))
         .route("/v1/runs/{id}/events", get(events::read))

@@ -185,8 +185,10 @@ async fn tools_of_an_ag_ui_request_run_at_its_client() {
     ]);
     let (_, app) =
         service(DefaultAgent::builder(provider.clone()).tool(Calculator).build().unwrap());
-    let tool = |name: &str| json!({ "name": name, "description": "Sets the colour.",
-        "parameters": { "type": "object", "properties": { "of": { "type": "string" } } } });
+    let tool = |name: &str| {
+        json!({ "name": name, "description": "Sets the colour.",
+        "parameters": { "type": "object", "properties": { "of": { "type": "string" } } } })
+    };
     let many: Vec<_> = (0..129).map(|number| tool(&format!("t{number}"))).collect();
     let said = json!([{ "id": "u1", "role": "user", "content": "Go." }]);
     let body = json!({ "messages": said, "tools": many });

@@ -1,5 +1,6 @@
 //! The service through its routes.
 
+mod all_events;
 mod chats;
 mod streams;
 
