@@ -2,13 +2,16 @@
 //!
 //! Each store is a trait, for engines to come.
 
+mod blobs;
 mod conversation;
 mod conversations;
+mod cursor;
 mod error;
 mod follow;
 mod ids;
 mod latency;
 mod log;
+mod memory;
 mod memory_log;
 mod notifications;
 mod run_record;
@@ -22,6 +25,7 @@ pub use self::{
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
     log::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention},
+    memory::MemoryStore,
     memory_log::MemoryLog,
     notifications::{Notification, NotificationChannel},
     run_record::{RunChange, RunProgress, RunRecord, RunRequest},
