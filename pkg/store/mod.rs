@@ -16,8 +16,12 @@ mod memory_log;
 mod notifications;
 mod run_record;
 mod runs;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod stores;
 
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
     conversation::{Conversation, ConversationKey, ConversationStatus, Entry, StoredMessage},
     conversations::{ConversationPage, ConversationQuery, ConversationStore, EraseMode, Erased},
