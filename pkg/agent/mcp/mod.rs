@@ -3,8 +3,10 @@
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
 
+mod bounds;
 mod call;
 mod client;
+mod comments;
 mod config;
 mod contexts;
 mod elicitation;
@@ -12,8 +14,10 @@ mod error;
 mod expand;
 mod found;
 mod handler;
+mod last_words;
 mod lines;
 mod member;
+mod members;
 mod open_calls;
 mod options;
 mod over_http;
@@ -25,6 +29,8 @@ mod result;
 mod sampling;
 mod servers;
 mod session;
+mod slot;
+mod starting;
 #[cfg(test)]
 mod tests;
 mod tool;
