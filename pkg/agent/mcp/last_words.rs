@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     fmt,
+    future::poll_fn,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
@@ -95,8 +96,11 @@ impl fmt::Debug for LastWords {
     }
 }
 
-/// The standard error of a process, which is read beside its output.
-pub(super) struct Aside {
+/// The standard error of a process, which is read beside its output. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Aside(Arc<Mutex<Reader>>);
+
+struct Reader {
     errors: Pin<Box<dyn AsyncRead + Send>>,
     words: LastWords,
     has_ended: bool,
@@ -106,11 +110,33 @@ pub(super) struct Aside {
 
 impl Aside {
     pub(super) fn new(errors: impl AsyncRead + Send + 'static, words: LastWords) -> Self {
-        Self { errors: Box::pin(errors), words, has_ended: false, late: None }
+        let errors = Box::pin(errors);
+        Self(Arc::new(Mutex::new(Reader { errors, words, has_ended: false, late: None })))
     }
 
     /// Keeps what is there.
-    pub(super) fn read(&mut self, context: &mut Context<'_>) {
+    pub(super) fn read(&self, context: &mut Context<'_>) {
+        self.reader().read(context);
+    }
+
+    /// Waits for the last words, for a bounded time: what the process has started may never close them.
+    pub(super) fn poll_end(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.reader().poll_end(context)
+    }
+
+    /// Returns the last words of a process whose output is read no more.
+    pub(super) async fn last_words(&self) -> String {
+        poll_fn(|context| self.poll_end(context)).await;
+        self.reader().words.text()
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Reader> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reader {
+    fn read(&mut self, context: &mut Context<'_>) {
         for _ in 0..PIECES {
             if self.has_ended {
                 return;
@@ -129,8 +155,7 @@ impl Aside {
         context.waker().wake_by_ref();
     }
 
-    /// Waits for the last words, for a bounded time: what the process has started may never close them.
-    pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.read(context);
         if !self.has_ended {
             let late = self.late.get_or_insert_with(|| Box::pin(sleep(LAST_TIMEOUT)));

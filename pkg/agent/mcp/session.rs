@@ -12,7 +12,7 @@ use std::{
 use rmcp::{
     ServiceError,
     model::{PaginatedRequestParams, Tool as Listed},
-    service::{RoleClient, RunningService, serve_client},
+    service::{ClientInitializeError, RoleClient, RunningService, serve_client},
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
@@ -89,17 +89,25 @@ impl Session {
             Some((group, words, aside)) => (Some(group), words, Some(aside)),
             None => (None, LastWords::default(), None),
         };
-        let (output, heard) = Lines::new(output, aside);
+        let (output, heard) = Lines::new(output, aside.clone());
         let client = Client::new(server.clone(), options.clone());
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
         let greeting = serve_client(client.clone(), transport);
         let greeted = within(&server, None, "initialize", options.start_timeout, greeting).await;
-        let service = greeted.map_err(|error| error.with_words(&words))?.map_err(|error| {
-            if heard.borrow().has_ended {
-                return McpError::Ended { server: server.clone(), said: words.text() };
+        let service = match greeted.map_err(|error| error.with_words(&words))? {
+            Ok(service) => service,
+            Err(
+                ClientInitializeError::ConnectionClosed(_)
+                | ClientInitializeError::TransportError { .. },
+            ) => {
+                let said = match &aside {
+                    Some(aside) => aside.last_words().await,
+                    None => String::new(),
+                };
+                return Err(McpError::Ended { server, said });
             }
-            failed(&server, &error.to_string())
-        })?;
+            Err(error) => return Err(failed(&server, &error.to_string())),
+        };
         let offered = Mutex::default();
         Ok(Self { server, client, service, offered, remote: None, heard, words, _group: group })
     }

@@ -130,7 +130,7 @@ async fn the_last_words_of_a_server_are_in_its_error_without_secrets() {
     assert!(matches!(error, McpError::TimedOut { request: "initialize", .. }), "{error}");
     assert!(error.to_string().contains("its last words: waiting for a lock"), "{error}");
     // One that never stops to write holds up nothing, and what it left open ends no later.
-    let floods = "sleep 600 & yes 'much to say' | head -c 3000000 >&2; exit 1";
+    let floods = "sleep 600 >/dev/null & yes 'much to say' | head -c 3000000 >&2; exit 1";
     let servers = McpServers::connect(scripted(&folder, floods, 20.0)).await.unwrap();
     let [error] = &*servers.failures() else { panic!("{:?}", servers.failures()) };
     let McpError::Ended { said, .. } = error else { panic!("{error}") };
@@ -147,7 +147,7 @@ async fn the_last_words_of_a_server_that_dies_in_a_call_are_in_the_result() {
     let tools = servers.list().await.unwrap();
     let died = tools[0].execute(ToolContext::default(), json!({}).into()).await;
     let error = died.unwrap_err().to_string();
-    // What the file gives a program is a secret, whatever it is.
+    // Too short to be a secret.
     assert!(error.contains("its last words: out of memory at die-die"), "{error}");
     drop((servers, tools));
 }
