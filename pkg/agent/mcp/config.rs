@@ -58,6 +58,7 @@ pub struct McpConfig {
 /// A server: a child process, or one that is reached over HTTP.
 #[derive(Clone)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "members of a file that have nothing in common")]
 pub struct McpServer {
     /// The name, which begins the names of its tools: letters, digits, `_` and `-`, at most 32. Required.
     pub name: Text,

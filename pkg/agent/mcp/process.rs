@@ -27,11 +27,20 @@ pub(super) struct Place(Mutex<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
-    is_closed: bool,
     /// The start that may hold a process here.
     attempt: Attempt,
-    is_stopped: bool,
+    may: May,
     group: Weak<Mutex<ProcessGroup>>,
+}
+
+/// What may run at a place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum May {
+    #[default]
+    Run,
+    /// Not the process of the last start.
+    Later,
+    Never,
 }
 
 impl Place {
@@ -39,7 +48,9 @@ impl Place {
     pub(super) fn begin(&self) -> Attempt {
         let mut inside = self.inside();
         inside.attempt += 1;
-        inside.is_stopped = false;
+        if inside.may == May::Later {
+            inside.may = May::Run;
+        }
         inside.attempt
     }
 
@@ -47,7 +58,7 @@ impl Place {
     pub(super) fn hold(&self, attempt: Attempt, mut group: ProcessGroup) -> Held {
         let mut inside = self.inside();
         let is_last = inside.attempt == attempt;
-        if inside.is_closed || inside.is_stopped || !is_last {
+        if inside.may != May::Run || !is_last {
             group.kill();
         }
         let group = Arc::new(Mutex::new(group));
@@ -60,8 +71,8 @@ impl Place {
     /// Kills the process of a start that is given up, also when it comes later.
     pub(super) fn stop(&self, attempt: Attempt) {
         let mut inside = self.inside();
-        if inside.attempt == attempt {
-            inside.is_stopped = true;
+        if inside.attempt == attempt && inside.may == May::Run {
+            inside.may = May::Later;
             inside.kill();
         }
     }
@@ -69,7 +80,7 @@ impl Place {
     /// Kills the process, and each that is started later.
     pub(super) fn kill(&self) {
         let mut inside = self.inside();
-        inside.is_closed = true;
+        inside.may = May::Never;
         inside.kill();
     }
 

@@ -37,7 +37,7 @@ pub(super) async fn sample(
         "The MCP server {server} asks the model {}, for at most {} tokens, and reads the answer.\n{}{}",
         info.model,
         request.max_tokens.unwrap_or_default(),
-        request.system.iter().map(|system| format!("system: {system}\n")).collect::<String>(),
+        request.system.as_ref().map(|system| format!("system: {system}\n")).unwrap_or_default(),
         shown.join("\n"),
     );
     let arguments = json!({
@@ -89,13 +89,13 @@ fn used(usage: Option<&UsageInfo>, card: Option<&ModelCard>) -> SpentBelow {
 /// Returns a message as a person reads it: who is said to have said it, its text, and what else it has.
 fn shown(message: &Message) -> String {
     let role = if message.role == MessageRole::Assistant { "assistant" } else { "user" };
-    let part = |part: &Part| match part {
-        Part::Image { media_type, data } => {
+    let part = |part: &Part| {
+        if let Part::Image { media_type, data } = part {
             // Four letters are three bytes.
             let bytes = data.trim_end_matches('=').len() * 3 / 4;
-            format!("[picture: {media_type}, {bytes} bytes]")
+            return format!("[picture: {media_type}, {bytes} bytes]");
         }
-        part => part.as_text().unwrap_or("[another part]").to_owned(),
+        part.as_text().unwrap_or("[another part]").to_owned()
     };
     let parts: Vec<_> = message.parts.iter().map(part).collect();
     format!("{role}: {}", parts.join("\n"))

@@ -67,7 +67,7 @@ impl Sessions {
                 State::Starting(starting) if !starting.task.is_finished() => {
                     starting.started.clone()
                 }
-                _ => {
+                State::None | State::Starting(_) | State::Ready(_) => {
                     // The old process goes before the new one comes: both may want the same files.
                     *state = State::None;
                     let starting = self.start(server, options, place);

@@ -14,7 +14,7 @@ async fn a_long_description_is_cut_and_a_long_schema_leaves_its_tool_out() {
     wide["inputSchema"]["description"] = "y".repeat(64 << 10).into();
     let list = json!([described("whole", 8 << 10), described("cut", (8 << 10) + 10), wide]);
     let tools = tools(&servers, &mut scripted, list).await;
-    let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+    let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
     assert_eq!(names, ["mcp.s.whole", "mcp.s.cut"]);
     assert_eq!(tools[0].description().len(), 8 << 10);
     let cut = tools[1].description();

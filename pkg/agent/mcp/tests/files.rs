@@ -126,7 +126,7 @@ async fn tools_that_the_file_leaves_out_are_not_offered() {
         let (servers, mut scripted) = greeted(members).await;
         let list = json!([listed("f"), listed("g"), listed("h")]);
         let tools = tools(&servers, &mut scripted, list).await;
-        let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
         assert_eq!(names, want);
     }
 }

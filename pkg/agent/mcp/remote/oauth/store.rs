@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use reqwest::Url;
 use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -59,7 +60,7 @@ fn key(server: &Url, settings: &McpOAuth) -> String {
     }
     // The query may be secret.
     let digest = digest(&SHA256, own.to_string().as_bytes());
-    let mark: String = digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let mark = BASE64_URL_SAFE_NO_PAD.encode(digest.as_ref().get(..16).unwrap_or_default());
     format!("{address}#{mark}")
 }
 
