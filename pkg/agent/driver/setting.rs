@@ -19,7 +19,7 @@ const MAX_NOTICES: usize = 64;
 pub(in crate::agent) struct Setting {
     pub(in crate::agent) parts: Arc<Parts>,
     pub(in crate::agent) modes: Arc<Modes>,
-    /// What the run says of its sources.
+    /// The notices of the sources, which the run passes on.
     pub(in crate::agent) notices: Arc<[Value]>,
 }
 

@@ -91,7 +91,7 @@ impl Client {
         self.0.changes.load(Ordering::Acquire)
     }
 
-    /// Takes note of a list that has come, and was asked for after so many changes.
+    /// Takes note of a list that has come, and was asked for after this number of changes.
     pub(super) fn has_list(&self, changes: u64) {
         self.0.listed.fetch_max(changes, Ordering::AcqRel);
     }

@@ -1,6 +1,6 @@
 //! Variables in the values of a configuration.
 
-/// Variables that say where something is, and are no secret.
+/// Variables that say where something is: not secrets.
 const PLACES: [&str; 8] =
     ["HOME", "PATH", "PWD", "TMPDIR", "USER", "USERPROFILE", "userHome", "workspaceFolder"];
 

@@ -16,7 +16,6 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use super::McpServer;
 use crate::llm::http::redact::Redactor;
 
 /// The part of a process's standard error that is kept, in bytes: its end.
@@ -49,17 +48,15 @@ struct Kept {
 }
 
 impl LastWords {
-    /// Creates a place for the words of a server, without what is secret in its configuration.
-    pub(super) fn of(server: &McpServer) -> Self {
+    /// Creates a place for the words of a process, which are kept without these secrets.
+    pub(super) fn without<'a>(all: impl IntoIterator<Item = &'a SecretString>) -> Self {
         let mut secrets = Redactor::default();
-        let mut add = |secret: &SecretString| {
+        for secret in all {
             let secret = secret.expose_secret();
             secrets.guess(secret);
             // A secret of several lines may come a line at a time.
             secret.lines().for_each(|line| secrets.guess(line));
-        };
-        server.variables.iter().for_each(|(_, value)| add(value));
-        server.secrets.iter().for_each(add);
+        }
         Self(Arc::new(Inside { kept: Mutex::default(), secrets }))
     }
 

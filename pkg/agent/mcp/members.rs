@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::{
-    McpConfigError, McpServer,
+    McpConfigError,
     member::{Member, wrong},
     remote::remote,
+    server::McpServer,
 };
 
 /// Longest name of a server, in bytes.

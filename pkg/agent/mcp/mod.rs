@@ -27,6 +27,7 @@ mod remote;
 mod respondent;
 mod result;
 mod sampling;
+mod server;
 mod servers;
 mod session;
 mod slot;
@@ -36,7 +37,7 @@ mod tests;
 mod tool;
 mod waiting;
 
-pub use config::{McpConfig, McpServer};
+pub use config::McpConfig;
 pub use contexts::McpResourcePrompt;
 pub use error::{McpConfigError, McpError};
 pub use found::{McpPrompt, McpPromptArgument, McpResource};
@@ -46,4 +47,5 @@ pub use remote::{
     MemoryTokens, TokenStore,
 };
 pub use respondent::{McpQuestion, Respondent};
+pub use server::McpServer;
 pub use servers::McpServers;

@@ -72,8 +72,8 @@ impl McpOptions {
 
     /// Lets servers ask this model, for at most `max_tokens` an answer. Each request is shown to a person as one for
     /// approval of `<tool>.sampling`, also where the call itself was allowed from the start, and nothing is sent without
-    /// their consent. What it uses counts in the run whose call the server works on, and within its budget; it is no turn of
-    /// the run. Default: none, and servers that ask are refused.
+    /// their consent. What it uses counts in the run whose call the server works on, and within its budget, but not
+    /// as a turn. Default: none, and servers that ask are refused.
     ///
     /// # Examples
     ///

@@ -33,7 +33,7 @@ struct Inside {
     group: Weak<Mutex<ProcessGroup>>,
 }
 
-/// What may run at a place.
+/// The processes that may run at a place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum May {
     #[default]

@@ -79,7 +79,7 @@ pub(super) async fn sample(
     Ok(result(completion, &info.model))
 }
 
-/// Returns what an answer has used of the run's budget; it is no turn of the run.
+/// Returns what an answer has used of the run's budget, which is not a turn.
 fn used(usage: Option<&UsageInfo>, card: Option<&ModelCard>) -> SpentBelow {
     let mut spent = Spent::default();
     spent.add(usage, usage.and_then(|usage| card?.cost(usage)));

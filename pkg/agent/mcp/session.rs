@@ -71,7 +71,8 @@ impl Session {
         })?;
         let Process { group, output, input, errors } = process;
         let group = place.hold(attempt, group);
-        let words = LastWords::of(server);
+        let values = server.variables.iter().map(|(_, value)| value);
+        let words = LastWords::without(values.chain(&server.secrets));
         let aside = Aside::new(errors, words.clone());
         let beside = Some((group, words, aside));
         Self::over(server.name.clone(), options, output, input, beside).await

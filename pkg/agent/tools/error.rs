@@ -142,7 +142,7 @@ pub enum RegistryError {
         /// The member: `timeout` or `max_result_chars`.
         member: &'static str,
     },
-    /// What describes the tool is too long for requests; found in what MCP servers list.
+    /// A part of the tool's description is too long for requests; found in lists of MCP servers.
     #[error("the {what} of tool `{name}` has {bytes} bytes; expected at most {limit}")]
     TooLong {
         /// The tool's name.

@@ -113,7 +113,7 @@ async fn cancelled_at(index: usize, answers: bool) -> (usize, Vec<bool>) {
     }
     let outcome = stream.outcome().await;
     // At its last events a run has ended already.
-    let is_late = index + 4 > seen;
+    let is_late = index.saturating_add(4) > seen;
     assert!(outcome.is_err() == (index < seen) || is_late, "{index} of {seen}: {outcome:?}");
     drop(agent);
     // The server reads in order: behind this list it has read all that was sent.

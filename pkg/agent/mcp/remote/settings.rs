@@ -1,16 +1,9 @@
 //! The settings of a server that is reached over HTTP.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::fmt;
 
 use secrecy::SecretString;
 
-use super::{logins::McpLogins, oauth::Renewals, tokens::TokenStore};
 use crate::llm::transport::redact_url;
 
 /// A server that is reached over HTTP (streamable HTTP).
@@ -39,24 +32,6 @@ pub struct McpRemote {
     pub headers: Vec<(String, SecretString)>,
     /// The client as which forgeline logs in. Default: one that registers itself.
     pub oauth: McpOAuth,
-}
-
-/// The ends of a login that the program has.
-#[derive(Clone, Default)]
-pub(in crate::agent::mcp) struct Login {
-    pub(in crate::agent::mcp) logins: Option<Arc<dyn McpLogins>>,
-    pub(in crate::agent::mcp) tokens: Option<Arc<dyn TokenStore>>,
-    /// The number of persons who are asked at this time.
-    pub(in crate::agent::mcp) asking: Arc<AtomicUsize>,
-    /// The renewals under way.
-    pub(in crate::agent::mcp) renewals: Renewals,
-}
-
-impl Login {
-    /// Returns `true` while a person is asked.
-    pub(in crate::agent::mcp) fn is_asking(&self) -> bool {
-        self.asking.load(Ordering::Acquire) > 0
-    }
 }
 
 /// The client of an authorization server, where it does not register itself.

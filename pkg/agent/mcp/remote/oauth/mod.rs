@@ -29,8 +29,9 @@ use self::{
 };
 use super::{
     address::is_local,
+    login::Login,
     logins::McpLogins,
-    settings::{Login, McpOAuth, McpRemote},
+    settings::{McpOAuth, McpRemote},
     tokens::{FileTokens, MemoryTokens},
     watch::Watch,
 };
