@@ -1,12 +1,15 @@
 //! Work of others that a run waits for before it begins.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
 
 use super::panic::text;
 use crate::types::{AgentError, ErrorCode};
+
+/// Longest wait for work while a person is asked; a login ends before.
+const PERSON_TIMEOUT: Duration = Duration::from_mins(6);
 
 /// Awaits the work of `what` within its time; a panic is an error. What is optional is left out where it fails.
 pub(super) async fn bounded<T: Default>(
@@ -15,11 +18,30 @@ pub(super) async fn bounded<T: Default>(
     is_optional: bool,
     work: impl Future<Output = Result<T, AgentError>>,
 ) -> Result<T, AgentError> {
-    let made = timeout(limit, AssertUnwindSafe(work).catch_unwind()).await;
-    let made = made.unwrap_or_else(|_| {
-        let message = format!("{what} took longer than {limit:?}");
-        Ok(Err(AgentError::new(ErrorCode::Timeout, message)))
-    });
+    bounded_unless(what, limit, is_optional, &|| false, work).await
+}
+
+/// Awaits work as [`bounded`] does; while it asks a person, its time begins anew.
+pub(super) async fn bounded_unless<T: Default>(
+    what: &str,
+    limit: Duration,
+    is_optional: bool,
+    is_asking: &(dyn Fn() -> bool + Sync),
+    work: impl Future<Output = Result<T, AgentError>>,
+) -> Result<T, AgentError> {
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
+    let mut waited = Duration::ZERO;
+    let made = loop {
+        if let Ok(made) = timeout(limit, &mut work).await {
+            break made;
+        }
+        waited += limit;
+        let may_wait = !limit.is_zero() && waited < PERSON_TIMEOUT;
+        if !(may_wait && is_asking()) {
+            let message = format!("{what} took longer than {waited:?}");
+            break Ok(Err(AgentError::new(ErrorCode::Timeout, message)));
+        }
+    };
     let made = made.unwrap_or_else(|panic| {
         let message = format!("{what} panicked: {}", text(&*panic));
         Err(AgentError::new(ErrorCode::Internal, message))

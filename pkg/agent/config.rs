@@ -356,6 +356,10 @@ pub const UNDELIVERED: &str = "undelivered";
 /// reports no tokens, or the model has no price. Its data is an object with the `limit`; it comes once.
 pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";
 
+/// The name of the custom event of what a source says of its tools at the beginning of a run, such as that some of them are
+/// gone; see [`ToolSource::notices`](super::ToolSource::notices). Its data is the source's own, with a `kind`.
+pub const TOOL_SOURCE: &str = "tool_source";
+
 /// The name of the custom event before the answer that the schema of the run's input binds; see
 /// [`RunInput::answer`](super::RunInput::answer). The text of that answer, or the arguments of its one call, is
 /// the value: [`PartialJson`](crate::types::PartialJson) reads it while it comes. Its data is an object with the

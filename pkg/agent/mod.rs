@@ -119,7 +119,8 @@ pub use self::{
     config::{
         ANSWER_CONTINUED, ANSWER_KEPT, ANSWER_RESTARTED, ANSWER_TYPED, AgentConfig, AtLimit,
         BUDGET_UNMEASURED, CALL_MODE_FALLBACK, CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED,
-        CONTEXT_TRIMMED, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, UNDELIVERED,
+        CONTEXT_TRIMMED, CallMode, CallStart, KeepThinking, NoToolCall, STEERED, TOOL_SOURCE,
+        UNDELIVERED,
     },
     default_agent::DefaultAgent,
     input::Input,

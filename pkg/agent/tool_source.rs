@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
+use serde_json::Value;
 
 use super::{RunContext, tools::Tool};
 use crate::types::AgentError;
@@ -55,6 +56,19 @@ pub trait ToolSource: Send + Sync {
     /// that cannot be registered. Default: `false`, the run ends.
     fn is_optional(&self) -> bool {
         false
+    }
+
+    /// Returns `true` while a person is asked for something without which the tools cannot be listed, such as a login. The
+    /// run waits on then, for at most six minutes in all. Default: `false`.
+    fn is_asking(&self) -> bool {
+        false
+    }
+
+    /// Returns what the run should say of the tools that were just listed, such as that some are gone: each is the data of
+    /// a custom event [`TOOL_SOURCE`](super::TOOL_SOURCE) at its beginning, at most 64. It is not asked where
+    /// [`tools`](Self::tools) failed. Default: nothing.
+    fn notices(&self) -> Vec<Value> {
+        Vec::new()
     }
 }
 

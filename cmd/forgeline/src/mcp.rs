@@ -47,6 +47,12 @@ impl McpArgs {
         let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
             format!("{} cannot be read as a list of MCP servers", path.display())
         })?;
+        for refused in &config.refused {
+            note(&escape_controls(&format!("an MCP server is left out: {refused}")));
+        }
+        for warning in &config.warnings {
+            note(&escape_controls(&format!("in {}: {warning}", path.display())));
+        }
         let stop = at.interrupts.begin(true);
         let started = at.runtime.block_on(async {
             let start = async {

@@ -8,7 +8,10 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
@@ -22,7 +25,7 @@ use super::{
 };
 use crate::{
     agent::{
-        RunInput, RunOutcome, Steering,
+        RunInput, RunOutcome, Steering, TOOL_SOURCE,
         call_mode::Modes,
         clock,
         emitter::Emitter,
@@ -73,12 +76,15 @@ pub(in crate::agent) async fn run(
             }
             Start::Input(_) => {}
         }
+        // A run that goes on has said them.
+        let is_new = matches!(start, Start::Input(_));
+        let notices = setting.as_ref().filter(|_| is_new).map(|own| Arc::clone(&own.notices));
         let writer = turn.as_mut().and_then(|writer| writer.as_mut());
         let setting = setting.as_ref();
         let parts = setting.map_or(&*agent.parts, |own| &own.parts);
         let modes = setting.map_or(&*agent.modes, |own| &own.modes);
         let mut driver = Driver::new(agent, (parts, modes), writer, start, emitter);
-        driver.drive(refused).await;
+        driver.drive(refused, notices.as_deref().unwrap_or_default()).await;
         let ended = driver.end();
         spans::ended(&whole, &ended.0);
         ended
@@ -185,12 +191,16 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs to the end; a run that was refused ends at once.
-    async fn drive(&mut self, refused: Option<AgentError>) {
+    async fn drive(&mut self, refused: Option<AgentError>, notices: &[Value]) {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.tell_again()).await;
         }
         self.begin_records();
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
+        for data in notices {
+            let event = AgentEvent::Custom { name: TOOL_SOURCE.into(), data: data.clone() };
+            self.conversation.emitter.emit(event).await;
+        }
         let mut effects = Vec::new();
         let begun = match refused {
             Some(error) => Err(error),

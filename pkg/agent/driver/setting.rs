@@ -3,18 +3,24 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::try_join_all;
+use serde_json::Value;
 
 use super::shared::Shared;
 use crate::{
-    agent::{RunContext, bounded::bounded, call_mode::Modes, nesting::within, parts::Parts},
+    agent::{RunContext, bounded::bounded_unless, call_mode::Modes, nesting::within, parts::Parts},
     types::{AgentError, ErrorCode},
 };
+
+/// Most notices of the sources of one run.
+const MAX_NOTICES: usize = 64;
 
 /// The setup of one run.
 #[derive(Clone)]
 pub(in crate::agent) struct Setting {
     pub(in crate::agent) parts: Arc<Parts>,
     pub(in crate::agent) modes: Arc<Modes>,
+    /// The notices of the sources, which the run passes on.
+    pub(in crate::agent) notices: Arc<[Value]>,
 }
 
 impl Shared {
@@ -27,23 +33,27 @@ impl Shared {
             return Ok(None);
         }
         let limit = self.parts.config.source_timeout;
-        let parts = within(self.key(), contributed(&self.parts, run, limit)).await?;
+        let (parts, notices) = within(self.key(), contributed(&self.parts, run, limit)).await?;
         let modes = Arc::new(self.modes.of_run(&parts));
-        Ok(Some(Setting { parts: Arc::new(parts), modes }))
+        Ok(Some(Setting { parts: Arc::new(parts), modes, notices: notices.into() }))
     }
 }
 
-/// Asks the sources of an agent, each within `limit`; returns the parts of a run with what they contribute.
+/// Asks the sources of an agent, each within `limit` unless it asks a person; returns the parts of a run with what they
+/// contribute, and what is to be said of them.
 async fn contributed(
     parts: &Parts,
     run: &RunContext,
     limit: Duration,
-) -> Result<Parts, AgentError> {
-    let asked = parts.sources.iter().map(|source| {
+) -> Result<(Parts, Vec<Value>), AgentError> {
+    let asked = parts.sources.iter().map(|source| async move {
         let tools = async { source.tools(run.clone()).await };
-        bounded("a tool source", limit, source.is_optional(), tools)
+        let is_asking = || source.is_asking();
+        bounded_unless("a tool source", limit, source.is_optional(), &is_asking, tools).await
     });
     let lists = try_join_all(asked).await?;
+    let notices = parts.sources.iter().flat_map(|source| source.notices()).take(MAX_NOTICES);
+    let notices = notices.collect();
     let mut own = parts.clone();
     for (source, tools) in parts.sources.iter().zip(lists) {
         let mut registry = own.tools.clone();
@@ -61,5 +71,5 @@ async fn contributed(
     own.offer_tools().map_err(|error| {
         AgentError::new(ErrorCode::InvalidInput, format!("the tools cannot be searched: {error}"))
     })?;
-    Ok(own)
+    Ok((own, notices))
 }

@@ -8,7 +8,7 @@ use std::{
     panic::AssertUnwindSafe,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -58,31 +58,42 @@ pub(super) struct Inner {
     pub(super) server: Text,
     pub(super) options: McpOptions,
     pub(super) calls: OpenCalls,
-    /// `true` when the server's list of tools has changed since it was read.
-    pub(super) has_changed: AtomicBool,
+    /// The times that the server has said that its list of tools has changed.
+    pub(super) changes: AtomicU64,
+    /// The times that it had said so before the list was asked for that is there.
+    listed: AtomicU64,
     /// The questions that belong to no call, and are answered by the program.
     pub(super) without_call: Semaphore,
 }
 
 impl Client {
     pub(super) fn new(server: Text, options: McpOptions) -> Self {
-        let (calls, has_changed) = (OpenCalls::default(), AtomicBool::new(false));
+        let (calls, changes, listed) = Default::default();
         let without_call = Semaphore::new(MAX_INPUTS);
-        Self(Arc::new(Inner { server, options, calls, has_changed, without_call }))
+        Self(Arc::new(Inner { server, options, calls, changes, listed, without_call }))
     }
 
     pub(super) fn calls(&self) -> &OpenCalls {
         &self.0.calls
     }
 
-    /// Returns `true` when the list of tools has changed since it was asked for.
-    pub(super) fn has_changed(&self) -> bool {
-        self.0.has_changed.load(Ordering::Acquire)
+    pub(super) fn options(&self) -> &McpOptions {
+        &self.0.options
     }
 
-    /// Begins to ask for the list of tools.
-    pub(super) fn begin_list(&self) {
-        self.0.has_changed.store(false, Ordering::Release);
+    /// Returns `true` when the list of tools has changed since that one was asked for which is there.
+    pub(super) fn has_changed(&self) -> bool {
+        self.changes() > self.0.listed.load(Ordering::Acquire)
+    }
+
+    /// Returns the times that the list of tools has changed so far.
+    pub(super) fn changes(&self) -> u64 {
+        self.0.changes.load(Ordering::Acquire)
+    }
+
+    /// Takes note of a list that has come, and was asked for after this number of changes.
+    pub(super) fn has_list(&self, changes: u64) {
+        self.0.listed.fetch_max(changes, Ordering::AcqRel);
     }
 
     /// Passes on what a server says and asks while it works on a call.

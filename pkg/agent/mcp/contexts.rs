@@ -7,7 +7,7 @@ use rmcp::model::{ContentBlock, Role};
 use super::{
     McpError, McpPrompt, McpResource, McpServers,
     result::{content, resource},
-    servers::Slot,
+    slot::Slot,
 };
 use crate::{
     agent::{
@@ -33,7 +33,7 @@ impl McpServers {
     /// When a required server does not work.
     pub async fn prompts(&self) -> Result<Vec<McpPrompt>, McpError> {
         self.of_all(|slot| async move {
-            let session = slot.session(self.options()).await?;
+            let session = slot.session().await?;
             let listed = session.prompts().await?;
             Ok(listed.into_iter().map(|it| McpPrompt::new(slot.name(), it)).collect())
         })
@@ -47,7 +47,7 @@ impl McpServers {
     /// As for [`prompts`](Self::prompts).
     pub async fn resources(&self) -> Result<Vec<McpResource>, McpError> {
         self.of_all(|slot| async move {
-            let session = slot.session(self.options()).await?;
+            let session = slot.session().await?;
             let (listed, templates) = session.resources().await?;
             let plain = listed.into_iter().map(|it| McpResource::new(slot.name(), it));
             let templates = templates.into_iter();
@@ -87,7 +87,7 @@ impl McpServers {
             (name.into(), value.into())
         });
         let arguments = arguments.collect();
-        let session = self.slot(server)?.session(self.options()).await?;
+        let session = self.slot(server)?.session().await?;
         let prompt = session.prompt(name, arguments).await?;
         let has_answers = prompt.messages.iter().any(|message| message.role == Role::Assistant);
         let mut parts = Vec::new();
@@ -128,7 +128,7 @@ impl McpServers {
     }
 
     async fn read(&self, server: &str, uri: &str) -> Result<Vec<Part>, McpError> {
-        let session = self.slot(server)?.session(self.options()).await?;
+        let session = self.slot(server)?.session().await?;
         let (mut texts, mut parts) = (Vec::new(), Vec::new());
         for contents in session.read(uri).await? {
             resource(contents, &mut texts, &mut parts);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::last_words::{LastWords, shown};
 use crate::types::Text;
 
 /// The error of a configuration: the member that is wrong, and what was expected.
@@ -11,8 +12,10 @@ use crate::types::Text;
 /// ```
 /// use forgeline::agent::mcp::McpConfig;
 ///
-/// let error = McpConfig::parse(r#"{"mcpServers":{"files":{"comand":"ls"}}}"#).unwrap_err();
-/// assert_eq!(error.member, "mcpServers.files.comand");
+/// let config = McpConfig::parse(r#"{"mcpServers":{"files":{"comand":"ls"}}}"#)?;
+/// assert_eq!(config.warnings[0].member, "mcpServers.files.comand");
+/// assert_eq!(config.refused[0].member, "mcpServers.files.command");
+/// # Ok::<(), forgeline::agent::mcp::McpConfigError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{member}` {problem}")]
@@ -37,7 +40,7 @@ pub enum McpError {
         reason: String,
     },
     /// The server did not answer in time.
-    #[error("the MCP server `{server}` did not answer `{request}` within {after:?}")]
+    #[error("the MCP server `{server}` did not answer `{request}` within {after:?}{}", shown(said))]
     TimedOut {
         /// The name of the server.
         server: Text,
@@ -45,12 +48,19 @@ pub enum McpError {
         request: &'static str,
         /// The limit that was in force.
         after: Duration,
+        /// The end of what the process wrote to its standard error, without secrets: text from outside, at most 8 KiB.
+        said: String,
     },
     /// The server ended, or closed its output.
-    #[error("the MCP server `{server}` has ended; it is started again with the next run")]
+    #[error(
+        "the MCP server `{server}` has ended; it is started again with the next run{}",
+        shown(said)
+    )]
     Ended {
         /// The name of the server.
         server: Text,
+        /// The end of what the process wrote to its standard error, without secrets: text from outside, at most 8 KiB.
+        said: String,
     },
     /// The server needs a login, and there is none.
     #[error("the MCP server `{server}` gives no access: {reason}")]
@@ -112,4 +122,14 @@ pub enum McpError {
         /// The limit that was in force.
         limit: usize,
     },
+}
+
+impl McpError {
+    /// Adds the last words of the process to an error that has room for them.
+    pub(super) fn with_words(mut self, words: &LastWords) -> Self {
+        if let Self::TimedOut { said, .. } | Self::Ended { said, .. } = &mut self {
+            *said = words.text();
+        }
+        self
+    }
 }

@@ -1,6 +1,15 @@
 //! Variables in the values of a configuration.
 
-/// Replaces each `${NAME}` and `${NAME:-default}` by the variable's value.
+/// Variables that say where something is: not secrets.
+const PLACES: [&str; 8] =
+    ["HOME", "PATH", "PWD", "TMPDIR", "USER", "USERPROFILE", "userHome", "workspaceFolder"];
+
+/// Returns `true` for a variable that says where something is.
+pub(super) fn is_place(name: &str) -> bool {
+    PLACES.contains(&name)
+}
+
+/// Replaces each `${NAME}`, `${env:NAME}` and `${NAME:-default}` by the variable's value.
 ///
 /// # Errors
 ///
@@ -20,6 +29,12 @@ pub(super) fn expand(
             Some((name, default)) => (name, Some(default)),
             None => (reference, None),
         };
+        if let Some(input) = name.strip_prefix("input:") {
+            return Err(format!(
+                "has the input `{input}`, which only the editor asks for; write a variable in its place"
+            ));
+        }
+        let name = name.strip_prefix("env:").unwrap_or(name);
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         {
             return Err(
@@ -53,6 +68,9 @@ mod tests {
             ("a${KEY}b",         Ok("as3${KEY}b")),
             ("${NO:-x}${NO:-}!", Ok("x!")),
             ("${KEY:-x}",        Ok("s3${KEY}")),
+            ("${env:KEY}",       Ok("s3${KEY}")),
+            ("${env:NO:-y}",     Ok("y")),
+            ("${input:key}",     Err("has the input `key`, which only the editor asks for; write a variable in its place")),
             ("${KEY",            Err("has a `${` without its `}`; close it")),
             ("${}",              Err("has a `${…}` that names no variable; expected letters, digits and `_`")),
             ("${NO}",            Err("needs the variable `NO`, which is not set; set it, or write `${NO:-default}`")),

@@ -116,6 +116,6 @@ impl ClientHandler for Client {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.0.has_changed.store(true, Ordering::Release);
+        self.0.changes.fetch_add(1, Ordering::AcqRel);
     }
 }

@@ -11,6 +11,8 @@ use tokio::{
     sync::watch,
 };
 
+use super::last_words::Aside;
+
 /// Longest line of a server; a longer one is dropped.
 pub(super) const MAX_LINE_BYTES: usize = 8 << 20;
 
@@ -47,15 +49,19 @@ pub(super) enum Trouble {
 /// The output of a server, which tells of each line that is too long, and of its end.
 pub(super) struct Lines<R> {
     output: R,
+    /// The standard error of the same process.
+    aside: Option<Aside>,
+    /// `true` once the output has ended, though its end may not be told yet.
+    is_at_end: bool,
     /// Bytes of the line so far.
     length: usize,
     heard: watch::Sender<Heard>,
 }
 
 impl<R> Lines<R> {
-    pub(super) fn new(output: R) -> (Self, watch::Receiver<Heard>) {
+    pub(super) fn new(output: R, aside: Option<Aside>) -> (Self, watch::Receiver<Heard>) {
         let (heard, told) = watch::channel(Heard::default());
-        (Self { output, length: 0, heard }, told)
+        (Self { output, aside, is_at_end: false, length: 0, heard }, told)
     }
 
     fn count(&mut self, bytes: &[u8]) {
@@ -78,14 +84,26 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let room = buffer.remaining();
-        let read = ready!(Pin::new(&mut self.output).poll_read(context, buffer));
-        let bytes = buffer.filled().get(before..).unwrap_or_default();
-        if read.is_err() || (bytes.is_empty() && room > 0) {
-            self.heard.send_modify(|heard| heard.has_ended = true);
+        let Self { output, aside, is_at_end, .. } = &mut *self;
+        if let Some(aside) = aside {
+            aside.read(context);
         }
-        self.count(bytes);
+        let mut read = Ok(());
+        let before = buffer.filled().len();
+        if !*is_at_end {
+            let room = buffer.remaining();
+            read = ready!(Pin::new(output).poll_read(context, buffer));
+            *is_at_end = read.is_err() || (buffer.filled().len() == before && room > 0);
+        }
+        if *is_at_end {
+            // What is told of the end has the last words.
+            if let Some(aside) = aside {
+                ready!(aside.poll_end(context));
+            }
+            self.heard.send_modify(|heard| heard.has_ended = true);
+            return Poll::Ready(read);
+        }
+        self.count(buffer.filled().get(before..).unwrap_or_default());
         Poll::Ready(read)
     }
 }

@@ -3,8 +3,10 @@
 //! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
 //! [`ToolSource`](super::ToolSource).
 
+mod bounds;
 mod call;
 mod client;
+mod comments;
 mod config;
 mod contexts;
 mod elicitation;
@@ -12,8 +14,10 @@ mod error;
 mod expand;
 mod found;
 mod handler;
+mod last_words;
 mod lines;
 mod member;
+mod members;
 mod open_calls;
 mod options;
 mod over_http;
@@ -23,14 +27,17 @@ mod remote;
 mod respondent;
 mod result;
 mod sampling;
+mod server;
 mod servers;
 mod session;
+mod slot;
+mod starting;
 #[cfg(test)]
 mod tests;
 mod tool;
 mod waiting;
 
-pub use config::{McpConfig, McpServer};
+pub use config::McpConfig;
 pub use contexts::McpResourcePrompt;
 pub use error::{McpConfigError, McpError};
 pub use found::{McpPrompt, McpPromptArgument, McpResource};
@@ -40,4 +47,5 @@ pub use remote::{
     MemoryTokens, TokenStore,
 };
 pub use respondent::{McpQuestion, Respondent};
+pub use server::McpServer;
 pub use servers::McpServers;

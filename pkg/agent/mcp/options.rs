@@ -1,6 +1,6 @@
 //! The requests of servers that a program lets in.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
     Respondent,
@@ -8,7 +8,13 @@ use super::{
 };
 use crate::llm::Provider;
 
-/// The requests of servers that a program lets in.
+/// Longest wait for the greeting of a server, where the program sets no other.
+const START_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Longest wait for a whole list of a server, where the program sets no other.
+const LIST_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The requests of servers that a program lets in, and the time that servers have.
 ///
 /// Without options, questions of a server go to the user of the run whose call it serves, see
 /// [`Questions`](crate::agent::Questions), and everything else that a server may ask for is refused.
@@ -26,12 +32,27 @@ use crate::llm::Provider;
 ///     .root("file:///srv/project");
 /// # let _ = options;
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct McpOptions {
     pub(super) respondent: Option<Arc<dyn Respondent>>,
     pub(super) roots: Vec<String>,
     pub(super) login: Login,
     pub(super) sampling: Option<Sampling>,
+    pub(super) start_timeout: Duration,
+    pub(super) list_timeout: Duration,
+}
+
+impl Default for McpOptions {
+    fn default() -> Self {
+        Self {
+            respondent: None,
+            roots: Vec::new(),
+            login: Login::default(),
+            sampling: None,
+            start_timeout: START_TIMEOUT,
+            list_timeout: LIST_TIMEOUT,
+        }
+    }
 }
 
 /// The model that servers may ask.
@@ -51,7 +72,8 @@ impl McpOptions {
 
     /// Lets servers ask this model, for at most `max_tokens` an answer. Each request is shown to a person as one for
     /// approval of `<tool>.sampling`, also where the call itself was allowed from the start, and nothing is sent without
-    /// their consent. What it costs is not counted in the run. Default: none, and servers that ask are refused.
+    /// their consent. What it uses counts in the run whose call the server works on, and within its budget, but not
+    /// as a turn. Default: none, and servers that ask are refused.
     ///
     /// # Examples
     ///
@@ -72,6 +94,35 @@ impl McpOptions {
     #[must_use]
     pub fn root(mut self, uri: impl Into<String>) -> Self {
         self.roots.push(uri.into());
+        self
+    }
+
+    /// Sets the longest wait for the greeting of a server, its start included. Zero, and the default: 6 s. The `timeout`
+    /// of a server in the file stands above it.
+    ///
+    /// A run waits at most 8 s for a server that is not required; the start goes on, for the next run.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::agent::mcp::McpOptions;
+    /// use std::time::Duration;
+    ///
+    /// // Its program is loaded from a registry first.
+    /// let options = McpOptions::default().start_timeout(Duration::from_mins(1));
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn start_timeout(mut self, limit: Duration) -> Self {
+        self.start_timeout = if limit.is_zero() { START_TIMEOUT } else { limit };
+        self
+    }
+
+    /// Sets the longest wait for a whole list of a server: its tools, prompts or resources. Zero, and the default: 3 s.
+    /// The `timeout` of a server in the file stands above it.
+    #[must_use]
+    pub fn list_timeout(mut self, limit: Duration) -> Self {
+        self.list_timeout = if limit.is_zero() { LIST_TIMEOUT } else { limit };
         self
     }
 
@@ -97,6 +148,8 @@ impl fmt::Debug for McpOptions {
             .field("has_respondent", &self.respondent.is_some())
             .field("roots", &self.roots)
             .field("has_sampling", &self.sampling.is_some())
+            .field("start_timeout", &self.start_timeout)
+            .field("list_timeout", &self.list_timeout)
             .finish_non_exhaustive()
     }
 }

@@ -15,8 +15,9 @@ use tokio::time::timeout;
 use super::{
     McpError, McpOptions,
     client::Client,
+    last_words::LastWords,
     remote::{Connection, McpRemote, connect, greeting_error},
-    session::{START_TIMEOUT, Session, failed, within},
+    session::{Session, failed, within},
 };
 use crate::types::Text;
 
@@ -46,7 +47,8 @@ impl Session {
         let greet = async |lifecycle| {
             let (transport, watch) = connect()?;
             let greeting = serve_client_with_lifecycle(client.clone(), transport, lifecycle);
-            let greeted = within(&server, Some(&watch), "initialize", START_TIMEOUT, greeting);
+            let greeted =
+                within(&server, Some(&watch), "initialize", options.start_timeout, greeting);
             Ok::<_, McpError>((greeted.await?, watch))
         };
         let legacy_version = Some(ProtocolVersion::V_2025_11_25);
@@ -59,8 +61,9 @@ impl Session {
         }
         let service = service.map_err(|error| greeting_error(&server, &watch, &error))?;
         let heard = watch.heard();
-        let offered = Mutex::default();
-        Ok(Self { server, client, service, offered, remote: Some(watch), heard, _group: None })
+        let (offered, words) = (Mutex::default(), LastWords::default());
+        let remote = Some(watch);
+        Ok(Self { server, client, service, offered, remote, heard, words, _group: None })
     }
 
     /// Ends the session, and waits until a remote server has heard of it, for a bounded time.

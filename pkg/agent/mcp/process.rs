@@ -7,7 +7,7 @@ use std::{
 };
 
 use secrecy::ExposeSecret as _;
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::McpServer;
 use crate::agent::tools::process_group::{PASSED, PASSED_TOO, ProcessGroup};
@@ -18,35 +18,70 @@ const OF_SERVERS: [&str; 2] = ["USER", "APPDATA"];
 /// A process that runs, until the last of its handles is dropped.
 pub(super) type Held = Arc<Mutex<ProcessGroup>>;
 
+/// The number of a start of a server.
+pub(super) type Attempt = u64;
+
 /// The place at which the process of a server is found to be killed.
 #[derive(Debug, Default)]
 pub(super) struct Place(Mutex<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
-    is_closed: bool,
+    /// The start that may hold a process here.
+    attempt: Attempt,
+    may: May,
     group: Weak<Mutex<ProcessGroup>>,
 }
 
+/// The processes that may run at a place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum May {
+    #[default]
+    Run,
+    /// Not the process of the last start.
+    Later,
+    Never,
+}
+
 impl Place {
-    /// Keeps a process that has just been started; where none may run any more, it is killed.
-    pub(super) fn hold(&self, mut group: ProcessGroup) -> Held {
+    /// Begins another start.
+    pub(super) fn begin(&self) -> Attempt {
         let mut inside = self.inside();
-        if inside.is_closed {
+        inside.attempt += 1;
+        if inside.may == May::Later {
+            inside.may = May::Run;
+        }
+        inside.attempt
+    }
+
+    /// Keeps a process that has just been started; where none may run any more, it is killed.
+    pub(super) fn hold(&self, attempt: Attempt, mut group: ProcessGroup) -> Held {
+        let mut inside = self.inside();
+        let is_last = inside.attempt == attempt;
+        if inside.may != May::Run || !is_last {
             group.kill();
         }
         let group = Arc::new(Mutex::new(group));
-        inside.group = Arc::downgrade(&group);
+        if is_last {
+            inside.group = Arc::downgrade(&group);
+        }
         group
+    }
+
+    /// Kills the process of a start that is given up, also when it comes later.
+    pub(super) fn stop(&self, attempt: Attempt) {
+        let mut inside = self.inside();
+        if inside.attempt == attempt && inside.may == May::Run {
+            inside.may = May::Later;
+            inside.kill();
+        }
     }
 
     /// Kills the process, and each that is started later.
     pub(super) fn kill(&self) {
         let mut inside = self.inside();
-        inside.is_closed = true;
-        if let Some(group) = inside.group.upgrade() {
-            group.lock().unwrap_or_else(PoisonError::into_inner).kill();
-        }
+        inside.may = May::Never;
+        inside.kill();
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -54,8 +89,24 @@ impl Place {
     }
 }
 
-/// Starts a server, with the ends of its output and input.
-pub(super) fn start(server: &McpServer) -> io::Result<(ProcessGroup, ChildStdout, ChildStdin)> {
+impl Inside {
+    fn kill(&self) {
+        if let Some(group) = self.group.upgrade() {
+            group.lock().unwrap_or_else(PoisonError::into_inner).kill();
+        }
+    }
+}
+
+/// A process that has been started, and its ends.
+pub(super) struct Process {
+    pub(super) group: ProcessGroup,
+    pub(super) output: ChildStdout,
+    pub(super) input: ChildStdin,
+    pub(super) errors: ChildStderr,
+}
+
+/// Starts a server.
+pub(super) fn start(server: &McpServer) -> io::Result<Process> {
     let passed = PASSED.iter().chain(&PASSED_TOO).chain(&OF_SERVERS);
     let passed = passed.filter_map(|name| Some((*name, std::env::var_os(name)?)));
     let mut group = ProcessGroup::spawn(&server.command, |command| {
@@ -66,12 +117,16 @@ pub(super) fn start(server: &McpServer) -> io::Result<(ProcessGroup, ChildStdout
             .envs(server.variables.iter().map(|(name, value)| (name, value.expose_secret())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+            .stderr(Stdio::piped());
         if let Some(folder) = &server.folder {
             command.current_dir(folder);
         }
     })?;
-    let (output, input) = (group.leader().stdout().take(), group.leader().stdin().take());
+    let (output, input, errors) = {
+        let leader = group.leader();
+        (leader.stdout().take(), leader.stdin().take(), leader.stderr().take())
+    };
     let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-    Ok((group, output.ok_or_else(closed)?, input.ok_or_else(closed)?))
+    let (output, input) = (output.ok_or_else(closed)?, input.ok_or_else(closed)?);
+    Ok(Process { group, output, input, errors: errors.ok_or_else(closed)? })
 }

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use super::{
     McpError,
     call::{MAX_ROUNDS, PAUSE},
-    session::{LIST_TIMEOUT, Session},
+    session::Session,
 };
 use crate::agent::tools::ToolError;
 
@@ -56,7 +56,7 @@ impl Session {
             return Ok(Vec::new());
         }
         let pages = pages!(self, list_prompts, prompts, "prompts");
-        self.within("prompts/list", LIST_TIMEOUT, pages).await?
+        self.within("prompts/list", self.list_timeout(), pages).await?
     }
 
     /// Lists the resources of the server and its templates, all pages; none where it has no such thing.
@@ -67,9 +67,9 @@ impl Session {
             return Ok((Vec::new(), Vec::new()));
         }
         let pages = pages!(self, list_resources, resources, "resources");
-        let resources = self.within("resources/list", LIST_TIMEOUT, pages).await??;
+        let resources = self.within("resources/list", self.list_timeout(), pages).await??;
         let pages = pages!(self, list_resource_templates, resource_templates, "templates");
-        let templates = self.within("resources/templates/list", LIST_TIMEOUT, pages).await?;
+        let templates = self.within("resources/templates/list", self.list_timeout(), pages).await?;
         match templates {
             Ok(templates) => Ok((resources, templates)),
             // Some servers with resources know no templates.

@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::options::Sampling;
 use crate::{
-    agent::tools::ToolContext,
-    llm::Request,
-    types::{Completion, FinishReason, Message, MessageRole, Part, Preview, Text},
+    agent::{Budget, Spent, nesting, run::SpentBelow, tools::ToolContext},
+    llm::{Cost, ModelCard, Request},
+    types::{Completion, FinishReason, Message, MessageRole, Part, Preview, Text, UsageInfo},
 };
 
 /// Longest request to a model, in bytes of its texts and pictures.
@@ -30,31 +30,75 @@ pub(super) async fn sample(
     params: CreateMessageRequestParams,
     context: &ToolContext,
 ) -> Sampled {
-    let request = request(&params, sampling.max_tokens)?;
-    let texts: Vec<_> = request.messages.messages().iter().map(|message| message.text()).collect();
+    let mut request = request(&params, sampling.max_tokens)?;
+    let info = sampling.provider.info();
+    let shown: Vec<_> = request.messages.messages().iter().map(|message| shown(message)).collect();
     let preview = format!(
-        "The MCP server {server} asks the model {}, for at most {} tokens, and reads the answer.\n{}\n{}",
-        sampling.provider.info().model,
+        "The MCP server {server} asks the model {}, for at most {} tokens, and reads the answer.\n{}{}",
+        info.model,
         request.max_tokens.unwrap_or_default(),
-        request.system.as_deref().unwrap_or_default(),
-        texts.join("\n"),
+        request.system.as_ref().map(|system| format!("system: {system}\n")).unwrap_or_default(),
+        shown.join("\n"),
     );
-    let arguments = json!({ "max_tokens": request.max_tokens, "messages": texts }).into();
+    let arguments = json!({
+        "max_tokens": request.max_tokens,
+        "system": request.system,
+        "messages": shown,
+    });
+    let arguments = arguments.into();
     let name = Text::from(format!("mcp.{server}.sampling"));
     if !context.approve(name, arguments, Preview::text(preview)).await {
         return Err(refused());
+    }
+    let draw = nesting::above().draw;
+    if let Some(draw) = &draw {
+        // A part of what the run has left, as an agent below gets.
+        let left = draw.take(Budget::default());
+        if left.tokens == Some(0) || left.cost == Some(Cost::ZERO) {
+            draw.end(SpentBelow::NOTHING);
+            return Err(ErrorData::internal_error("the budget of the run is spent", None));
+        }
+        let tokens = left.tokens.and_then(|tokens| u32::try_from(tokens).ok());
+        request.max_tokens = request.max_tokens.min(tokens.or(request.max_tokens));
     }
     let completion = tokio::select! {
         biased;
         () = context.cancelled().cancelled() => return Err(refused()),
         completion = sampling.provider.complete(request) => completion,
     };
+    if let Some(draw) = &draw {
+        let card = ModelCard::for_model(&info.model);
+        let of = |completion: &Completion| used(completion.usage.as_ref(), card);
+        draw.end(completion.as_ref().map_or(SpentBelow::NOTHING, of));
+    }
     // The error of a provider may have what a server has no business to know.
     let completion = completion.map_err(|error| {
         tracing::warn!(%error, "the model that a server asked has failed");
         ErrorData::internal_error("the model has failed", None)
     })?;
-    Ok(result(completion, &sampling.provider.info().model))
+    Ok(result(completion, &info.model))
+}
+
+/// Returns what an answer has used of the run's budget, which is not a turn.
+fn used(usage: Option<&UsageInfo>, card: Option<&ModelCard>) -> SpentBelow {
+    let mut spent = Spent::default();
+    spent.add(usage, usage.and_then(|usage| card?.cost(usage)));
+    SpentBelow::of(0, &spent)
+}
+
+/// Returns a message as a person reads it: who is said to have said it, its text, and what else it has.
+fn shown(message: &Message) -> String {
+    let role = if message.role == MessageRole::Assistant { "assistant" } else { "user" };
+    let part = |part: &Part| {
+        if let Part::Image { media_type, data } = part {
+            // Four letters are three bytes.
+            let bytes = data.trim_end_matches('=').len() * 3 / 4;
+            return format!("[picture: {media_type}, {bytes} bytes]");
+        }
+        part.as_text().unwrap_or("[another part]").to_owned()
+    };
+    let parts: Vec<_> = message.parts.iter().map(part).collect();
+    format!("{role}: {}", parts.join("\n"))
 }
 
 /// Returns the error of a request that was not allowed.

@@ -12,7 +12,7 @@ use std::{
 use rmcp::{
     ServiceError,
     model::{PaginatedRequestParams, Tool as Listed},
-    service::{RoleClient, RunningService, serve_client},
+    service::{ClientInitializeError, RoleClient, RunningService, serve_client},
     transport::async_rw::AsyncRwTransport,
 };
 use tokio::{
@@ -24,17 +24,12 @@ use tokio::{
 use super::{
     McpError, McpOptions, McpServer,
     client::Client,
+    last_words::{Aside, LastWords},
     lines::{Heard, Lines, MAX_LINE_BYTES, Trouble},
-    process::{self, Held, Place},
+    process::{self, Attempt, Held, Place, Process},
     remote::{Watch, session_error},
 };
 use crate::{agent::tools::ToolError, types::Text};
-
-/// Longest wait for the greeting of a server.
-pub(super) const START_TIMEOUT: Duration = Duration::from_secs(6);
-
-/// Longest wait for the whole list of a server's tools.
-pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Most tools of one server.
 const MAX_TOOLS: usize = 1_000;
@@ -53,6 +48,8 @@ pub(super) struct Session {
     pub(super) remote: Option<Arc<Watch>>,
     /// Knowledge of the server's output.
     pub(super) heard: watch::Receiver<Heard>,
+    /// The last words of a process.
+    pub(super) words: LastWords,
     /// `None` when the server is not a process of ours.
     pub(super) _group: Option<Held>,
 }
@@ -63,15 +60,22 @@ impl Session {
         server: &McpServer,
         options: &McpOptions,
         place: &Place,
+        attempt: Attempt,
     ) -> Result<Self, McpError> {
         if let Some(remote) = &server.remote {
             return Self::remote(server.name.clone(), options, remote).await;
         }
-        let (group, output, input) = process::start(server).map_err(|error| {
-            McpError::NotStarted { server: server.name.clone(), reason: error.kind().to_string() }
+        let process = process::start(server).map_err(|error| McpError::NotStarted {
+            server: server.name.clone(),
+            reason: error.kind().to_string(),
         })?;
-        let group = place.hold(group);
-        Self::over(server.name.clone(), options, output, input, Some(group)).await
+        let Process { group, output, input, errors } = process;
+        let group = place.hold(attempt, group);
+        let values = server.variables.iter().map(|(_, value)| value);
+        let words = LastWords::without(values.chain(&server.secrets));
+        let aside = Aside::new(errors, words.clone());
+        let beside = Some((group, words, aside));
+        Self::over(server.name.clone(), options, output, input, beside).await
     }
 
     /// Greets the server at the other end.
@@ -80,16 +84,33 @@ impl Session {
         options: &McpOptions,
         output: impl AsyncRead + Send + Unpin + 'static,
         input: impl AsyncWrite + Send + Unpin + 'static,
-        group: Option<Held>,
+        beside: Option<(Held, LastWords, Aside)>,
     ) -> Result<Self, McpError> {
-        let (output, heard) = Lines::new(output);
+        let (group, words, aside) = match beside {
+            Some((group, words, aside)) => (Some(group), words, Some(aside)),
+            None => (None, LastWords::default(), None),
+        };
+        let (output, heard) = Lines::new(output, aside.clone());
         let client = Client::new(server.clone(), options.clone());
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
         let greeting = serve_client(client.clone(), transport);
-        let greeted = within(&server, None, "initialize", START_TIMEOUT, greeting);
-        let service = greeted.await?.map_err(|error| failed(&server, &error.to_string()))?;
+        let greeted = within(&server, None, "initialize", options.start_timeout, greeting).await;
+        let service = match greeted.map_err(|error| error.with_words(&words))? {
+            Ok(service) => service,
+            Err(
+                ClientInitializeError::ConnectionClosed(_)
+                | ClientInitializeError::TransportError { .. },
+            ) => {
+                let said = match &aside {
+                    Some(aside) => aside.last_words().await,
+                    None => String::new(),
+                };
+                return Err(McpError::Ended { server, said });
+            }
+            Err(error) => return Err(failed(&server, &error.to_string())),
+        };
         let offered = Mutex::default();
-        Ok(Self { server, client, service, offered, remote: None, heard, _group: group })
+        Ok(Self { server, client, service, offered, remote: None, heard, words, _group: group })
     }
 
     /// Returns `true` once the server can answer nothing more.
@@ -104,8 +125,9 @@ impl Session {
         if capabilities.is_some_and(|offered| offered.tools.is_none()) {
             return Ok(Vec::new());
         }
-        self.client.begin_list();
-        let listed = self.within("tools/list", LIST_TIMEOUT, self.pages()).await??;
+        let changes = self.client.changes();
+        let listed = self.within("tools/list", self.list_timeout(), self.pages()).await??;
+        self.client.has_list(changes);
         let names = listed.iter().map(|tool| tool.name.clone().into_owned());
         *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
         Ok(listed)
@@ -127,7 +149,13 @@ impl Session {
         after: Duration,
         answer: impl Future<Output = T>,
     ) -> Result<T, McpError> {
-        within(&self.server, self.remote.as_deref(), request, after, answer).await
+        let answer = within(&self.server, self.remote.as_deref(), request, after, answer).await;
+        answer.map_err(|error| error.with_words(&self.words))
+    }
+
+    /// Returns the longest wait for a whole list.
+    pub(super) fn list_timeout(&self) -> Duration {
+        self.client.options().list_timeout
     }
 
     async fn pages(&self) -> Result<Vec<Listed>, McpError> {
@@ -163,7 +191,7 @@ impl Session {
         let server = self.server.clone();
         match trouble {
             Trouble::TooLong => McpError::LineTooLong { server, limit: MAX_LINE_BYTES },
-            Trouble::Ended => McpError::Ended { server },
+            Trouble::Ended => McpError::Ended { server, said: self.words.text() },
         }
     }
 
@@ -172,7 +200,7 @@ impl Session {
             return session_error(&self.server, watch, error);
         }
         if matches!(error, ServiceError::TransportClosed | ServiceError::TransportSend(_)) {
-            return McpError::Ended { server: self.server.clone() };
+            return McpError::Ended { server: self.server.clone(), said: self.words.text() };
         }
         failed(&self.server, &error.to_string())
     }
@@ -196,7 +224,8 @@ pub(super) async fn within<T>(
             return Ok(answer);
         }
         if !remote.is_some_and(Watch::is_asking) {
-            return Err(McpError::TimedOut { server: server.clone(), request, after });
+            let (server, said) = (server.clone(), String::new());
+            return Err(McpError::TimedOut { server, request, after, said });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One tool of a server.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::model::Tool as Listed;
 use serde_json::Value;
@@ -17,6 +17,7 @@ pub(super) struct McpTool {
     name: String,
     listed: Listed,
     trusts_annotations: bool,
+    timeout: Option<Duration>,
 }
 
 impl McpTool {
@@ -27,7 +28,17 @@ impl McpTool {
         trusts_annotations: bool,
     ) -> Self {
         let name = format!("mcp.{server}.{}", listed.name);
-        Self { session, name, listed, trusts_annotations }
+        Self { session, name, listed, trusts_annotations, timeout: None }
+    }
+
+    /// Sets the limit of a call.
+    pub(super) fn limited(self, timeout: Option<Duration>) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Replaces the description.
+    pub(super) fn describe(&mut self, description: String) {
+        self.listed.description = Some(description.into());
     }
 }
 
@@ -58,6 +69,10 @@ impl Tool for McpTool {
             }
             _ => ToolEffects::Irreversible,
         }
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.timeout
     }
 
     fn origin(&self) -> TextOrigin {

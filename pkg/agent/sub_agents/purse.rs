@@ -137,7 +137,7 @@ pub(crate) struct Draw {
 
 impl Draw {
     /// Takes a part, narrowed to at most `own`.
-    pub(super) fn take(&self, own: Budget) -> Budget {
+    pub(crate) fn take(&self, own: Budget) -> Budget {
         self.part(own, None)
     }
 
@@ -186,6 +186,12 @@ impl Draw {
     /// Notes the use that the agent has made of its part.
     pub(crate) fn note(&self, used: SpentBelow) {
         self.change(|part| part.used = used);
+    }
+
+    /// Notes the use that was made of a part whose work has ended before its call: the rest of it can be taken again.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn end(&self, used: SpentBelow) {
+        self.change(|part| (part.given, part.used) = (used, used));
     }
 
     /// Connects the purse of the agent: its use counts also when the agent is not there to add it up.

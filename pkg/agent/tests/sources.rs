@@ -220,3 +220,69 @@ fn a_source_without_time_is_refused() {
     let error = builder.source_timeout(Duration::ZERO).build().unwrap_err();
     assert_eq!(error.to_string(), "`source_timeout` is 0; it must be greater than 0");
 }
+
+/// A source that asks a person, who takes this long.
+struct Asking(Duration);
+
+impl ToolSource for Asking {
+    fn tools(&self, _run: RunContext) -> BoxFuture<'static, Tools> {
+        let takes = self.0;
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            Ok(vec![plugin("plugin.a", false)])
+        })
+    }
+
+    fn is_asking(&self) -> bool {
+        true
+    }
+
+    fn notices(&self) -> Vec<Value> {
+        (0..70).map(|number| json!({ "kind": "asked", "number": number })).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_who_is_asked_by_a_source_is_waited_for_and_not_for_ever() {
+    for (takes, is_in_time) in [(200, true), (300, true), (3_600, false)] {
+        let provider = ScriptedProvider::new(turns("plugin_a"));
+        let agent = plain(&provider).tool_source(Asking(Duration::from_secs(takes)));
+        let began = Instant::now();
+        let ended = agent.build().unwrap().run("Go.").await;
+        assert_eq!(ended.is_ok(), is_in_time, "{takes}: {ended:?}");
+        assert!(began.elapsed() <= Duration::from_mins(6), "{:?}", began.elapsed());
+        if let Err(error) = ended {
+            assert_eq!(error.error.code, ErrorCode::Timeout, "{error}");
+        }
+    }
+    // A cancel does not wait for the person.
+    let provider = ScriptedProvider::new(turns("plugin_a"));
+    let agent = plain(&provider).tool_source(Asking(Duration::from_hours(1))).build().unwrap();
+    let mut stream = agent.run_stream("Go.");
+    let cancel = stream.cancel_token();
+    let began = Instant::now();
+    tokio::join!(async { while stream.next().await.is_some() {} }, async {
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        cancel.cancel();
+    });
+    assert!(began.elapsed() < Duration::from_secs(61), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_source_says_comes_behind_the_first_event_of_a_run_and_has_a_bound() {
+    let provider = ScriptedProvider::new(turns("plugin_a"));
+    let agent = plain(&provider).tool_source(Asking(Duration::ZERO)).build().unwrap();
+    let mut stream = agent.run_stream("Go.");
+    let mut events = Vec::new();
+    while let Some(envelope) = stream.next().await {
+        events.push(envelope.event);
+    }
+    assert!(matches!(events[0], AgentEvent::UpdateBusy { busy: true }));
+    let said = |event: &AgentEvent| {
+        let AgentEvent::Custom { name, data } = event else { return None };
+        (name == crate::agent::TOOL_SOURCE).then(|| data["number"].as_u64().unwrap())
+    };
+    let numbers: Vec<_> = events[1..=64].iter().filter_map(said).collect();
+    assert_eq!(numbers, (0..64).collect::<Vec<_>>());
+    assert_eq!(events.iter().filter_map(said).count(), 64);
+}

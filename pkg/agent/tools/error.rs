@@ -142,6 +142,18 @@ pub enum RegistryError {
         /// The member: `timeout` or `max_result_chars`.
         member: &'static str,
     },
+    /// A part of the tool's description is too long for requests; found in lists of MCP servers.
+    #[error("the {what} of tool `{name}` has {bytes} bytes; expected at most {limit}")]
+    TooLong {
+        /// The tool's name.
+        name: Text,
+        /// The part that is too long, such as `schema`.
+        what: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The limit that was in force.
+        limit: usize,
+    },
     /// The schema does not describe an object.
     #[error("the schema of tool `{name}` must have `\"type\": \"object\"`")]
     InvalidSchema {

@@ -1,9 +1,9 @@
-//! Lines about the part of the conversation that a request leaves out, or has a summary of.
+//! Lines about the part of the conversation that a request leaves out, or has a summary of, and about tools that are gone.
 
-use forgeline::agent::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED};
+use forgeline::agent::{CONTEXT_SUMMARIZED, CONTEXT_SUMMARY_FAILED, CONTEXT_TRIMMED, TOOL_SOURCE};
 use serde_json::Value;
 
-/// Returns the line of an event about the window; `None` for another.
+/// Returns the line of an event about the window or about tools that are gone; `None` for another.
 pub(super) fn line(name: &str, data: &Value) -> Option<String> {
     let number = |key: &str| data.get(key).and_then(Value::as_u64).unwrap_or_default();
     let counted = |key: &str, one: &str| match number(key) {
@@ -25,6 +25,11 @@ pub(super) fn line(name: &str, data: &Value) -> Option<String> {
         CONTEXT_SUMMARY_FAILED => {
             let why = data.get("error").and_then(Value::as_str).unwrap_or_default();
             Some(format!("no summary: {why}"))
+        }
+        TOOL_SOURCE => {
+            let reason = data.get("reason").and_then(Value::as_str)?;
+            let gone = if number("count") == 1 { "is gone" } else { "are gone" };
+            Some(format!("{} {gone}: {reason}", counted("count", "tool")?))
         }
         _ => None,
     }
@@ -55,5 +60,8 @@ mod tests {
             assert!(line.chars().count() <= 78, "two columns are its indent");
         }
         assert_eq!(line("other", &json!({})), None);
+        let gone = json!({ "kind": "mcp_server_gone", "count": 2, "reason": "it has ended" });
+        assert_eq!(line(TOOL_SOURCE, &gone).unwrap(), "2 tools are gone: it has ended");
+        assert_eq!(line(TOOL_SOURCE, &json!({ "kind": "other" })), None, "the data is shown");
     }
 }

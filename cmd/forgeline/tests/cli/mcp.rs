@@ -98,6 +98,62 @@ async fn a_tool_of_a_server_runs_when_it_is_named_and_what_does_not_work_is_said
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_dies_in_a_chat_is_said_with_its_tools_in_the_next_turn() {
+    let root = folder("mcp-dies");
+    let tools = r#"[{"name":"work","inputSchema":{"type":"object"}}]"#;
+    let dies = "rm server.sh; echo 'the disk is full' >&2; exit 3";
+    fs::write(root.join("server.sh"), script(tools, dies)).unwrap();
+    let server = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
+    let path = file(&root, &json!({ "s": server }));
+    let answers = vec![call("mcp_s_work", &json!({})), answer("It failed."), answer("Still here.")];
+    let server = ScriptedServer::start(answers).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap(), "--approve", "mcp.s.work"];
+    let fixed = arguments("chat", &url, &root, &flags);
+    block_in_place(|| {
+        let mut pty = Pty::start(&fixed);
+        pty.until("› ");
+        pty.press("Go.\r");
+        pty.until("its last words: the disk is full");
+        pty.until("It failed.");
+        pty.until("› ");
+        pty.press("And now?\r");
+        pty.until("1 tool is gone: the MCP server `s` has ended");
+        pty.until("Still here.");
+        pty.press(CTRL_D);
+        ended(pty.look_on());
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_of_another_client_works_and_what_has_no_effect_is_said() {
+    let root = folder("mcp-file");
+    fs::write(root.join("server.sh"), noting()).unwrap();
+    let path = root.join("mcp.json");
+    let notes = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root, "type": "stdio",
+        "disabled": false, "timeout": 60, "autoApprove": ["note"], "colour": "red" });
+    let servers = json!({ "notes": notes, "off": { "command": "/no/such", "disabled": true },
+        "bad": { "command": 1 } });
+    let text = format!("// written by an editor\n{}", json!({ "servers": servers, "inputs": [] }));
+    fs::write(&path, text).unwrap();
+    let called = call("mcp_notes_note", &json!({}));
+    let server = ScriptedServer::start(vec![called, answer("Done.")]).await;
+    let url = server.url();
+    let flags = ["--mcp", path.to_str().unwrap(), "--approve", "mcp.notes.note", "Go."];
+    let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
+    assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
+    assert!(root.join("called").exists(), "{outcome:?}");
+    for said in [
+        "an MCP server is left out: `servers.bad.command` is a number; expected a string",
+        "`servers.notes.colour` is unknown and has no effect",
+        "`servers.notes.autoApprove` has no effect: calls are allowed by a person or `--approve mcp.notes.<tool>`",
+    ] {
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    }
+    assert!(!outcome.stderr.contains("`off`"), "{}", outcome.stderr);
+}
+
 /// Returns the answer that the curious server got.
 fn asked(root: &Path) -> Value {
     let answer = fs::read_to_string(root.join("answer")).unwrap();
@@ -233,8 +289,16 @@ async fn a_wrong_file_is_a_usage_error_and_a_required_server_that_is_down_a_fail
     let root = folder("mcp-errors");
     let down = json!({ "command": "/no/such", "required": true });
     let rows = [
-        (json!({ "a": { "comand": "x" } }), 2, "`mcpServers.a.comand` is unknown"),
-        (json!({ "a": { "type": "sse", "url": "https://x" } }), 2, "is not supported"),
+        (
+            json!({ "a": { "comand": "x", "required": true } }),
+            2,
+            "`mcpServers.a.command` is missing",
+        ),
+        (
+            json!({ "a": { "type": "sse", "url": "https://x", "required": true } }),
+            2,
+            "is not supported",
+        ),
         (json!({ "a": down }), 1, "the MCP server `a` cannot be started"),
     ];
     for (servers, code, said) in rows {

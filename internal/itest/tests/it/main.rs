@@ -42,6 +42,8 @@ mod left_out;
 mod limits;
 mod llama;
 mod llama_tokens;
+#[cfg(unix)]
+mod mcp_cancel;
 mod mcp_conformance;
 mod mcp_everything;
 mod models;

@@ -4,7 +4,10 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, ExitStatus, Stdio},
+    sync::mpsc::channel,
+    thread,
+    time::Duration,
 };
 
 use forgeline_testkit::{mcp::node, say};
@@ -23,8 +26,14 @@ struct Checks {
     failed: Vec<String>,
 }
 
-/// Runs a part of the suite; `None` when it is not installed.
-fn run(suite: &str, version: Option<&str>) -> Option<BTreeMap<String, Checks>> {
+/// Longest time of one scenario, after which the suite ends its client.
+const SCENARIO_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Longest time of a part of the suite: its scenarios run side by side.
+const SUITE_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// Runs a part of the suite; `None` when it is not installed. It ends well where `passes`.
+fn run(suite: &str, version: Option<&str>, passes: bool) -> Option<BTreeMap<String, Checks>> {
     let mut command = node(SUITE)?;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mcp-{suite}-{version:?}"));
     fs::remove_dir_all(&folder).ok();
@@ -32,13 +41,35 @@ fn run(suite: &str, version: Option<&str>) -> Option<BTreeMap<String, Checks>> {
     command
         .args(["client", "--command", client, "--suite", suite, "-o"])
         .arg(&folder)
-        .args(version.iter().flat_map(|version| ["--spec-version", version]))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .args(["--timeout", &SCENARIO_TIMEOUT.as_millis().to_string()])
+        .args(version.iter().flat_map(|version| ["--spec-version", version]));
+    let status = ended(command);
+    assert!(status.success() || !passes, "the suite `{suite}` of {version:?} ended with {status}");
     let mut scenarios = BTreeMap::new();
     collect(&folder, &folder, &mut scenarios);
     Some(scenarios)
+}
+
+/// Runs a command to its end, which comes in time.
+fn ended(mut command: Command) -> ExitStatus {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let (pid, (told, status)) = (child.id(), channel());
+    thread::spawn(move || told.send(child.wait()));
+    let Ok(status) = status.recv_timeout(SUITE_TIMEOUT) else {
+        Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
+        panic!("the suite did not end within {SUITE_TIMEOUT:?}");
+    };
+    status.unwrap()
+}
+
+/// Returns the scenarios that the suite has for clients of this version.
+fn listed(version: &str) -> Vec<String> {
+    let mut command = node(SUITE).unwrap();
+    let list = command.args(["list", "--client", "--spec-version", version]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let names = list.lines().filter_map(|line| line.trim().strip_prefix("- "));
+    names.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
 }
 
 fn collect(root: &Path, folder: &Path, scenarios: &mut BTreeMap<String, Checks>) {
@@ -61,7 +92,10 @@ fn collect(root: &Path, folder: &Path, scenarios: &mut BTreeMap<String, Checks>)
 
 /// Checks that each scenario of a version of the specification has a check that passed, and none that failed.
 fn passes(version: &str, least: usize) {
-    let Some(scenarios) = run("all", Some(version)) else { return };
+    let Some(scenarios) = run("all", Some(version), true) else { return };
+    let missing: Vec<_> =
+        listed(version).into_iter().filter(|name| !scenarios.contains_key(name)).collect();
+    assert!(missing.is_empty(), "without checks: {missing:?}");
     let wrong = |(name, checks): (&String, &Checks)| {
         let is_wrong = checks.passed.is_empty() || !checks.failed.is_empty();
         is_wrong.then(|| format!("{name}: {:?}", checks.failed))
@@ -86,7 +120,7 @@ fn every_scenario_of_the_version_of_2026_passes() {
 /// What is beside the specification: each is run, and its state is printed.
 #[test]
 fn extensions_are_run_and_listed() {
-    let Some(scenarios) = run("extensions", None) else { return };
+    let Some(scenarios) = run("extensions", None, false) else { return };
     assert!(!scenarios.is_empty());
     for (name, checks) in scenarios {
         let (passed, failed) = (checks.passed.len(), checks.failed.len());

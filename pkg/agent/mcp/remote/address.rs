@@ -1,5 +1,7 @@
 //! Addresses that secrets may be sent to.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use reqwest::Url;
 
 /// Returns the origin and path of the address as a resource names itself: without query and fragment.
@@ -14,17 +16,82 @@ pub(super) fn resource(url: &Url) -> String {
 
 /// Returns `true` for an address of this machine.
 pub(super) fn is_local(url: &Url) -> bool {
-    match url.host_str() {
-        Some("localhost" | "[::1]") => true,
-        Some(host) => host.parse().is_ok_and(|address: std::net::Ipv4Addr| address.is_loopback()),
-        None => false,
+    reach(url) == Reach::Machine
+}
+
+/// The reach of an address: from where it can be that of something else than it seems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    /// This machine.
+    Machine,
+    /// The same cable or radio, where services of machines are, such as those that give out credentials.
+    Link,
+    /// A private network.
+    Private,
+    /// All others, and all names: they are not looked up here.
+    Public,
+}
+
+/// Returns the reach of an address, whatever it is written as.
+fn reach(url: &Url) -> Reach {
+    let Some(host) = url.host_str() else { return Reach::Machine };
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    if let Some(Ok(address)) = bare.map(str::parse) {
+        return reach_of_newer(address);
+    }
+    if let Ok(address) = host.parse() {
+        return reach_of(address);
+    }
+    let name = host.trim_end_matches('.');
+    let is_here = name == "localhost" || name.ends_with(".localhost");
+    if is_here { Reach::Machine } else { Reach::Public }
+}
+
+fn reach_of_newer(address: Ipv6Addr) -> Reach {
+    // An older address in a newer one is the older address.
+    let older = address.to_ipv4_mapped().or_else(|| translated(address));
+    if let Some(older) = older {
+        reach_of(older)
+    } else if address.is_loopback() || address.is_unspecified() {
+        Reach::Machine
+    } else if address.is_unicast_link_local() {
+        Reach::Link
+    } else if address.is_unique_local() {
+        Reach::Private
+    } else {
+        Reach::Public
+    }
+}
+
+fn reach_of(address: Ipv4Addr) -> Reach {
+    let [first, second, ..] = address.octets();
+    let is_shared = first == 100 && (64..128).contains(&second);
+    // Networks of 0 are this one; the address 0.0.0.0 leads to this machine.
+    if address.is_loopback() || first == 0 {
+        Reach::Machine
+    } else if address.is_link_local() {
+        Reach::Link
+    } else if address.is_private() || is_shared || address.is_broadcast() {
+        Reach::Private
+    } else {
+        Reach::Public
+    }
+}
+
+/// Returns the older address that a newer one is translated to: `64:ff9b::/96` and `2002::/16`.
+fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let older = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(older(high, low)),
+        [0x2002, high, low, ..] => Some(older(high, low)),
+        _ => None,
     }
 }
 
 /// Reads an address that a server names, to which tokens, codes or their like are sent.
 ///
-/// Plain HTTP, and this machine, count only when the server itself is here: no server may send a client to the
-/// programs of its own machine.
+/// An address that reaches less far than the server's own does not count: no server may send a client to programs of its
+/// own machine, or into its own network. Plain HTTP is for this machine alone.
 ///
 /// # Errors
 ///
@@ -34,15 +101,22 @@ pub(super) fn trusted(text: &str, server: &Url) -> Result<Url, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("has a user or a password".to_owned());
     }
-    let is_here = is_local(&url);
-    if is_here && !is_local(server) {
-        return Err("is of this machine, and the server is not".to_owned());
-    }
+    let reach = reach(&url);
+    let is_here = reach == Reach::Machine;
     match url.scheme() {
-        "https" => Ok(url),
-        "http" if is_here => Ok(url),
-        scheme => Err(format!("is of the scheme `{scheme}`; expected `https`")),
+        "https" => {}
+        "http" if is_here => {}
+        scheme => return Err(format!("is of the scheme `{scheme}`; expected `https`")),
     }
+    if reach < self::reach(server) {
+        let place = match reach {
+            Reach::Machine => "this machine",
+            Reach::Link => "the link of this machine",
+            Reach::Private | Reach::Public => "a private network",
+        };
+        return Err(format!("is of {place}, and the server is not"));
+    }
+    Ok(url)
 }
 
 #[cfg(test)]
@@ -64,11 +138,56 @@ mod tests {
             ("https://me@auth.example/token", false, false),
             ("file:///etc/passwd", false, false),
             ("/token", false, false),
+            ("https://[::1]/token", false, true),
+            ("https://[::]/token", false, true),
+            ("https://0.0.0.0/token", false, true),
+            ("https://[::ffff:127.0.0.1]/token", false, true),
+            ("http://[::ffff:7f00:1]/token", false, true),
+            ("https://[64:ff9b::7f00:1]/token", false, true),
+            ("https://127.1/token", false, true),
+            ("https://2130706433/token", false, true),
+            ("https://localhost./token", false, true),
+            ("https://a.localhost/token", false, true),
+            ("https://169.254.169.254/token", false, true),
+            ("https://[::ffff:169.254.169.254]/token", false, true),
+            ("https://[fe80::1]/token", false, true),
+            ("https://10.0.0.1/token", false, true),
+            ("https://172.16.0.1/token", false, true),
+            ("https://192.168.0.1/token", false, true),
+            ("https://100.64.0.1/token", false, true),
+            ("https://[fd00::1]/token", false, true),
+            ("https://[2002:c0a8:1::]/token", false, true),
+            ("http://10.0.0.1/token", false, false),
+            ("http://[fe80::1]/token", false, false),
+            ("https://8.8.8.8/token", true, true),
+            ("https://[2001:db8::1]/token", true, true),
         ];
         for (text, of_remote, of_local) in cases {
             let is_trusted = |server| trusted(text, server).is_ok();
             assert_eq!((is_trusted(&remote), is_trusted(&local)), (of_remote, of_local), "{text}");
         }
+    }
+
+    #[test]
+    fn a_server_of_a_private_network_sends_no_one_to_what_is_nearer() {
+        let private: Url = "https://10.0.0.5/mcp".parse().unwrap();
+        let cases = [
+            ("https://10.1.2.3/token", None),
+            ("https://[fd00::1]/token", None),
+            ("https://auth.example/token", None),
+            (
+                "https://169.254.169.254/token",
+                Some("is of the link of this machine, and the server is not"),
+            ),
+            ("https://127.0.0.1/token", Some("is of this machine, and the server is not")),
+        ];
+        for (text, want) in cases {
+            assert_eq!(trusted(text, &private).err().as_deref(), want, "{text}");
+        }
+        let public = "https://mcp.example".parse().unwrap();
+        let error = trusted("https://192.168.1.1/", &public).unwrap_err();
+        assert_eq!(error, "is of a private network, and the server is not");
+        assert!(!is_local(&private) && is_local(&"http://[::ffff:127.0.0.1]/".parse().unwrap()));
     }
 
     #[test]

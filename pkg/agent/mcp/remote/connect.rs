@@ -14,12 +14,7 @@ use rmcp::transport::{
 };
 use secrecy::ExposeSecret as _;
 
-use super::{
-    client::Client,
-    oauth::Access,
-    settings::{Login, McpRemote},
-    watch::Watch,
-};
+use super::{client::Client, login::Login, oauth::Access, settings::McpRemote, watch::Watch};
 use crate::{
     agent::mcp::lines::MAX_LINE_BYTES,
     llm::{

@@ -12,7 +12,7 @@ pub(in crate::agent::mcp) fn session_error(
     error: &ServiceError,
 ) -> McpError {
     if matches!(error, ServiceError::TransportClosed) {
-        return McpError::Ended { server: server.clone() };
+        return McpError::Ended { server: server.clone(), said: String::new() };
     }
     let words = if let ServiceError::TransportSend(error) = error {
         watch.words(error)

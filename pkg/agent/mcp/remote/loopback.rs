@@ -3,6 +3,7 @@
 use std::{fmt, io, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -13,6 +14,9 @@ use super::logins::{McpLogin, McpLoginError, McpLogins};
 
 /// Longest head of a request of the browser, in bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
+
+/// Most connections of browsers at the same time; others wait.
+const MAX_CONNECTIONS: usize = 32;
 
 /// Longest wait for that head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -88,16 +92,21 @@ impl McpLogin for Listening {
         let state = parameter(page.split_once('?').map_or("", |(_, query)| query), "state");
         let state = state.map(str::to_owned);
         Box::pin(async move {
+            let mut open = FuturesUnordered::new();
             loop {
-                let accepted = self.listener.accept().await;
-                let (stream, _) = accepted.map_err(|error| not_listening(&error))?;
-                // Browsers open connections that they do not use, and any page can send them here.
-                let Ok(Ok(Some(answer))) =
-                    timeout(HEAD_TIMEOUT, answer_of(stream, state.as_deref())).await
-                else {
-                    continue;
-                };
-                return Ok(format!("http://127.0.0.1:{}{answer}", self.port));
+                tokio::select! {
+                    biased;
+                    answered = open.next(), if !open.is_empty() => {
+                        if let Some(Ok(Ok(Some(answer)))) = answered {
+                            return Ok(format!("http://127.0.0.1:{}{answer}", self.port));
+                        }
+                    }
+                    // Browsers open connections that they do not use, and ask for pictures; any page can send them here.
+                    accepted = self.listener.accept(), if open.len() < MAX_CONNECTIONS => {
+                        let (stream, _) = accepted.map_err(|error| not_listening(&error))?;
+                        open.push(timeout(HEAD_TIMEOUT, answer_of(stream, state.as_deref())));
+                    }
+                }
             }
         })
     }

@@ -22,16 +22,30 @@ const OWN_HEADERS: [&str; 9] = [
     "transfer-encoding",
 ];
 
-/// Reads the members of a server that is reached over HTTP; `None` for a server that is a process.
-pub(in crate::agent::mcp) fn remote(of: &Member<'_>) -> Result<Option<McpRemote>, McpConfigError> {
+/// Names of the kind of a server, and of its address: those of other clients too.
+const KINDS: [&str; 3] = ["type", "transport", "transportType"];
+const ADDRESSES: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+
+/// Reads the members of a server that is reached over HTTP; `None` for a server that is a process. What has no effect
+/// is added to `warnings`.
+pub(in crate::agent::mcp) fn remote(
+    of: &Member<'_>,
+    warnings: &mut Vec<McpConfigError>,
+) -> Result<Option<McpRemote>, McpConfigError> {
     let members = of.object()?;
-    let below = |name: &str| members.get(name).map(|value| of.below(name, value));
-    let (kind, url) = (below("type"), below("url"));
+    let below = |name: &str| {
+        let value = members.get(name).filter(|value| !value.is_null());
+        value.map(|value| of.below(name, value))
+    };
+    let kind = KINDS.into_iter().find_map(below);
+    let url = ADDRESSES.into_iter().find_map(below);
     let is_http = match &kind {
         None => url.is_some(),
         Some(kind) => match kind.value.as_str() {
-            Some("stdio") => false,
-            Some("http" | "streamable-http") => true,
+            Some("stdio" | "local") => false,
+            Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote") => {
+                true
+            }
             Some("sse") => {
                 return Err(kind.wrong(
                     "must be `stdio` or `http`; `sse` is the transport before streamable HTTP and is not \
@@ -42,7 +56,10 @@ pub(in crate::agent::mcp) fn remote(of: &Member<'_>) -> Result<Option<McpRemote>
         },
     };
     if !is_http {
-        let foreign = ["url", "headers", "oauth"].into_iter().find_map(below);
+        // Some clients write empty headers for each server.
+        let says_something =
+            |it: &Member<'_>| !it.value.as_object().is_some_and(serde_json::Map::is_empty);
+        let foreign = url.or(below("headers")).or(below("oauth")).filter(says_something);
         return match foreign {
             Some(member) => Err(member.wrong("is of a server of `type` `http` with a `url`")),
             None => Ok(None),
@@ -57,7 +74,7 @@ pub(in crate::agent::mcp) fn remote(of: &Member<'_>) -> Result<Option<McpRemote>
         remote.headers = headers.headers()?;
     }
     if let Some(oauth) = below("oauth") {
-        remote.oauth = oauth.oauth()?;
+        remote.oauth = oauth.oauth(warnings)?;
     }
     Ok(Some(remote))
 }
@@ -97,7 +114,7 @@ impl Member<'_> {
         self.object()?.iter().map(header).collect()
     }
 
-    fn oauth(&self) -> Result<McpOAuth, McpConfigError> {
+    fn oauth(&self, warnings: &mut Vec<McpConfigError>) -> Result<McpOAuth, McpConfigError> {
         let mut oauth = McpOAuth::default();
         for (name, value) in self.object()? {
             let member = self.below(name, value);
@@ -117,11 +134,9 @@ impl Member<'_> {
                         }
                     };
                 }
-                _ => {
-                    return Err(member.wrong(
-                        "is unknown; expected `clientId`, `clientSecret`, `issuer`, `clientMetadataUrl`, `grant` or `scopes`",
-                    ));
-                }
+                _ => warnings.push(member.wrong(
+                    "is unknown and has no effect; known are `clientId`, `clientSecret`, `issuer`, `clientMetadataUrl`, `grant` and `scopes`",
+                )),
             }
         }
         if oauth.client_secret.is_some() && oauth.client_id.is_none() {

@@ -1,10 +1,9 @@
 //! The settings of a server that is reached over HTTP.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use secrecy::SecretString;
 
-use super::{logins::McpLogins, tokens::TokenStore};
 use crate::llm::transport::redact_url;
 
 /// A server that is reached over HTTP (streamable HTTP).
@@ -33,13 +32,6 @@ pub struct McpRemote {
     pub headers: Vec<(String, SecretString)>,
     /// The client as which forgeline logs in. Default: one that registers itself.
     pub oauth: McpOAuth,
-}
-
-/// The ends of a login that the program has.
-#[derive(Clone, Default)]
-pub(in crate::agent::mcp) struct Login {
-    pub(in crate::agent::mcp) logins: Option<Arc<dyn McpLogins>>,
-    pub(in crate::agent::mcp) tokens: Option<Arc<dyn TokenStore>>,
 }
 
 /// The client of an authorization server, where it does not register itself.

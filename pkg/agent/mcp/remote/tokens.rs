@@ -25,6 +25,9 @@ static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps what a login gave, for each server.
 ///
+/// A server is named by its address, with a mark behind `#` where the file says as which client or with which query it is
+/// reached: two entries of one address share a login only when all of these are the same.
+///
 /// What is kept is one text, whose form is the library's own; all of it is secret.
 ///
 /// # Examples

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::{
-    agent::{AgentBuilder, Asked, Decision, RunOutcome, mcp::McpQuestion},
+    agent::{AgentBuilder, RunOutcome, mcp::McpQuestion},
     types::{AgentEvent, Json, QuestionEnd, ToolAnswer, ToolQuestion},
 };
 
@@ -408,84 +408,4 @@ fn an_answer_is_read_from_json() {
     let accepted: ToolAnswer =
         serde_json::from_str(r#"{"action":"accept","content":{"n":1.50}}"#).unwrap();
     assert_eq!(accepted, ToolAnswer::Accept { content: Json::parse(r#"{"n":1.50}"#).unwrap() });
-}
-
-/// A model that servers may ask, and the requests that it got.
-fn sampling() -> (McpOptions, ScriptedProvider) {
-    let provider = ScriptedProvider::new([ScriptedTurn::new().text("Blue.")]);
-    (McpOptions::default().sampling(provider.clone(), 100), provider)
-}
-
-fn sample() -> Value {
-    json!({
-        "messages": [{ "role": "user", "content": { "type": "text", "text": "Which colour?" } }],
-        "systemPrompt": "Be brief.",
-        "maxTokens": 5_000,
-    })
-}
-
-#[tokio::test]
-async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
-    for (decision, is_allowed) in [
-        (Decision::Grant, true),
-        (Decision::reject("no"), false),
-        (Decision::GrantChanged { arguments: json!({}).into() }, false),
-    ] {
-        let (options, model) = sampling();
-        let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
-        let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
-        let agent = agent(servers).approver(move |asked: Asked| {
-            seen.lock().unwrap().push(asked.request);
-            std::future::ready(decision.clone())
-        });
-        let server = async {
-            scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
-            let call = scripted.call().await;
-            scripted.ask(7, "sampling/createMessage", sample()).await;
-            let answer = scripted.read().await;
-            if is_allowed {
-                assert_eq!(answer["result"]["content"], json!({ "type": "text", "text": "Blue." }));
-                assert_eq!(answer["result"]["stopReason"], "endTurn");
-            } else {
-                assert_eq!(answer["error"]["message"], "the user has not allowed it");
-            }
-            scripted.result(&call, done()).await;
-            scripted
-        };
-        let (events, ..) = run(agent, [], server).await;
-        let asked = std::mem::take(&mut *asked.lock().unwrap());
-        let [request] = &*asked else { panic!("{asked:?}") };
-        assert_eq!(request.tool_name, "mcp.s.sampling");
-        assert!(request.preview.as_ref().unwrap().text.contains("Which colour?"));
-        let requests = model.requests();
-        assert_eq!(requests.len(), usize::from(is_allowed));
-        assert!(
-            requests.iter().all(|request| request.max_tokens == Some(100)),
-            "the bound is ours"
-        );
-        let granted = |event: &_| matches!(event, AgentEvent::ToolApprovalGranted { .. });
-        assert_eq!(events.iter().any(granted), is_allowed);
-    }
-    // Without anyone to ask it is refused, and so is one outside any call.
-    let (options, model) = sampling();
-    let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
-    let agent = agent(servers).build().unwrap();
-    let server = async {
-        scripted.ask(6, "sampling/createMessage", sample()).await;
-        assert_eq!(scripted.read().await["error"]["message"], "the user has not allowed it");
-        scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
-        let call = scripted.call().await;
-        scripted.ask(7, "sampling/createMessage", sample()).await;
-        assert_eq!(scripted.read().await["error"]["message"], "the user has not allowed it");
-        scripted.result(&call, done()).await;
-    };
-    let (outcome, ()) = tokio::join!(
-        async {
-            tokio::task::yield_now().await;
-            agent.run("Do it.").await
-        },
-        server
-    );
-    assert_eq!((result(&outcome.unwrap()), model.requests().len()), ("done", 0));
 }

@@ -21,10 +21,14 @@ use crate::{
 };
 
 mod asking;
+mod bounds;
 mod contexts;
 mod faults;
+mod files;
 #[cfg(unix)]
 mod processes;
+mod sampling;
+mod starts;
 
 /// Longest wait for what comes soon, if it comes.
 const LONG: Duration = Duration::from_secs(20);
@@ -32,6 +36,17 @@ const LONG: Duration = Duration::from_secs(20);
 fn config(text: &str) -> Result<McpConfig, String> {
     let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
     McpConfig::parse_with(text, &variable).map_err(|error| error.to_string())
+}
+
+/// Returns the only thing that is wrong with a file.
+fn wrong(text: &str) -> String {
+    match config(text) {
+        Ok(McpConfig { refused, .. }) => {
+            let [error] = &*refused else { panic!("{text}: {refused:?}") };
+            error.to_string()
+        }
+        Err(error) => error,
+    }
 }
 
 fn server(members: &Value) -> McpServer {
@@ -45,7 +60,7 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         ("{",                                               "`(file)` is not JSON at line 1, column 1"),
         ("[]",                                              "`(file)` is an array; expected an object"),
         ("{}",                                              "`mcpServers` is missing; expected an object of servers by name"),
-        (r#"{"servers":{}}"#,                               "`servers` is unknown; expected `mcpServers`"),
+        (r#"{"other":{}}"#,                                 "`mcpServers` is missing; expected an object of servers by name"),
         (r#"{"mcpServers":{"a.b":{"command":"x"}}}"#,       "`mcpServers.a.b` is not a name of a server; expected letters, digits, `_` and `-`, at most 32"),
         (r#"{"mcpServers":{"a":{}}}"#,                      "`mcpServers.a.command` is missing or empty; expected the program of the server, or its `url`"),
         (r#"{"mcpServers":{"a":{"command":1}}}"#,           "`mcpServers.a.command` is a number; expected a string"),
@@ -57,7 +72,7 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         (r#"{"mcpServers":{"a":{"type":"sse","url":"https://x"}}}"#, "`mcpServers.a.type` must be `stdio` or `http`; `sse` is the transport before streamable HTTP and is not supported, use the server's address for `http`"),
         (r#"{"mcpServers":{"a":{"type":"ws"}}}"#,           "`mcpServers.a.type` must be `stdio` or `http`"),
         (r#"{"mcpServers":{"a":{"type":"stdio","url":"https://x"}}}"#, "`mcpServers.a.url` is of a server of `type` `http` with a `url`"),
-        (r#"{"mcpServers":{"a":{"command":"x","headers":{}}}}"#, "`mcpServers.a.headers` is of a server of `type` `http` with a `url`"),
+        (r#"{"mcpServers":{"a":{"command":"x","headers":{"a":"b"}}}}"#, "`mcpServers.a.headers` is of a server of `type` `http` with a `url`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","command":"x"}}}"#, "`mcpServers.a.command` is of a process, and the server has a `url`; remove one"),
         (r#"{"mcpServers":{"a":{"url":"x"}}}"#,             "`mcpServers.a.url` is not an address; expected one such as `https://host/mcp`"),
         (r#"{"mcpServers":{"a":{"url":"file:///x"}}}"#,     "`mcpServers.a.url` is not an address of HTTP; expected `https://…`"),
@@ -65,14 +80,17 @@ fn a_wrong_member_is_named_with_what_was_expected() {
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"a b":"c"}}}}"#, "`mcpServers.a.headers.a b` is not a name of a header; expected one such as `X-Key`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"Host":"c"}}}}"#, "`mcpServers.a.headers.Host` is a header of the protocol, which sets it; remove it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","headers":{"K":"${KEY}\n"}}}}"#, "`mcpServers.a.headers.K` has a character that no header may have; remove it"),
-        (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"id":"c"}}}}"#, "`mcpServers.a.oauth.id` is unknown; expected `clientId`, `clientSecret`, `issuer`, `clientMetadataUrl`, `grant` or `scopes`"),
+        (r#"{"mcpServers":{"a":{"command":"x","timeout":0}}}"#, "`mcpServers.a.timeout` is 0; expected more than 0 seconds, or milliseconds from 1,000 on"),
+        (r#"{"mcpServers":{"a":{"command":"x","timeout":"5"}}}"#, "`mcpServers.a.timeout` is a string; expected a number of seconds"),
+        (r#"{"mcpServers":{"a":{"command":"x","disabled":1}}}"#, "`mcpServers.a.disabled` is a number; expected `true` or `false`"),
+        (r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}"#, "`servers.a` is there twice; rename one of the two"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"grant":"password"}}}}"#, "`mcpServers.a.oauth.grant` must be `authorization_code` or `client_credentials`"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientId":"c","grant":"client_credentials"}}}}"#, "`mcpServers.a.oauth` has the grant `client_credentials` without `clientSecret`; add it"),
         (r#"{"mcpServers":{"a":{"url":"https://x","oauth":{"clientSecret":"${KEY}"}}}}"#, "`mcpServers.a.oauth` has a `clientSecret` without its `clientId`; add it"),
         (r#"{"mcpServers":{"a_b":{"command":"x"},"a":{"command":"x"}}}"#, "`mcpServers.a_b` begins with the name of the server `a` and `_`, so that their tools cannot be told apart; rename one"),
     ];
     for (text, want) in cases {
-        assert_eq!(config(text).unwrap_err(), want, "{text}");
+        assert_eq!(wrong(text), want, "{text}");
     }
 }
 

@@ -102,3 +102,87 @@ async fn a_required_server_that_cannot_be_started_fails_the_start() {
     let error = McpServers::connect(config.unwrap()).await.unwrap_err();
     assert!(matches!(error, McpError::NotStarted { .. }), "{error}");
 }
+
+/// Returns a server that is this script, with the folder as `$1`.
+fn scripted(folder: &Folder, script: &str, timeout: f64) -> McpConfig {
+    let server = json!({
+        "command": "/bin/sh",
+        "args": ["-c", script, "sh", folder.0],
+        "env": { "KEY": "s3cret-word" },
+        "timeout": timeout,
+    });
+    config(&json!({ "mcpServers": { "s": server } }).to_string()).unwrap()
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_server_are_in_its_error_without_secrets() {
+    let folder = Folder::new("words");
+    let dies = "echo \"cannot open $KEY\" >&2; echo 'no such module' >&2; exit 1";
+    let servers = McpServers::connect(scripted(&folder, dies, 20.0)).await.unwrap();
+    let [error] = &*servers.failures() else { panic!("{:?}", servers.failures()) };
+    let McpError::Ended { said, .. } = error else { panic!("{error}") };
+    assert_eq!(said, "cannot open [key]\nno such module");
+    assert!(error.to_string().ends_with("its last words: cannot open [key]\nno such module"));
+    // So are those of a server that does not greet.
+    let hangs = "echo 'waiting for a lock' >&2; exec sleep 600";
+    let servers = McpServers::connect(scripted(&folder, hangs, 2.0)).await.unwrap();
+    let [error] = &*servers.failures() else { panic!("{:?}", servers.failures()) };
+    assert!(matches!(error, McpError::TimedOut { request: "initialize", .. }), "{error}");
+    assert!(error.to_string().contains("its last words: waiting for a lock"), "{error}");
+    // One that never stops to write holds up nothing, and what it left open ends no later.
+    let floods = "sleep 600 >/dev/null & yes 'much to say' | head -c 3000000 >&2; exit 1";
+    let servers = McpServers::connect(scripted(&folder, floods, 20.0)).await.unwrap();
+    let [error] = &*servers.failures() else { panic!("{:?}", servers.failures()) };
+    let McpError::Ended { said, .. } = error else { panic!("{error}") };
+    assert!(said.len() <= 8 << 10 && said.ends_with("much to say"), "{}", said.len());
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_server_that_dies_in_a_call_are_in_the_result() {
+    let folder = Folder::new("call");
+    let script = SCRIPT.replace("exit 3", "echo \"out of memory at $NAME-$NAME\" >&2; exit 3");
+    fs::write(folder.0.join("server.sh"), script).unwrap();
+    let (_first, _second) = (folder.all_gone("first"), folder.all_gone("second"));
+    let servers = McpServers::connect(folder.config()).await.unwrap();
+    let tools = servers.list().await.unwrap();
+    let died = tools[0].execute(ToolContext::default(), json!({}).into()).await;
+    let error = died.unwrap_err().to_string();
+    // Too short to be a secret.
+    assert!(error.contains("its last words: out of memory at die-die"), "{error}");
+    drop((servers, tools));
+}
+
+#[tokio::test]
+async fn a_start_that_hangs_is_one_for_all_who_wait_and_goes_on_without_them() {
+    let folder = Folder::new("hangs");
+    let hangs = "echo begun >>\"$1/starts\"; exec sleep 600";
+    let servers = McpServers::connect(scripted(&folder, hangs, 1.5)).await.unwrap();
+    assert!(matches!(&*servers.failures(), [McpError::TimedOut { .. }]));
+    let starts = || fs::read_to_string(folder.0.join("starts")).unwrap_or_default().lines().count();
+    assert!(starts() <= 1);
+    // A list that is dropped gives nothing up, and two others do not begin anew.
+    let dropped = tokio::spawn({
+        let servers = servers.clone();
+        async move { servers.list().await.map(drop) }
+    });
+    tokio::task::yield_now().await;
+    dropped.abort();
+    let (one, other, prompts) = tokio::join!(servers.list(), servers.list(), servers.prompts());
+    assert!(one.unwrap().is_empty() && other.unwrap().is_empty() && prompts.unwrap().is_empty());
+    assert!(starts() <= 2, "{}", starts());
+}
+
+#[tokio::test]
+async fn a_start_that_is_dropped_leaves_no_process() {
+    let folder = Folder::new("dropped");
+    let mut first = folder.all_gone("first");
+    let hangs = "exec 3>\"$1/first\"; echo begun >&3; touch \"$1/up\"; exec sleep 600";
+    let connecting = tokio::spawn(McpServers::connect(scripted(&folder, hangs, 600.0)));
+    while !folder.0.join("up").exists() {
+        tokio::task::yield_now().await;
+    }
+    first.try_recv().unwrap_err();
+    connecting.abort();
+    assert!(connecting.await.unwrap_err().is_cancelled());
+    assert_eq!(timeout(LONG, first).await.unwrap(), Ok("begun\n".len()));
+}

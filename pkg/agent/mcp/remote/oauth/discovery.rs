@@ -73,15 +73,11 @@ impl Guard {
         challenge: &Challenge,
     ) -> Result<Self, String> {
         let described = describe(exchange, server, challenge).await?;
-        let Some(described) = described else {
+        let Some((resource, described)) = described else {
             // Before there was metadata of resources, the server's own origin was the authorization server.
             let issuer = server.origin().ascii_serialization();
             let metadata = metadata_of(exchange, &issuer, server).await?;
             return Self::new(resource(server), None, metadata, server);
-        };
-        let resource = match described.resource {
-            Some(name) => owned_resource(&name, server)?,
-            None => resource(server),
         };
         let Some(issuer) = described.authorization_servers.first() else {
             return Err("it names no authorization server".to_owned());
@@ -134,43 +130,87 @@ impl Guard {
     }
 }
 
-/// Returns the description of the resource, at the address that the challenge names or at the known ones.
+/// The path of descriptions of resources; behind it is the path of the resource.
+const RESOURCES: &str = "/.well-known/oauth-protected-resource";
+
+/// Returns the description of the resource, at the address that the challenge names or at the known ones, and the name
+/// of the resource.
+///
+/// It is the server's own, as RFC 9728 has it (section 3.3). A name that holds the server, such as its origin, is that of
+/// others too: it counts when the description at that name's own address says the same, for only whoever has that
+/// address can speak for all that is below it.
+///
+/// # Errors
+///
+/// When it is of another resource: a token for that one must not be sent to this one, nor the other way round.
 async fn describe(
     exchange: &Exchange,
     server: &Url,
     challenge: &Challenge,
-) -> Result<Option<ResourceMetadata>, String> {
+) -> Result<Option<(String, ResourceMetadata)>, String> {
     let mut addresses = Vec::new();
     if let Some(named) = &challenge.resource_metadata {
         let named = trusted(named, server);
         addresses.push(named.map_err(|problem| format!("the address of its metadata {problem}"))?);
     }
     let path = server.path().trim_end_matches('/');
-    addresses.push(well_known(server, &format!("/.well-known/oauth-protected-resource{path}")));
-    addresses.push(well_known(server, "/.well-known/oauth-protected-resource"));
+    addresses.push(well_known(server, &format!("{RESOURCES}{path}")));
+    addresses.push(well_known(server, RESOURCES));
     addresses.dedup();
     for address in addresses {
         let answer = exchange.get(&address).await?;
-        if answer.is_success() {
-            return answer.json().map(Some);
+        if !answer.is_success() {
+            continue;
         }
+        let described: ResourceMetadata = answer.json()?;
+        let Some(name) = described.resource.clone() else {
+            return Ok(Some((resource(server), described)));
+        };
+        let holds = holder(&name, server)?;
+        if holds.path().trim_end_matches('/') == path {
+            return Ok(Some((name, described)));
+        }
+        return confirmed(exchange, &name, &holds, (&address, described)).await.map(Some);
     }
     Ok(None)
 }
 
-/// Returns the name of a resource that is the server, or holds it.
-///
-/// # Errors
-///
-/// When it is another: a token for that one must not be sent to this one, nor the other way round.
-fn owned_resource(name: &str, server: &Url) -> Result<String, String> {
+/// Returns the description of a resource that holds the server, as it stands at the address of that resource.
+async fn confirmed(
+    exchange: &Exchange,
+    name: &str,
+    holds: &Url,
+    (found_at, described): (&Url, ResourceMetadata),
+) -> Result<(String, ResourceMetadata), String> {
+    let own = well_known(holds, &format!("{RESOURCES}{}", holds.path().trim_end_matches('/')));
+    if own == *found_at {
+        return Ok((name.to_owned(), described));
+    }
+    let unconfirmed = || {
+        format!("its metadata is of `{name}`, which holds others too, and `{own}` does not say so")
+    };
+    let answer = exchange.get(&own).await?;
+    if !answer.is_success() {
+        return Err(unconfirmed());
+    }
+    let described: ResourceMetadata = answer.json()?;
+    if described.resource.as_deref() == Some(name) {
+        Ok((name.to_owned(), described))
+    } else {
+        Err(unconfirmed())
+    }
+}
+
+/// Returns the address of a resource that is the server, or holds it.
+fn holder(name: &str, server: &Url) -> Result<Url, String> {
     let other = || format!("its metadata is of another resource, `{name}`; expected this server's");
     let url: Url = name.parse().map_err(|_| other())?;
     let path = url.path().trim_end_matches('/');
     let below = server.path().strip_prefix(path);
     let is_ours = url.origin() == server.origin()
+        && url.fragment().is_none()
         && below.is_some_and(|below| below.is_empty() || below.starts_with('/'));
-    if is_ours { Ok(name.to_owned()) } else { Err(other()) }
+    if is_ours { Ok(url) } else { Err(other()) }
 }
 
 /// Returns what an authorization server says of itself, when it says it of itself.

@@ -96,6 +96,13 @@ impl Grant {
         self.refresh_token = issued.refresh_token.or(self.refresh_token.take());
     }
 
+    /// Returns `true` for another grant of the same issuer and resource.
+    pub(super) fn is_instead_of(&self, other: &Self) -> bool {
+        self.issuer == other.issuer
+            && self.resource == other.resource
+            && self.access_token != other.access_token
+    }
+
     /// Returns `true` when the token has ended, or is about to.
     pub(super) fn is_over(&self) -> bool {
         self.expires_at.is_some_and(|end| end <= now().saturating_add(EARLY))

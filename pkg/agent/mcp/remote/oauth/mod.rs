@@ -10,7 +10,7 @@ mod store;
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, Ordering},
+    atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 
 use reqwest::Url;
@@ -18,6 +18,7 @@ use secrecy::ExposeSecret as _;
 use tokio::sync::Mutex;
 
 pub(super) use challenge::Challenge;
+pub(in crate::agent::mcp) use renewal::Renewals;
 
 use self::{
     discovery::Guard,
@@ -28,8 +29,9 @@ use self::{
 };
 use super::{
     address::is_local,
+    login::Login,
     logins::McpLogins,
-    settings::{Login, McpOAuth, McpRemote},
+    settings::{McpOAuth, McpRemote},
     tokens::{FileTokens, MemoryTokens},
     watch::Watch,
 };
@@ -55,6 +57,9 @@ pub(super) struct Access {
     store: Store,
     exchange: Exchange,
     watch: Arc<Watch>,
+    /// The number of persons who are asked at this time, also for others of the same server.
+    asking: Arc<AtomicUsize>,
+    renewals: Renewals,
     /// Secrets that are there from the start.
     secrets: Redactor,
     state: Mutex<State>,
@@ -83,7 +88,7 @@ impl Access {
             Some(files) => Arc::new(files),
             None => Arc::new(MemoryTokens::new()),
         });
-        let store = Store::new(tokens, &url);
+        let store = Store::new(tokens, &url, &remote.oauth);
         Self {
             server,
             url,
@@ -92,6 +97,8 @@ impl Access {
             store,
             exchange: Exchange::new(transport),
             watch,
+            asking: Arc::clone(&login.asking),
+            renewals: login.renewals.clone(),
             secrets,
             state: Mutex::default(),
             logins_in_vain: AtomicU32::new(0),
@@ -149,7 +156,7 @@ impl Access {
         if self.logins.is_none() && !self.settings.is_for_itself && !can_renew {
             return Err(NO_PERSON.to_owned());
         }
-        let asking = self.watch.ask();
+        let asking = (self.watch.ask(), Counted::new(&self.asking));
         let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
         // What another authorization server gave is of no use here, and must not be sent to this one.
         state
@@ -200,19 +207,15 @@ impl Access {
     /// Renews the token with the one that is for that; `false` when that is not possible.
     async fn renewed(&self, state: &mut State) -> bool {
         let Some(grant) = &state.grant else { return false };
-        let (exchange, store) = (self.exchange.clone(), self.store.clone());
         let Some(renewal) = Renewal::new(grant, &self.url) else { return false };
-        // Not dropped with the request that waits: the server may have taken the old token back already.
-        let renewing = tokio::spawn(async move { renewal.run(&exchange, &store).await });
-        let renewed = match renewing.await {
-            Ok(Renewed::Grant(grant)) => Some(*grant),
-            // Another process, or a request that was dropped, was faster.
-            Ok(Renewed::Rejected) => self.store.load().await.ok().flatten().filter(|kept| {
-                kept.issuer == grant.issuer
-                    && kept.access_token != grant.access_token
-                    && !kept.is_over()
-            }),
-            Ok(Renewed::Failed) | Err(_) => return false,
+        let renewed = match self.renewals.renew(renewal, &self.exchange, &self.store).await {
+            Renewed::Grant(grant) => Some(*grant),
+            // Another process was faster.
+            Renewed::Rejected => {
+                let kept = self.store.load().await.ok().flatten();
+                kept.filter(|kept| kept.is_instead_of(grant) && !kept.is_over())
+            }
+            Renewed::Failed => return false,
         };
         let is_renewed = renewed.is_some();
         if let Some(renewed) = renewed {
@@ -223,6 +226,22 @@ impl Access {
             grant.refresh_token = None;
         }
         is_renewed
+    }
+}
+
+/// A person who is asked, until this is dropped.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -2,12 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
+use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use reqwest::Url;
+use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::json;
 use tokio::time::timeout;
 
 use super::grant::Grant;
-use crate::agent::mcp::remote::{address::resource, logins::McpLoginError, tokens::TokenStore};
+use crate::agent::mcp::remote::{
+    address::resource, logins::McpLoginError, settings::McpOAuth, tokens::TokenStore,
+};
 
 /// Longest wait for a place where tokens are kept.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -16,25 +21,47 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(super) struct Store {
     tokens: Arc<dyn TokenStore>,
-    server: String,
+    key: String,
 }
 
 impl Store {
-    pub(super) fn new(tokens: Arc<dyn TokenStore>, server: &Url) -> Self {
-        Self { tokens, server: resource(server) }
+    pub(super) fn new(tokens: Arc<dyn TokenStore>, server: &Url, settings: &McpOAuth) -> Self {
+        Self { tokens, key: key(server, settings) }
+    }
+
+    /// Returns the name under which the grant is kept.
+    pub(super) fn key(&self) -> &str {
+        &self.key
     }
 
     /// Returns the grant that is kept; what an older version wrote counts as nothing.
     pub(super) async fn load(&self) -> Result<Option<Grant>, String> {
-        let kept = within(self.tokens.load(&self.server)).await?;
+        let kept = within(self.tokens.load(&self.key)).await?;
         Ok(kept.and_then(|kept| serde_json::from_str(kept.expose_secret()).ok()))
     }
 
     /// Keeps a grant in place of the one before.
     pub(super) async fn save(&self, grant: &Grant) -> Result<(), String> {
         let text = serde_json::to_string(grant).map_err(|error| error.to_string())?;
-        within(self.tokens.save(&self.server, Some(SecretString::from(text)))).await
+        within(self.tokens.save(&self.key, Some(SecretString::from(text)))).await
     }
+}
+
+/// Returns the name of a login: the server's address, with a mark where it is not the only one there can be at it.
+fn key(server: &Url, settings: &McpOAuth) -> String {
+    let McpOAuth { client_id, issuer, client_metadata_url, is_for_itself, scopes, .. } = settings;
+    let mut scopes = scopes.clone();
+    scopes.sort_unstable();
+    let own =
+        json!([server.query(), client_id, issuer, client_metadata_url, is_for_itself, scopes]);
+    let address = resource(server);
+    if own == json!([null, null, null, null, false, []]) {
+        return address;
+    }
+    // The query may be secret.
+    let digest = digest(&SHA256, own.to_string().as_bytes());
+    let mark = BASE64_URL_SAFE_NO_PAD.encode(digest.as_ref().get(..16).unwrap_or_default());
+    format!("{address}#{mark}")
 }
 
 async fn within<T>(done: impl Future<Output = Result<T, McpLoginError>>) -> Result<T, String> {

@@ -94,3 +94,30 @@ async fn a_browser_is_waited_for_and_only_the_answer_counts() {
     assert_eq!(shown.recv().unwrap(), "docs https://auth.example/page?a=1&state=word");
     assert!(TcpStream::connect(&at).await.is_err(), "nothing listens behind the login");
 }
+
+#[tokio::test]
+async fn a_login_serves_several_connections_until_the_right_one() {
+    let logins = LoopbackLogins::new(|_, _| {});
+    let login = logins.begin("docs").await.unwrap();
+    let redirect = login.redirect_uri();
+    let at =
+        redirect.strip_prefix("http://").unwrap().strip_suffix("/callback").unwrap().to_owned();
+    let answer = tokio::spawn(login.answer("https://auth.example/page?state=word"));
+    // A browser opens connections before it needs them, and one stops in the middle of a request.
+    let mut idle = Vec::new();
+    for _ in 0..6 {
+        idle.push(TcpStream::connect(&at).await.unwrap());
+    }
+    idle[0].write_all(b"GET /callback?co").await.unwrap();
+    let began = std::time::Instant::now();
+    let favicon = browse(&at, "GET /favicon.ico HTTP/1.1\r\n\r\n").await;
+    assert!(favicon.starts_with("HTTP/1.1 404"), "{favicon}");
+    // The one that was opened first may also be the one that is used.
+    let mut used = idle.remove(3);
+    used.write_all(b"GET /callback?code=c&state=word HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut page = String::new();
+    used.read_to_string(&mut page).await.unwrap();
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    assert_eq!(answer.await.unwrap().unwrap(), format!("{redirect}?code=c&state=word"));
+    assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?}", began.elapsed());
+}

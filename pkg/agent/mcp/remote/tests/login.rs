@@ -5,7 +5,6 @@ use std::sync::Mutex;
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, stream};
 use reqwest::Url;
-use secrecy::ExposeSecret as _;
 
 use super::*;
 use crate::{
@@ -26,18 +25,18 @@ use crate::{
 pub(super) const SERVER: &str = "https://mcp.example/mcp";
 
 /// The servers of a login: the answer of each address.
-type Answers = Box<dyn Fn(&HttpRequest) -> Option<(u16, Value)> + Send + Sync>;
+pub(super) type Answers = Box<dyn Fn(&HttpRequest) -> Option<(u16, Value)> + Send + Sync>;
 
 /// The world outside: a server at `mcp.example`, its authorization server at `auth.example`.
 pub(super) struct World {
     /// Answers before those of every world.
-    change: Answers,
-    seen: Mutex<Vec<HttpRequest>>,
-    tokens: AtomicUsize,
+    pub(super) change: Answers,
+    pub(super) seen: Mutex<Vec<HttpRequest>>,
+    pub(super) tokens: AtomicUsize,
     /// Each answer of the token endpoint waits for it.
-    gate: Option<Arc<tokio::sync::Notify>>,
+    pub(super) gate: Option<Arc<tokio::sync::Notify>>,
     /// `true` once tokens for renewals are of no use.
-    rejects: std::sync::atomic::AtomicBool,
+    pub(super) rejects: std::sync::atomic::AtomicBool,
 }
 
 impl Default for World {
@@ -97,7 +96,7 @@ impl World {
         }
     }
 
-    fn reject(&self) {
+    pub(super) fn reject(&self) {
         self.rejects.store(true, Ordering::SeqCst);
     }
 
@@ -241,78 +240,6 @@ async fn a_login_gives_a_token_that_is_kept() {
     let (other, _) = access_of(&world, &options);
     assert_eq!(other.token().await, Ok(Some("access-1".to_owned())));
     assert_eq!(world.seen().len(), before);
-}
-
-#[tokio::test]
-async fn a_token_that_is_over_is_renewed_before_it_is_sent() {
-    let count = AtomicUsize::new(0);
-    let world = world(move |request| {
-        // The first token is over at once.
-        let seconds = || if count.fetch_add(1, Ordering::SeqCst) == 0 { 10 } else { 3_600 };
-        let is_token = request.url.ends_with("/token");
-        is_token.then(|| {
-            let seconds = seconds();
-            (200, issued(if seconds == 10 { 1 } else { 2 }, seconds))
-        })
-    });
-    let person = willing();
-    let (access, watch) = access_of(&world, &options(&person));
-    access.answer(&Challenge::default(), None).await.unwrap();
-    assert_eq!(access.token().await, Ok(Some("access-2".to_owned())));
-    let renewal = &world.forms()[1];
-    assert!(renewal.contains("refresh_token=refresh-1"), "{renewal}");
-    assert!(renewal.contains("resource=https%3A%2F%2Fmcp.example%2Fmcp"), "{renewal}");
-    // One that the server refuses is renewed too, and all of them are secrets.
-    access.answer(&Challenge::default(), Some("access-2")).await.unwrap();
-    assert!(world.forms()[2].contains("refresh_token=refresh-2"));
-    assert_eq!(watch.redacted("access-2 refresh-2"), "[key] [key]");
-    assert_eq!(person.pages.lock().unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn a_renewal_is_kept_though_its_request_was_dropped_or_another_process_was_faster() {
-    let gate = Arc::new(tokio::sync::Notify::new());
-    let world = Arc::new(World {
-        change: Box::new(|request| {
-            // Each token for renewals is of use once.
-            let form = body(request);
-            let is_used = form.contains("refresh_token=refresh-1");
-            let is_new = form.contains("grant_type=authorization_code");
-            is_new.then(|| (200, issued(1, 10))).or(is_used.then(|| (200, issued(2, 3_600))))
-        }),
-        gate: Some(Arc::clone(&gate)),
-        ..World::default()
-    });
-    let options = options(&willing());
-    let (access, _) = access_of(&world, &options);
-    gate.notify_one();
-    access.answer(&Challenge::default(), None).await.unwrap();
-    // Another process has the same grant.
-    let (other, _) = access_of(&world, &options);
-    let loaded = tokio::spawn({
-        let other = Arc::clone(&other);
-        async move { other.token().await }
-    });
-    while world.forms().len() < 2 {
-        tokio::task::yield_now().await;
-    }
-    // Its request is dropped while the server renews.
-    loaded.abort();
-    assert!(loaded.await.unwrap_err().is_cancelled());
-    gate.notify_one();
-    let kept = async {
-        let store = options.login.tokens.clone().unwrap();
-        while !format!("{:?}", store.load(SERVER).await.unwrap().unwrap().expose_secret())
-            .contains("access-2")
-        {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(9), kept).await.unwrap();
-    world.reject();
-    gate.notify_one();
-    // This process renews with a token that is used up, and takes what is kept.
-    assert_eq!(access.token().await, Ok(Some("access-2".to_owned())));
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ use crate::agent::{
 mod files;
 mod login;
 mod other_hosts;
+mod renewals;
 mod server;
 mod streams;
 mod whole;

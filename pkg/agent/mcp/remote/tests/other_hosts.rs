@@ -69,6 +69,9 @@ async fn nobody_gets_a_token_to_another_host() {
         ("a name that begins alike",     "", Box::new(resource("https://mcp.example.evil/mcp", HERE)), "of another resource"),
         ("a path that begins alike",     "", Box::new(resource("https://mcp.example/mc", HERE)), "of another resource"),
         ("another port",                 "", Box::new(resource("https://mcp.example:444/mcp", HERE)), "of another resource"),
+        ("the whole origin",             "", Box::new(resource("https://mcp.example", HERE)), "does not say so"),
+        ("the path of another one",      "", Box::new(resource("https://mcp.example/other", HERE)), "of another resource"),
+        ("a fragment",                   "", Box::new(resource("https://mcp.example/mcp#a", HERE)), "of another resource"),
         ("plain HTTP",                   "", Box::new(resource(SERVER, "http://auth.example")), "expected `https`"),
         ("this machine",                 "", Box::new(resource(SERVER, "http://localhost:9")), "is of this machine"),
         ("this machine, with TLS",       "", Box::new(resource(SERVER, "https://127.0.0.1:9")), "is of this machine"),
@@ -78,6 +81,7 @@ async fn nobody_gets_a_token_to_another_host() {
         ("a page that is a script",      "", Box::new(member("authorization_endpoint", json!("javascript:alert(1)"))), "authorization endpoint"),
         ("registration on HTTP",         "", Box::new(member("registration_endpoint", json!("http://auth.example/r"))), "registration endpoint"),
         ("no PKCE",                      "", Box::new(member("code_challenge_methods_supported", json!(["plain"]))), "PKCE"),
+        ("an authorization server near", "", Box::new(resource(SERVER, "https://192.168.0.1")), "is of a private network"),
         ("metadata inside the network",  "Bearer resource_metadata=\"http://169.254.169.254/\"", Box::new(|_| None), "expected `https`"),
         ("a user in an address",         "Bearer resource_metadata=\"https://mcp.example@evil.example/\"", Box::new(|_| None), "has a user"),
         ("a token that is redirected",   "", Box::new(redirect("https://auth.example/token", 307)), "status 307"),
@@ -95,6 +99,90 @@ async fn nobody_gets_a_token_to_another_host() {
         assert!(!seen.iter().any(|it| it.url.contains("evil.example")), "{case}: {seen:?}");
         assert!(!seen.iter().any(|it| it.url.starts_with("http://")), "{case}: {seen:?}");
     }
+}
+
+#[tokio::test]
+async fn a_resource_that_holds_the_server_counts_when_its_own_address_says_so() {
+    const ROOT: &str = "https://mcp.example/.well-known/oauth-protected-resource";
+    const ORIGIN: &str = "https://mcp.example";
+    // What the root says: of the origin, of something else, and of an authorization server of its own.
+    for (said, server, want) in [
+        (Some(ORIGIN), "https://auth.example", Ok(ORIGIN)),
+        (Some("https://mcp.example/other"), "https://auth.example", Err("does not say so")),
+        (None, "https://auth.example", Err("does not say so")),
+        (Some(ORIGIN), "https://mcp.example/gone", Err("does not say how to log in")),
+    ] {
+        let world = world(move |request| {
+            if request.url == ROOT {
+                let metadata = json!({ "resource": said, "authorization_servers": [server] });
+                return Some((200, metadata));
+            }
+            // The path of one server says that it speaks for all of them.
+            resource(ORIGIN, "https://auth.example")(request)
+        });
+        let person = willing();
+        let (access, _) = access_of(&world, &options(&person));
+        let answered = access.answer(&Challenge::default(), None).await;
+        match want {
+            Ok(name) => {
+                answered.unwrap();
+                let page = person.pages.lock().unwrap()[0].clone();
+                assert_eq!(super::login::query(&page, "resource"), name);
+            }
+            Err(problem) => {
+                let error = answered.unwrap_err();
+                assert!(error.contains(problem), "{error}");
+                assert!(world.forms().is_empty() && person.pages.lock().unwrap().is_empty());
+            }
+        }
+    }
+    // Found at the root, and of the root, it needs no other word.
+    let world = world(|request| {
+        let is_own = request.url == RESOURCE_METADATA;
+        let metadata =
+            json!({ "resource": ORIGIN, "authorization_servers": ["https://auth.example"] });
+        is_own.then_some((404, Value::Null)).or((request.url == ROOT).then_some((200, metadata)))
+    });
+    let (access, _) = access_of(&world, &options(&willing()));
+    access.answer(&Challenge::default(), None).await.unwrap();
+    assert_eq!(world.seen().iter().filter(|it| it.url == ROOT).count(), 1);
+}
+
+#[tokio::test]
+async fn entries_of_one_address_share_a_login_only_with_the_same_client() {
+    let plain = || McpRemote::new(SERVER.to_owned());
+    let with = |change: fn(&mut McpRemote)| {
+        let mut remote = plain();
+        change(&mut remote);
+        remote
+    };
+    #[rustfmt::skip]
+    let cases: [(McpRemote, bool); 7] = [
+        (plain(),                                                                  true),
+        (with(|it| it.headers.push(("x-key".to_owned(), "k".to_owned().into()))), true),
+        (with(|it| it.oauth.client_id = Some("other".to_owned())),                 false),
+        (with(|it| it.oauth.scopes = vec!["admin".to_owned()]),                    false),
+        (with(|it| it.oauth.client_metadata_url = Some("https://me/id".to_owned())), false),
+        (with(|it| it.oauth.issuer = Some("https://auth.example".to_owned())),     false),
+        (with(|it| it.url.push_str("?tenant=2")),                                  false),
+    ];
+    let (world, watch) = (world(|_| None), Arc::new(Watch::new(Redactor::default())));
+    let options = options(&willing());
+    let (first, _) = access_of(&world, &options);
+    first.answer(&Challenge::default(), None).await.unwrap();
+    for (remote, is_shared) in cases {
+        let other = access(&remote, &options, &watch, &world);
+        let token = other.token().await.unwrap();
+        assert_eq!(token.as_deref(), is_shared.then_some("access-1"), "{remote:?}");
+        if !is_shared {
+            // Its own login is found again by its own entry, and takes the other's place nowhere.
+            other.answer(&Challenge::default(), None).await.unwrap();
+            let own = other.token().await.unwrap();
+            let again = access(&remote, &options, &watch, &world);
+            assert_eq!(again.token().await.unwrap(), own, "{remote:?}");
+        }
+    }
+    assert_eq!(access_of(&world, &options).0.token().await.unwrap().as_deref(), Some("access-1"));
 }
 
 #[tokio::test]

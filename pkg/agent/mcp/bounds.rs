@@ -1,0 +1,64 @@
+//! Bounds of what servers say of their tools, which goes into each request to the model.
+
+use super::tool::McpTool;
+use crate::{
+    agent::tools::{RegistryError, Tool as _},
+    types::Text,
+};
+
+/// Longest description of a tool, in bytes; a longer one is cut.
+const MAX_DESCRIPTION_BYTES: usize = 8 << 10;
+
+/// Longest schema of a tool, in bytes, as JSON.
+const MAX_SCHEMA_BYTES: usize = 64 << 10;
+
+/// Longest descriptions and schemas of all tools of a server together, in bytes.
+const MAX_ALL_BYTES: usize = 1 << 20;
+
+/// Most characters of a name in an error.
+const MAX_NAME: usize = 100;
+
+/// The room that the tools of one server have taken.
+#[derive(Debug, Default)]
+pub(super) struct Bounds {
+    bytes: usize,
+}
+
+impl Bounds {
+    /// Returns the tool with a description that is not too long.
+    ///
+    /// # Errors
+    ///
+    /// When its schema is too long, or the server has no room left.
+    pub(super) fn fit(&mut self, mut tool: McpTool) -> Result<McpTool, RegistryError> {
+        let name = || Text::from(tool.name().chars().take(MAX_NAME).collect::<String>());
+        if tool.name().chars().nth(MAX_NAME).is_some() {
+            return Err(RegistryError::InvalidName { name: name() });
+        }
+        let too_long =
+            |what, bytes, limit| Err(RegistryError::TooLong { name: name(), what, bytes, limit });
+        let schema = tool.schema().to_string().len();
+        if schema > MAX_SCHEMA_BYTES {
+            return too_long("schema", schema, MAX_SCHEMA_BYTES);
+        }
+        let bytes = self.bytes + schema + tool.description().len().min(MAX_DESCRIPTION_BYTES);
+        if bytes > MAX_ALL_BYTES {
+            return too_long("server's whole list up to it", bytes, MAX_ALL_BYTES);
+        }
+        self.bytes = bytes;
+        if let Some(shorter) = cut(tool.description()) {
+            tool.describe(shorter);
+        }
+        Ok(tool)
+    }
+}
+
+/// Returns a description that is too long as it is shown: cut, and with words that say so.
+fn cut(description: &str) -> Option<String> {
+    if description.len() <= MAX_DESCRIPTION_BYTES {
+        return None;
+    }
+    let end = description.floor_char_boundary(MAX_DESCRIPTION_BYTES);
+    let (kept, rest) = description.split_at_checked(end)?;
+    Some(format!("{kept}… ({} bytes more of the description are left out)", rest.len()))
+}

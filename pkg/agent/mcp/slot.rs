@@ -1,0 +1,222 @@
+//! One server of a configuration, its tools, and what is known of it.
+
+use std::{
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rmcp::model::Tool as Listed;
+use tokio::time::timeout;
+
+use super::{
+    McpError, McpOptions, McpServer, bounds::Bounds, process::Place, session::Session,
+    starting::Sessions, tool::McpTool,
+};
+use crate::{
+    agent::tools::{RegistryError, Tool, ToolRegistry},
+    types::Text,
+};
+
+/// Longest time in which a server that is not required lists its tools for a run, its start included.
+const OPTIONAL_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Longest greeting, and longest list, of a server whose `timeout` is longer.
+const MAX_START: Duration = Duration::from_secs(30);
+
+/// A server and what is known of it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    server: McpServer,
+    options: McpOptions,
+    place: Arc<Place>,
+    sessions: Sessions,
+    last: Mutex<Last>,
+}
+
+/// The end of the last attempt to list a server's tools.
+#[derive(Debug, Default)]
+struct Last {
+    failure: Option<McpError>,
+    left_out: Vec<RegistryError>,
+    /// The names of the tools of the last list that came.
+    tools: Vec<Text>,
+}
+
+/// A server that had worked, and is left out of a run.
+pub(super) struct Gone {
+    pub(super) server: Text,
+    pub(super) error: McpError,
+    pub(super) tools: Vec<Text>,
+}
+
+type ListedTools = (Vec<Arc<dyn Tool>>, Vec<RegistryError>);
+
+impl Slot {
+    pub(super) fn new(server: McpServer, options: &McpOptions) -> Self {
+        let mut options = options.clone();
+        options.login.asking = Arc::default();
+        if let Some(limit) = server.timeout {
+            options.start_timeout = limit.min(MAX_START);
+            options.list_timeout = limit.min(MAX_START);
+        }
+        let (place, sessions, last) = Default::default();
+        Self { server, options, place, sessions, last }
+    }
+
+    /// Returns a server with which there is a session.
+    #[cfg(test)]
+    pub(super) fn with_session(server: McpServer, session: Session) -> Self {
+        let slot = Self::new(server, &McpOptions::default());
+        Self { sessions: Sessions::ready(session), ..slot }
+    }
+
+    /// Returns the login of the server, which counts who is asked.
+    #[cfg(test)]
+    pub(super) fn login(&self) -> &super::remote::Login {
+        &self.options.login
+    }
+
+    pub(super) fn name(&self) -> &Text {
+        &self.server.name
+    }
+
+    pub(super) fn is_required(&self) -> bool {
+        self.server.is_required
+    }
+
+    pub(super) fn kill(&self) {
+        self.place.kill();
+    }
+
+    /// Returns `true` while a person logs in to the server.
+    pub(super) fn is_asking(&self) -> bool {
+        self.options.login.is_asking()
+    }
+
+    pub(super) fn failure(&self) -> Option<McpError> {
+        self.last().failure.clone()
+    }
+
+    pub(super) fn left_out(&self) -> Vec<RegistryError> {
+        self.last().left_out.clone()
+    }
+
+    /// Returns what is gone, where the server had worked and did not list its tools when it was asked last.
+    pub(super) fn gone(&self) -> Option<Gone> {
+        let last = self.last();
+        let error = last.failure.clone().filter(|_| !last.tools.is_empty())?;
+        Some(Gone { server: self.server.name.clone(), error, tools: last.tools.clone() })
+    }
+
+    /// Ends the session.
+    pub(super) async fn close(&self) {
+        if let Some(session) = self.sessions.take() {
+            session.close().await;
+        }
+    }
+
+    /// Returns the session, a new one when there is none or it has ended.
+    pub(super) async fn session(&self) -> Result<Arc<Session>, McpError> {
+        self.sessions.get(&self.server, &self.options, &self.place).await
+    }
+
+    /// Lists the tools, and keeps what was wrong. A server that is not required holds up no run; `is_first` is for the
+    /// first list, which takes as long as the server may.
+    pub(super) async fn tools(&self, is_first: bool) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+        let mut limit = OPTIONAL_TIMEOUT;
+        if is_first {
+            limit = limit.max(self.options.start_timeout + self.options.list_timeout);
+        }
+        let listed = self.listed_within(limit).await;
+        let mut last = self.last();
+        match listed {
+            Ok((tools, left_out)) => {
+                let names = tools.iter().map(|tool| tool.name().into()).collect();
+                *last = Last { failure: None, left_out, tools: names };
+                Ok(tools)
+            }
+            Err(error) => {
+                last.failure = Some(error.clone());
+                last.left_out = Vec::new();
+                Err(error)
+            }
+        }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lists the tools within this time, unless the server is required; while a person logs in, it begins anew.
+    async fn listed_within(&self, limit: Duration) -> Result<ListedTools, McpError> {
+        if self.server.is_required {
+            return self.listed().await;
+        }
+        let mut listed = pin!(self.listed());
+        loop {
+            if let Ok(listed) = timeout(limit, &mut listed).await {
+                return listed;
+            }
+            if !self.is_asking() {
+                let (server, request) = (self.server.name.clone(), "tools/list");
+                let said = String::new();
+                return Err(McpError::TimedOut { server, request, after: limit, said });
+            }
+        }
+    }
+
+    async fn listed(&self) -> Result<ListedTools, McpError> {
+        let (session, listed) = self.session_and_list().await?;
+        let mut registry = ToolRegistry::default();
+        let (mut tools, mut left_out) = (Vec::new(), Vec::new());
+        let mut bounds = Bounds::default();
+        for listed in listed.into_iter().filter(|listed| self.offers(&listed.name)) {
+            let McpServer { name, trusts_annotations, timeout, .. } = &self.server;
+            let tool = McpTool::new(Arc::clone(&session), name, listed, *trusts_annotations)
+                .limited(*timeout);
+            let tool = match bounds.fit(tool) {
+                Ok(tool) => Arc::new(tool) as Arc<dyn Tool>,
+                Err(error) => {
+                    left_out.push(error);
+                    continue;
+                }
+            };
+            match registry.register(Arc::clone(&tool)) {
+                Ok(()) => tools.push(tool),
+                Err(error) => left_out.push(error),
+            }
+        }
+        Ok((tools, left_out))
+    }
+
+    /// Returns `false` for a tool that the file leaves out.
+    fn offers(&self, tool: &str) -> bool {
+        let McpServer { included_tools, excluded_tools, .. } = &self.server;
+        let has = |names: &Vec<String>| names.iter().any(|name| name == tool);
+        included_tools.as_ref().is_none_or(has) && !has(excluded_tools)
+    }
+
+    /// Lists the tools, over a new session where a remote server does not know the old one any more.
+    async fn session_and_list(&self) -> Result<(Arc<Session>, Vec<Listed>), McpError> {
+        let session = self.session().await?;
+        let is_old = session.is_remote() && session.has_listed();
+        match self.list_of(&session).await {
+            Err(McpError::Failed { .. } | McpError::Ended { .. }) if is_old => {}
+            listed => return Ok((session, listed?)),
+        }
+        let session = self.session().await?;
+        let listed = self.list_of(&session).await?;
+        Ok((session, listed))
+    }
+
+    /// Lists the tools; a server that does not answer is started again with the next run.
+    async fn list_of(&self, session: &Arc<Session>) -> Result<Vec<Listed>, McpError> {
+        let listed = session.tools().await;
+        let is_lost = session.is_remote() && listed.is_err();
+        if is_lost || matches!(listed, Err(McpError::TimedOut { .. })) {
+            self.sessions.forget(session);
+        }
+        listed
+    }
+}
