@@ -25,7 +25,9 @@ pub mod encode;
 mod extract;
 mod hosts;
 mod identity;
+mod journal;
 mod problem;
+mod recover;
 mod routes;
 mod run;
 mod runs;
@@ -36,6 +38,7 @@ mod tests;
 pub use self::{
     identity::{Identify, Tokens},
     problem::Problem,
+    recover::Recovered,
     routes::router,
     service::{Service, ServiceBuilder, ServiceError},
 };

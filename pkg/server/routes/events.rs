@@ -25,7 +25,7 @@ pub(super) async fn read(
     Query(From { after }): Query<From>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     // What a browser has seen last is newer than the address that it began with.
     let last = headers.get("last-event-id").map(|last| last.to_str().unwrap_or("?").to_owned());
     let from = match last.or(after) {
