@@ -120,6 +120,15 @@ impl DefaultAgent {
         )
     }
 
+    /// Returns a fork whose runs have the tools of this source too.
+    #[cfg(feature = "server")]
+    pub(crate) fn with_source(&self, source: Arc<dyn super::ToolSource>) -> Self {
+        let mut parts = Parts::clone(&self.0.parts);
+        parts.sources.push(source);
+        let memory = self.0.memory.lock().fork();
+        Self::with_setup(Arc::new(parts), Arc::clone(&self.0.modes), memory, None)
+    }
+
     /// Notes that text from outside is in the conversation, if it is.
     pub(super) fn hears_outside_text(&self, is_there: bool) {
         self.0.outside.fetch_or(is_there, Ordering::AcqRel);

@@ -62,6 +62,13 @@ impl Conversations {
         added
     }
 
+    pub(super) fn remove(&self, scope: &Text, id: &str) {
+        let key = (scope.clone(), Text::from(id));
+        let mut known = self.lock();
+        known.all.remove(&key);
+        known.order.retain(|other| *other != key);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -20,9 +20,13 @@
 //! clients of AG-UI.
 
 mod body;
+mod client_tools;
 mod conversations;
+mod durable;
 pub mod encode;
+mod erase;
 mod extract;
+mod going_on;
 mod hosts;
 mod identity;
 mod journal;
@@ -31,6 +35,7 @@ mod recover;
 mod routes;
 mod run;
 mod runs;
+mod scope_events;
 mod service;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,9 @@
 //! A run of the service, from its first event to the end of its log.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -39,6 +42,17 @@ pub(super) struct Run {
     pub(super) steering: Steering,
     pub(super) cancel: CancellationToken,
     progress: Mutex<Progress>,
+    /// The number of the event before which the last answer was paused.
+    paused: AtomicU64,
+}
+
+/// The cause for which a run waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WaitsFor {
+    /// An approval, or the result of a call at the client.
+    Calls,
+    /// The answer to a question of a tool, or one of the others.
+    Anything,
 }
 
 #[derive(Debug, Clone)]
@@ -71,6 +85,7 @@ impl Run {
             steering,
             cancel,
             progress: Mutex::new(Progress::Queued),
+            paused: AtomicU64::new(0),
         }
     }
 
@@ -82,10 +97,23 @@ impl Run {
         matches!(self.progress(), Progress::Ended(_))
     }
 
+    /// Returns `true` while something is open that others have to end.
+    pub(super) fn waits_for(&self, what: WaitsFor) -> bool {
+        let has_calls = !self.approvals.open().is_empty() || !self.client_calls.open().is_empty();
+        has_calls || (what == WaitsFor::Anything && !self.questions.open().is_empty())
+    }
+
+    /// Returns the number of the event before which the last answer was paused; 0 for none.
+    pub(super) fn paused(&self) -> u64 {
+        self.paused.load(Ordering::Acquire)
+    }
+
+    pub(super) fn pause(&self, next: u64) {
+        self.paused.store(next, Ordering::Release);
+    }
+
     pub(super) fn shown(&self) -> Shown<'_> {
-        let waits = !self.approvals.open().is_empty()
-            || !self.client_calls.open().is_empty()
-            || !self.questions.open().is_empty();
+        let waits = self.waits_for(WaitsFor::Anything);
         let (status, end) = match self.progress() {
             Progress::Queued => ("queued", None),
             Progress::Running if waits => ("waiting", None),

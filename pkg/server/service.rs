@@ -8,17 +8,21 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     Identify, Problem,
+    client_tools::OfRequest,
     conversations::{Conversation, Conversations},
+    durable::Streams,
     identity::Local,
     journal::{StoredJournal, Told},
     run::Run,
     runs::Runs,
+    scope_events,
 };
 use crate::{
     agent::{Caller, DefaultAgent, RunInput, RunStream, Ways},
     store::{
-        Conversation as StoredConversation, ConversationKey, EventLog, LogKey, RunBegun, RunChange,
-        RunProgress, RunRecord, RunRequest, StoreError, Stores, new_id, now_ms,
+        Conversation as StoredConversation, ConversationKey, EventLog, LogKey, NotificationChannel,
+        RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError, Stores, new_id,
+        now_ms,
     },
     types::{AgentError, ErrorCode, Text},
 };
@@ -28,6 +32,9 @@ const MAX_RUNS: usize = 64;
 
 /// Most runs that wait for a place.
 const MAX_WAITING: usize = 256;
+
+/// Longest wait of a long poll, unless another is set.
+const LONG_POLL: Duration = Duration::from_secs(20);
 
 /// Longest id of a conversation, and key of a request, in bytes.
 const MAX_ID_BYTES: usize = 200;
@@ -45,6 +52,8 @@ struct Inside {
     identify: Box<dyn Identify>,
     stores: Stores,
     told: Arc<Told>,
+    streams: Streams,
+    long_poll: Duration,
     runs: Runs,
     conversations: Conversations,
     places: Arc<Semaphore>,
@@ -57,6 +66,7 @@ pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,
     stores: Stores,
+    long_poll: Duration,
 }
 
 /// An error of the setup of a service.
@@ -86,8 +96,8 @@ pub(super) struct Asked {
 impl Service {
     /// Begins the setup of a service.
     pub fn builder() -> ServiceBuilder {
-        let stores = Stores::in_memory();
-        ServiceBuilder { agents: Vec::new(), identify: Box::new(Local), stores }
+        let (agents, identify) = (Vec::new(), Box::new(Local));
+        ServiceBuilder { agents, identify, stores: Stores::in_memory(), long_poll: LONG_POLL }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -112,6 +122,14 @@ impl Service {
 
     pub(super) fn stores(&self) -> &Stores {
         &self.0.stores
+    }
+
+    pub(super) fn streams(&self) -> &Streams {
+        &self.0.streams
+    }
+
+    pub(super) fn long_poll(&self) -> Duration {
+        self.0.long_poll
     }
 
     /// Returns the names of the agents, the first one first.
@@ -166,7 +184,12 @@ impl Service {
         let ways = Ways::of(&stream);
         let run = Run::new(key.clone(), conversation.id.clone(), caller.id, ways);
         let run = Arc::new(run);
-        if let Err(error) = inside.stores.log.create(key).await {
+        let log = &inside.stores.log;
+        let noted = match log.create(key).await {
+            Ok(()) => scope_events::note(&**log, &run).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = noted {
             run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
             return Err(error.into());
         }
@@ -302,6 +325,19 @@ impl Service {
         Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
     }
 
+    /// Takes a run out of memory, and cancels it if it goes on.
+    pub(super) fn drop_run(&self, key: &LogKey) {
+        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
+            run.cancel.cancel();
+            self.0.runs.remove(key);
+        }
+    }
+
+    /// Takes a conversation out of memory.
+    pub(super) fn drop_conversation(&self, key: &ConversationKey) {
+        self.0.conversations.remove(&key.scope, &key.id);
+    }
+
     pub(super) fn add_run(&self, run: &Arc<Run>) {
         self.0.runs.add(run);
     }
@@ -329,6 +365,17 @@ impl Service {
             },
         };
         if run.owner == caller.id { Ok(run) } else { Err(Problem::not_found("run", id)) }
+    }
+
+    /// Returns the runs of a caller that have not ended.
+    pub(super) fn open_runs(&self, scope: &Text, owner: &str) -> Vec<Arc<Run>> {
+        let mut runs = self.0.runs.all();
+        runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
+        runs
+    }
+
+    pub(super) fn notifications(&self) -> Option<Arc<dyn NotificationChannel>> {
+        Some(Arc::clone(&self.0.stores.notifications))
     }
 
     /// Returns the run of a conversation that has not ended.
@@ -366,16 +413,29 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets the notifications of its scopes, which `/v1/events` has. Default: in memory.
+    pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
+        self.stores.notifications = channel;
+        self
+    }
+
+    /// Sets the longest wait of a long poll of a stream. Default: 20 s.
+    pub fn long_poll(mut self, wait: Duration) -> Self {
+        self.long_poll = wait;
+        self
+    }
+
     /// Sets the service up.
     ///
     /// # Errors
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, stores } = self;
+        let Self { agents: given, identify, stores, long_poll } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let mut agents = BTreeMap::new();
         for (name, agent) in given {
+            let agent = agent.with_source(Arc::new(OfRequest));
             if agents.insert(name.clone(), agent).is_some() {
                 return Err(ServiceError::SameName { name });
             }
@@ -384,8 +444,10 @@ impl ServiceBuilder {
             agents,
             default,
             identify,
+            streams: Streams::new(Arc::clone(&stores.log)),
             stores,
             told: Arc::default(),
+            long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
             places: Arc::new(Semaphore::new(MAX_RUNS)),
@@ -395,11 +457,11 @@ impl ServiceBuilder {
 }
 
 /// Returns the scope of a caller; one without a scope has one of its own.
-fn scope(caller: &Caller) -> Text {
+pub(super) fn scope(caller: &Caller) -> Text {
     caller.scope.clone().unwrap_or_else(|| format!("caller:{}", caller.id).into())
 }
 
-fn check_id(what: &str, id: &str) -> Result<(), Problem> {
+pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
         let detail =
             format!("`{what}` must have 1 to {MAX_ID_BYTES} bytes, without control characters");

@@ -69,6 +69,13 @@ pub trait EventLog: Send + Sync + 'static {
     /// [`LogError::NotFound`].
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 
+    /// Removes a log with its name, which can be taken again. Waits for it end with [`LogError::NotFound`].
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::NotFound`].
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+
     /// Retires the closed logs that are not to be kept, the oldest first, packs what was closed, and forgets the oldest names of retired
     /// logs; returns the number of logs that it retired. Logs that are open stay. It does a part of the work at a time, so that others do not
     /// wait: call it now and then.
@@ -159,6 +166,11 @@ impl LogRecord {
     #[must_use]
     pub fn new(kind: impl Into<Text>, data: impl Into<Bytes>) -> Self {
         Self { kind: kind.into(), data: data.into() }
+    }
+
+    /// Returns the bytes of its kind and its data.
+    pub(super) fn bytes(&self) -> usize {
+        self.kind.len() + self.data.len()
     }
 }
 

@@ -106,7 +106,7 @@ impl Logs {
     }
 
     fn append(&mut self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
-        let bytes: usize = records.iter().map(size).sum();
+        let bytes: usize = records.iter().map(LogRecord::bytes).sum();
         let log = self.get(key)?;
         let (name, end) = (key.name.clone(), log.end());
         if log.state == State::Closed {
@@ -155,7 +155,7 @@ impl Logs {
         log.state = State::Retired;
         let records = std::mem::take(&mut log.records);
         log.changed.send_replace(());
-        self.bytes -= records.iter().map(size).sum::<usize>();
+        self.bytes -= records.iter().map(LogRecord::bytes).sum::<usize>();
         if self.closed.front().is_some_and(|(_, oldest)| oldest == key) {
             self.closed.pop_front();
         } else {
@@ -163,6 +163,15 @@ impl Logs {
         }
         self.retired.push_back(key.clone());
         self.forget(self.max_retired);
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &LogKey) -> Result<(), LogError> {
+        let log = self.all.remove(key);
+        let log = log.ok_or_else(|| LogError::NotFound { name: key.name.clone() })?;
+        self.bytes -= log.records.iter().map(LogRecord::bytes).sum::<usize>();
+        self.closed.retain(|(_, closed)| closed != key);
+        self.retired.retain(|retired| retired != key);
         Ok(())
     }
 
@@ -188,11 +197,6 @@ impl Logs {
         self.forget(usize::try_from(keep.max_retired).unwrap_or(usize::MAX));
         Ok(count)
     }
-}
-
-/// Returns the bytes that a record counts for.
-fn size(record: &LogRecord) -> usize {
-    record.data.len() + record.kind.len()
 }
 
 impl Log {
@@ -270,6 +274,10 @@ impl EventLog for MemoryLog {
 
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
         ready(self.lock().retire(key))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        ready(self.lock().remove(key))
     }
 
     fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {

@@ -13,13 +13,12 @@ use forgeline::agent::{
     tools::Tool,
 };
 use forgeline::types::ToolAnswer;
-use tokio::runtime::Runtime;
 
 use crate::{
     exit::{Interrupted, UsageResult as _, note},
     input::read_text,
-    interrupt::Interrupts,
     render::escape_controls,
+    setup::Surroundings,
 };
 
 /// The servers, as flags.
@@ -43,19 +42,15 @@ impl McpArgs {
     /// # Errors
     ///
     /// A usage error when the file is wrong; an error when a required server does not work.
-    pub(crate) fn connect(
-        &self,
-        runtime: &Runtime,
-        interrupts: &Interrupts,
-    ) -> anyhow::Result<Option<Connected>> {
+    pub(crate) fn connect(&self, at: &Surroundings<'_>) -> anyhow::Result<Option<Connected>> {
         let Some(path) = &self.mcp else { return Ok(None) };
         let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
             format!("{} cannot be read as a list of MCP servers", path.display())
         })?;
-        let stop = interrupts.begin(true);
-        let started = runtime.block_on(async {
+        let stop = at.interrupts.begin(true);
+        let started = at.runtime.block_on(async {
             let start = async {
-                let servers = McpServers::connect_with(config, options()).await?;
+                let servers = McpServers::connect_with(config, options(at.is_served)).await?;
                 let tools = servers.tools(RunContext::default()).await?;
                 anyhow::Ok((servers, tools))
             };
@@ -69,7 +64,7 @@ impl McpArgs {
         let Some(started) = started.filter(|_| !stop.end()) else { return Err(Interrupted.into()) };
         let (servers, tools) = started?;
         let running = servers.clone();
-        interrupts.at_exit(move || running.kill());
+        at.interrupts.at_exit(move || running.kill());
         for failure in servers.failures() {
             note(&escape_controls(&failure.to_string()));
         }
@@ -81,9 +76,9 @@ impl McpArgs {
 }
 
 /// Returns what servers may ask: in a pipe there is no one to ask, and without a screen no one to log in.
-fn options() -> McpOptions {
+fn options(is_served: bool) -> McpOptions {
     let mut options = McpOptions::default();
-    if !io::stdin().is_terminal() {
+    if !is_served && !io::stdin().is_terminal() {
         options = options.respondent(|_: McpQuestion| async { Some(ToolAnswer::Cancel) });
     }
     if io::stderr().is_terminal() {

@@ -21,6 +21,7 @@ pub mod neutral;
 pub mod process;
 pub mod recorded;
 pub mod server;
+pub mod service;
 
 pub use forgeline::testing::conformance;
 

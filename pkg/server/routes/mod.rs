@@ -1,20 +1,24 @@
 //! The routes of the service.
 
 mod ag_ui;
+mod all_events;
 mod chat;
 mod events;
 mod requests;
 mod runs;
+mod ui_request;
 
 use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, State},
-    http::StatusCode,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    middleware::map_response,
+    response::Response,
     routing::{get, post},
 };
 use serde_json::{Value, json};
 
-use super::{Problem, Service, extract::Caller};
+use super::{Problem, Service, durable, extract::Caller};
 
 /// Longest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 8 << 20;
@@ -23,6 +27,7 @@ const MAX_BODY_BYTES: usize = 8 << 20;
 pub fn router(service: Service) -> Router {
     let runs = Router::new()
         .route("/v1/agents", get(agents))
+        .route("/v1/events", get(all_events::read))
         .route("/v1/runs", post(runs::begin))
         .route("/v1/runs/{id}", get(runs::show))
         .route("/v1/runs/{id}/events", get(events::read))
@@ -30,8 +35,21 @@ pub fn router(service: Service) -> Router {
         .route("/v1/runs/{id}/approvals", post(requests::approve))
         .route("/v1/runs/{id}/tool-results", post(requests::complete))
         .route("/v1/runs/{id}/inputs", post(requests::steer))
+        .route(
+            "/v1/runs/{id}/stream",
+            get(durable::read_run).head(durable::show_run).options(durable::preflight),
+        )
+        .route(
+            "/v1/streams/{*name}",
+            get(durable::read)
+                .head(durable::show)
+                .put(durable::create)
+                .post(durable::append)
+                .delete(durable::remove)
+                .options(durable::preflight),
+        )
         .route("/api/chat", post(chat::begin))
-        .route("/api/chat/{id}/stream", get(chat::resume))
+        .route("/api/chat/{id}/stream", get(chat::resume).delete(chat::stop))
         .route("/agui", post(ag_ui::begin));
     Router::new()
         .merge(runs)
@@ -44,8 +62,18 @@ pub fn router(service: Service) -> Router {
                 "there is no such method here",
             )
         })
+        .layer(map_response(guarded))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(service)
+}
+
+/// Keeps browsers from taking an answer for something else.
+async fn guarded(mut response: Response) -> Response {
+    let fields = response.headers_mut();
+    fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let policy = HeaderName::from_static("cross-origin-resource-policy");
+    fields.insert(policy, HeaderValue::from_static("same-origin"));
+    response
 }
 
 async fn agents(State(service): State<Service>, Caller(_caller): Caller) -> Json<Value> {

@@ -33,6 +33,7 @@ mod found_table;
 mod gemini_requests;
 mod gemini_signatures;
 mod hostile;
+mod kept_service;
 mod kept_thinking;
 #[cfg(unix)]
 mod killed;
@@ -60,6 +61,7 @@ mod request_bodies;
 mod responses_requests;
 mod result_parts;
 mod secrets;
+mod service_clients;
 mod sizes;
 mod source;
 mod sse_vectors;

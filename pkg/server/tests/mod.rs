@@ -1,5 +1,9 @@
 //! The service through its routes.
 
+mod all_events;
+mod chats;
+mod streams;
+
 use std::time::Duration;
 
 use axum::{
