@@ -24,11 +24,14 @@ mod client_tools;
 mod conversations;
 mod durable;
 pub mod encode;
+mod erase;
 mod extract;
 mod going_on;
 mod hosts;
 mod identity;
+mod journal;
 mod problem;
+mod recover;
 mod routes;
 mod run;
 mod runs;
@@ -40,6 +43,7 @@ mod tests;
 pub use self::{
     identity::{Identify, Tokens},
     problem::Problem,
+    recover::Recovered,
     routes::router,
     service::{Service, ServiceBuilder, ServiceError},
 };

@@ -8,7 +8,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    store::LogError,
+    store::{LogError, StoreError},
     types::{AgentError, ErrorCode},
 };
 
@@ -86,6 +86,30 @@ impl From<LogError> for Problem {
             | LogError::Unavailable { .. }) => {
                 tracing::error!(%error, "the event log failed");
                 Self::busy("the event log cannot be used now; try again later", 5)
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { what, name } => Self::not_found(what, &name),
+            StoreError::BadCursor { .. } => Self::bad(error.to_string()),
+            StoreError::Exists { .. }
+            | StoreError::Ended { .. }
+            | StoreError::Behind { .. }
+            | StoreError::Dropped { .. } => {
+                Self::new(StatusCode::CONFLICT, "conflict", error.to_string())
+            }
+            StoreError::Full { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::Newer { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Slow { .. }
+            | StoreError::Unavailable { .. } => {
+                tracing::error!(%error, "a store failed");
+                Self::busy("what is kept cannot be read or written now; try again later", 5)
             }
         }
     }

@@ -1,13 +1,8 @@
 //! The service: agents, their runs, and who may use them.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
@@ -17,14 +12,19 @@ use super::{
     conversations::{Conversation, Conversations},
     durable::Streams,
     identity::Local,
+    journal::{StoredJournal, Told},
     run::Run,
-    runs::{Earlier, Runs},
+    runs::Runs,
     scope_events,
 };
 use crate::{
-    agent::{Caller, DefaultAgent, RunInput},
-    store::{EventLog, LogKey, MemoryLog, NotificationChannel, new_id},
-    types::Text,
+    agent::{Caller, DefaultAgent, RunInput, RunStream, Ways},
+    store::{
+        Conversation as StoredConversation, ConversationKey, EventLog, LogKey, NotificationChannel,
+        RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError, Stores, new_id,
+        now_ms,
+    },
+    types::{AgentError, ErrorCode, Text},
 };
 
 /// Most runs that work at the same time.
@@ -39,6 +39,9 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 /// Longest id of a conversation, and key of a request, in bytes.
 const MAX_ID_BYTES: usize = 200;
 
+/// Longest title that is made of a message, in characters.
+const MAX_TITLE: usize = 60;
+
 /// Agents as a service; clones are the same one. See [the module](super).
 #[derive(Clone)]
 pub struct Service(Arc<Inside>);
@@ -47,16 +50,14 @@ struct Inside {
     agents: BTreeMap<Text, DefaultAgent>,
     default: Text,
     identify: Box<dyn Identify>,
-    log: Arc<dyn EventLog>,
-    notifications: Option<Arc<dyn NotificationChannel>>,
+    stores: Stores,
+    told: Arc<Told>,
     streams: Streams,
     long_poll: Duration,
     runs: Runs,
     conversations: Conversations,
     places: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// Held while a request with a key of its own begins a run.
-    keyed: tokio::sync::Mutex<()>,
 }
 
 /// The setup of a [`Service`].
@@ -64,8 +65,7 @@ struct Inside {
 pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,
-    log: Arc<dyn EventLog>,
-    notifications: Option<Arc<dyn NotificationChannel>>,
+    stores: Stores,
     long_poll: Duration,
 }
 
@@ -96,9 +96,8 @@ pub(super) struct Asked {
 impl Service {
     /// Begins the setup of a service.
     pub fn builder() -> ServiceBuilder {
-        let log = Arc::new(MemoryLog::new());
         let (agents, identify) = (Vec::new(), Box::new(Local));
-        ServiceBuilder { agents, identify, log, notifications: None, long_poll: LONG_POLL }
+        ServiceBuilder { agents, identify, stores: Stores::in_memory(), long_poll: LONG_POLL }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -118,7 +117,11 @@ impl Service {
     }
 
     pub(super) fn log(&self) -> Arc<dyn EventLog> {
-        Arc::clone(&self.0.log)
+        Arc::clone(&self.0.stores.log)
+    }
+
+    pub(super) fn stores(&self) -> &Stores {
+        &self.0.stores
     }
 
     pub(super) fn streams(&self) -> &Streams {
@@ -146,22 +149,11 @@ impl Service {
         let inside = &self.0;
         let Asked { input, agent, conversation, request } = asked;
         let scope = scope(&caller);
-        // Keys are the caller's own, and two requests with the same one do not begin beside each other.
-        let request = request.map(|(key, digest)| ((caller.id.clone(), key), digest));
-        let _one = match &request {
-            Some(_) => Some(inside.keyed.lock().await),
-            None => None,
-        };
         if let Some((key, digest)) = &request {
-            check_id("Idempotency-Key", &key.1)?;
-            match inside.runs.of_request(&scope, key, *digest) {
-                Some(Earlier::Same(run)) => return Ok(run),
-                Some(Earlier::Other) => {
-                    let detail = "the key was used for another request; take a new one";
-                    let status = axum::http::StatusCode::UNPROCESSABLE_ENTITY;
-                    return Err(Problem::new(status, "other_request", detail));
-                }
-                None => {}
+            check_id("Idempotency-Key", key)?;
+            let earlier = inside.stores.runs.of_request(&scope, &caller.id, key).await?;
+            if let Some(earlier) = earlier {
+                return self.same(&earlier, *digest);
             }
         }
         if inside.tasks.is_closed() {
@@ -172,39 +164,90 @@ impl Service {
             let detail = "the service is busy and could not begin this run; try again later";
             return Err(Problem::busy(detail, 5));
         }
-        let conversation = self.conversation(&caller, agent, conversation)?;
+        let conversation = self.conversation(&caller, agent, conversation, &input.text()).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
+        let kept = input.to_json().map_err(|error| Problem::bad(error.to_string()))?;
         let stream = conversation.agent.run_stream(input);
         let key = LogKey::new(scope, stream.run_id());
-        let run = Run::new(key.clone(), conversation.id.clone(), caller.id, &stream);
-        let run = Arc::new(run);
-        inside.log.create(key).await?;
-        scope_events::note(&*inside.log, &run).await?;
-        for old in inside.runs.add(&run, request) {
-            if let Err(error) = inside.log.retire(&old).await {
-                tracing::warn!(%error, "an old log could not be dropped");
-            }
+        let (id, owner) = (conversation.id.clone(), caller.id.clone());
+        let mut record =
+            RunRecord::new(key.clone(), id, owner, conversation.agent_name.clone(), now_ms())
+                .input(kept);
+        record.request = request.map(|(key, digest)| RunRequest::new(key, digest));
+        let digest = record.request.as_ref().map_or(0, |request| request.digest);
+        match inside.stores.runs.begin(record).await? {
+            RunBegun::New => {}
+            // Another request with the same key was faster.
+            RunBegun::Same(earlier) => return self.same(&earlier, digest),
+            RunBegun::Other => return Err(other_request()),
         }
+        let ways = Ways::of(&stream);
+        let run = Run::new(key.clone(), conversation.id.clone(), caller.id, ways);
+        let run = Arc::new(run);
+        let log = &inside.stores.log;
+        let noted = match log.create(key).await {
+            Ok(()) => scope_events::note(&**log, &run).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = noted {
+            run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
+            return Err(error.into());
+        }
+        inside.runs.add(&run);
         conversation.begin(&run);
-        let (driven, log, places) = (Arc::clone(&run), self.log(), Arc::clone(&inside.places));
-        inside.tasks.spawn(async move { driven.drive(stream, log, places).await });
+        self.drive(Arc::clone(&run), stream, Arc::clone(&conversation.order));
         Ok(run)
     }
 
-    /// Returns the conversation that is asked for, or a new one.
-    fn conversation(
+    fn drive(&self, run: Arc<Run>, stream: RunStream, order: Arc<tokio::sync::Mutex<()>>) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            let inside = &this.0;
+            // Runs that another process left come first.
+            drop(run.cancel.run_until_cancelled(order.lock()).await);
+            let places = Arc::clone(&inside.places);
+            run.drive(stream, (&inside.stores, &inside.told), places, 0).await;
+        });
+    }
+
+    /// Returns the run that an earlier request with the same key began, if it was the same request.
+    fn same(&self, earlier: &RunRecord, digest: u64) -> Result<Arc<Run>, Problem> {
+        if earlier.request.as_ref().is_none_or(|request| request.digest != digest) {
+            return Err(other_request());
+        }
+        Ok(self.known(earlier))
+    }
+
+    /// Returns a run that the store has.
+    fn known(&self, record: &RunRecord) -> Arc<Run> {
+        let scope = &record.key.scope;
+        if let Some(run) = self.0.runs.find(scope, &record.key.name) {
+            return run;
+        }
+        Arc::new(Self::not_here(record))
+    }
+
+    /// Returns a run that is not under way here.
+    pub(super) fn not_here(record: &RunRecord) -> Run {
+        Run::stored(record)
+    }
+
+    /// Returns the conversation that is asked for, or a new one, whose title is from the first message.
+    async fn conversation(
         &self,
         caller: &Caller,
         agent: Option<Text>,
         id: Option<Text>,
+        said: &str,
     ) -> Result<Arc<Conversation>, Problem> {
         let scope = scope(caller);
+        let missing = |id: &Text| Problem::not_found("conversation", id);
         if let Some(id) = &id {
             check_id("conversation_id", id)?;
-            if let Some(known) = self.0.conversations.find(&scope, id) {
+            if let Some(known) = self.find_conversation(&scope, id).await? {
                 let other = agent.filter(|agent| *agent != known.agent_name);
                 if known.owner != caller.id || other.is_some() {
-                    return Err(Problem::not_found("conversation", id));
+                    return Err(missing(id));
                 }
                 return Ok(known);
             }
@@ -214,18 +257,114 @@ impl Service {
             return Err(Problem::not_found("agent", &name));
         };
         let id = id.unwrap_or_else(|| new_id("conv-"));
-        let conversation = Conversation::new(id, caller.id.clone(), name, agent);
-        let added = self.0.conversations.add(&scope, conversation);
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
+        new.title = title(said);
+        let added = match self.0.stores.conversations.begin(new.clone()).await {
+            Ok(()) => self.0.conversations.add(&scope, self.of_stored(&new, agent)),
+            // Another request was faster.
+            Err(StoreError::Exists { .. }) => {
+                self.find_conversation(&scope, &id).await?.ok_or_else(|| missing(&id))?
+            }
+            Err(error) => return Err(error.into()),
+        };
         if added.owner != caller.id {
-            return Err(Problem::not_found("conversation", &added.id));
+            return Err(missing(&added.id));
         }
         Ok(added)
     }
 
+    fn of_stored(&self, stored: &StoredConversation, agent: &DefaultAgent) -> Conversation {
+        let Inside { stores, told, .. } = &*self.0;
+        let store = Arc::clone(&stores.conversations);
+        let journal = StoredJournal::new(store, stored.key.clone(), Arc::clone(told));
+        Conversation::new(stored, agent, journal)
+    }
+
+    /// Returns a conversation that is in memory or in the store; `None` when there is none.
+    async fn find_conversation(
+        &self,
+        scope: &Text,
+        id: &Text,
+    ) -> Result<Option<Arc<Conversation>>, Problem> {
+        if let Some(known) = self.0.conversations.find(scope, id) {
+            return Ok(Some(known));
+        }
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        let stored = match self.0.stores.conversations.get(&key).await {
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            stored => stored?,
+        };
+        if stored.status.is_last() {
+            let detail = "the conversation has ended; begin another one";
+            return Err(Problem::new(axum::http::StatusCode::CONFLICT, "ended", detail));
+        }
+        let Some(agent) = self.0.agents.get(&stored.agent) else {
+            return Err(Problem::not_found("agent", &stored.agent));
+        };
+        let conversation = self.of_stored(&stored, agent);
+        conversation.agent.reread().await?;
+        Ok(Some(self.0.conversations.add(scope, conversation)))
+    }
+
+    /// Returns the conversation of a run that goes on, whose journal is not read yet.
+    pub(super) async fn unread_conversation(
+        &self,
+        record: &RunRecord,
+    ) -> Result<Arc<Conversation>, AgentError> {
+        let scope = &record.key.scope;
+        if let Some(known) = self.0.conversations.find(scope, &record.conversation) {
+            return Ok(known);
+        }
+        let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
+        let stored = self.0.stores.conversations.get(&record.conversation_key()).await;
+        let stored = stored.map_err(|error| failed(error.to_string()))?;
+        let agent = self.0.agents.get(&stored.agent).ok_or_else(|| {
+            failed(format!("the service has no agent `{}` any more", stored.agent))
+        })?;
+        Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
+    }
+
+    /// Takes a run out of memory, and cancels it if it goes on.
+    pub(super) fn drop_run(&self, key: &LogKey) {
+        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
+            run.cancel.cancel();
+            self.0.runs.remove(key);
+        }
+    }
+
+    /// Takes a conversation out of memory.
+    pub(super) fn drop_conversation(&self, key: &ConversationKey) {
+        self.0.conversations.remove(&key.scope, &key.id);
+    }
+
+    pub(super) fn add_run(&self, run: &Arc<Run>) {
+        self.0.runs.add(run);
+    }
+
+    /// Spawns work that a shutdown waits for.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(work);
+    }
+
+    /// Drives a run that another process left, from this number of events on.
+    pub(super) async fn go_on(&self, run: &Run, stream: RunStream, from: u64) {
+        let inside = &self.0;
+        let places = Arc::clone(&inside.places);
+        run.drive(stream, (&inside.stores, &inside.told), places, from).await;
+    }
+
     /// Returns a run of this caller; that of another is not found.
-    pub(super) fn run(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
-        let run = self.0.runs.find(&scope(caller), id).filter(|run| run.owner == caller.id);
-        run.ok_or_else(|| Problem::not_found("run", id))
+    pub(super) async fn run(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
+        let scope = scope(caller);
+        let run = match self.0.runs.find(&scope, id) {
+            Some(run) => run,
+            None => match self.0.stores.runs.get(&LogKey::new(scope, id)).await {
+                Err(StoreError::NotFound { .. }) => return Err(Problem::not_found("run", id)),
+                record => Arc::new(Self::not_here(&record?)),
+            },
+        };
+        if run.owner == caller.id { Ok(run) } else { Err(Problem::not_found("run", id)) }
     }
 
     /// Returns the runs of a caller that have not ended.
@@ -236,7 +375,7 @@ impl Service {
     }
 
     pub(super) fn notifications(&self) -> Option<Arc<dyn NotificationChannel>> {
-        self.0.notifications.clone()
+        Some(Arc::clone(&self.0.stores.notifications))
     }
 
     /// Returns the run of a conversation that has not ended.
@@ -261,15 +400,22 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets the log of events. Default: a [`MemoryLog`].
+    /// Sets the log of events. Default: a [`MemoryLog`](crate::store::MemoryLog).
     pub fn log(mut self, log: impl EventLog) -> Self {
-        self.log = Arc::new(log);
+        self.stores.log = Arc::new(log);
         self
     }
 
-    /// Sets the notifications of its scopes, which `/v1/events` has. Default: none.
+    /// Sets where runs, conversations and all else are kept. Default: in memory. With stores that outlive the process, call
+    /// [`Service::recover`] once before requests come.
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
+    }
+
+    /// Sets the notifications of its scopes, which `/v1/events` has. Default: in memory.
     pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
-        self.notifications = Some(channel);
+        self.stores.notifications = channel;
         self
     }
 
@@ -285,7 +431,7 @@ impl ServiceBuilder {
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, log, notifications, long_poll } = self;
+        let Self { agents: given, identify, stores, long_poll } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let mut agents = BTreeMap::new();
         for (name, agent) in given {
@@ -298,15 +444,14 @@ impl ServiceBuilder {
             agents,
             default,
             identify,
-            streams: Streams::new(Arc::clone(&log)),
-            log,
-            notifications,
+            streams: Streams::new(Arc::clone(&stores.log)),
+            stores,
+            told: Arc::default(),
             long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
             places: Arc::new(Semaphore::new(MAX_RUNS)),
             tasks: TaskTracker::new(),
-            keyed: tokio::sync::Mutex::default(),
         })))
     }
 }
@@ -325,11 +470,22 @@ pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns a digest of a request, to know it again.
+/// Returns a digest of a request, to know it again, in another process too.
 pub(super) fn digest(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    let hash = Sha256::digest(bytes);
+    hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+}
+
+fn other_request() -> Problem {
+    let detail = "the key was used for another request; take a new one";
+    Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
+}
+
+/// Returns the title of a conversation that begins with this text: its first 60 characters.
+fn title(said: &str) -> Option<Text> {
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title: String = words.chars().take(MAX_TITLE).collect();
+    (!title.is_empty()).then(|| title.into())
 }
 
 impl fmt::Debug for Service {

@@ -167,6 +167,25 @@ impl RunInput {
         self
     }
 
+    /// Returns the message and the context as JSON: what a service keeps of an input.
+    #[cfg(feature = "server")]
+    pub(crate) fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&(&self.message, &self.context))
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote.
+    #[cfg(feature = "server")]
+    pub(crate) fn from_json(json: &str) -> serde_json::Result<Self> {
+        let (message, context) = serde_json::from_str::<(Message, RunContext)>(json)?;
+        Ok(Self { context, ..Self::new(message) })
+    }
+
+    /// Returns the text of the message.
+    #[cfg(feature = "server")]
+    pub(crate) fn text(&self) -> String {
+        self.message.text()
+    }
+
     /// Checks that a run can begin now.
     pub(in crate::agent) fn check(
         &self,
