@@ -25,20 +25,25 @@ mod conversations;
 mod durable;
 pub mod encode;
 mod extract;
+mod gate;
 mod going_on;
 mod hosts;
 mod identity;
+mod limits;
+mod places;
 mod problem;
 mod routes;
 mod run;
 mod runs;
 mod scope_events;
 mod service;
+mod usage;
 #[cfg(test)]
 mod tests;
 
 pub use self::{
     identity::{Identify, Tokens},
+    limits::Limits,
     problem::Problem,
     routes::router,
     service::{Service, ServiceBuilder, ServiceError},

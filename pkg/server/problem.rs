@@ -55,9 +55,14 @@ impl Problem {
 
     /// Returns the error of a service that has no place.
     pub(super) fn busy(detail: &str, seconds: u64) -> Self {
-        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail);
-        problem.0.retry_after = Some(seconds);
-        problem
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(seconds)
+    }
+
+    /// Says when to ask again.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.0.retry_after = Some(seconds);
+        self
     }
 
     fn with(mut self, key: &str, value: impl Into<Value>) -> Self {

@@ -8,10 +8,12 @@ use std::sync::{
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde::Serialize;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::encode::{RunEnd, RunStatus};
+use super::{
+    encode::{RunEnd, RunStatus},
+    places::Place,
+};
 use crate::{
     agent::{Approvals, ClientCalls, Questions, RunStream, Steering},
     store::{EventLog, LogError, LogKey, LogRecord},
@@ -130,11 +132,10 @@ impl Run {
         &self,
         mut stream: RunStream,
         log: Arc<dyn EventLog>,
-        places: Arc<Semaphore>,
+        mut place: Place,
     ) {
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
-        let place = self.cancel.run_until_cancelled(places.acquire()).await;
-        if matches!(place, Some(Err(_))) {
+        if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
             self.cancel.cancel();
         }
@@ -153,6 +154,12 @@ impl Run {
                     failed = Some(error);
                 }
                 events += count;
+                // A person may take long.
+                if self.waits_for(WaitsFor::Anything) {
+                    place.leave();
+                } else {
+                    self.cancel.run_until_cancelled(place.work()).await;
+                }
             }
         }
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);

@@ -8,30 +8,25 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    Identify, Problem,
+    Identify, Limits, Problem,
     client_tools::OfRequest,
     conversations::{Conversation, Conversations},
     durable::Streams,
     identity::Local,
+    places::Places,
     run::Run,
     runs::{Earlier, Runs},
     scope_events,
+    usage::{Usage, What},
 };
 use crate::{
     agent::{Caller, DefaultAgent, RunInput},
     store::{EventLog, LogKey, MemoryLog, NotificationChannel, new_id},
     types::Text,
 };
-
-/// Most runs that work at the same time.
-const MAX_RUNS: usize = 64;
-
-/// Most runs that wait for a place.
-const MAX_WAITING: usize = 256;
 
 /// Longest wait of a long poll, unless another is set.
 const LONG_POLL: Duration = Duration::from_secs(20);
@@ -53,7 +48,8 @@ struct Inside {
     long_poll: Duration,
     runs: Runs,
     conversations: Conversations,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
+    usage: Arc<Usage>,
     tasks: TaskTracker,
     /// Held while a request with a key of its own begins a run.
     keyed: tokio::sync::Mutex<()>,
@@ -67,6 +63,7 @@ pub struct ServiceBuilder {
     log: Arc<dyn EventLog>,
     notifications: Option<Arc<dyn NotificationChannel>>,
     long_poll: Duration,
+    limits: Limits,
 }
 
 /// An error of the setup of a service.
@@ -98,7 +95,8 @@ impl Service {
     pub fn builder() -> ServiceBuilder {
         let log = Arc::new(MemoryLog::new());
         let (agents, identify) = (Vec::new(), Box::new(Local));
-        ServiceBuilder { agents, identify, log, notifications: None, long_poll: LONG_POLL }
+        let (notifications, limits) = (None, Limits::default());
+        ServiceBuilder { agents, identify, log, notifications, long_poll: LONG_POLL, limits }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -119,6 +117,10 @@ impl Service {
 
     pub(super) fn log(&self) -> Arc<dyn EventLog> {
         Arc::clone(&self.0.log)
+    }
+
+    pub(super) fn usage(&self) -> &Arc<Usage> {
+        &self.0.usage
     }
 
     pub(super) fn streams(&self) -> &Streams {
@@ -167,11 +169,18 @@ impl Service {
         if inside.tasks.is_closed() {
             return Err(Problem::busy("the service is shutting down", 30));
         }
-        let free = inside.places.available_permits();
-        if free == 0 && inside.tasks.len() >= MAX_RUNS + MAX_WAITING {
+        let most = inside.usage.limits().input_bytes;
+        if input.text_bytes() > most {
+            let detail = format!("the text of the input has more than {most} bytes; send less");
+            let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
+            return Err(Problem::new(status, "input_too_long", detail));
+        }
+        inside.usage.begin_run(&caller)?;
+        let held = inside.usage.hold(&scope, What::Run)?;
+        let Some(place) = inside.places.queue() else {
             let detail = "the service is busy and could not begin this run; try again later";
             return Err(Problem::busy(detail, 5));
-        }
+        };
         let conversation = self.conversation(&caller, agent, conversation)?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let stream = conversation.agent.run_stream(input);
@@ -186,8 +195,11 @@ impl Service {
             }
         }
         conversation.begin(&run);
-        let (driven, log, places) = (Arc::clone(&run), self.log(), Arc::clone(&inside.places));
-        inside.tasks.spawn(async move { driven.drive(stream, log, places).await });
+        let (driven, log) = (Arc::clone(&run), self.log());
+        inside.tasks.spawn(async move {
+            driven.drive(stream, log, place).await;
+            drop(held);
+        });
         Ok(run)
     }
 
@@ -254,8 +266,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets who finds out who asks. Default: all who send to `127.0.0.1` or `localhost` are one caller: listen on a loopback address only. No one else is let
-    /// in.
+    /// Sets who finds out who asks. Default: programs of this machine are one caller, and no one else is let in: the address
+    /// of the other side has to be known (`into_make_service_with_connect_info::<SocketAddr>()`), and be a loopback address.
     pub fn identify(mut self, identify: impl Identify) -> Self {
         self.identify = Box::new(identify);
         self
@@ -279,13 +291,19 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets how much it takes at a time. Default: [`Limits::default`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Sets the service up.
     ///
     /// # Errors
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, log, notifications, long_poll } = self;
+        let Self { agents: given, identify, log, notifications, long_poll, limits } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let mut agents = BTreeMap::new();
         for (name, agent) in given {
@@ -304,7 +322,8 @@ impl ServiceBuilder {
             long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
-            places: Arc::new(Semaphore::new(MAX_RUNS)),
+            places: Places::new(&limits),
+            usage: Usage::new(limits),
             tasks: TaskTracker::new(),
             keyed: tokio::sync::Mutex::default(),
         })))

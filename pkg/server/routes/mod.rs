@@ -12,16 +12,13 @@ use axum::{
     Json, Router,
     extract::{DefaultBodyLimit, State},
     http::{HeaderName, HeaderValue, StatusCode, header},
-    middleware::map_response,
+    middleware::{from_fn_with_state, map_response},
     response::Response,
     routing::{get, post},
 };
 use serde_json::{Value, json};
 
-use super::{Problem, Service, durable, extract::Caller};
-
-/// Longest body of a request, in bytes.
-const MAX_BODY_BYTES: usize = 8 << 20;
+use super::{Problem, Service, durable, extract::Caller, gate::gate};
 
 /// Returns the routes of a service, for a host's own application.
 pub fn router(service: Service) -> Router {
@@ -50,7 +47,9 @@ pub fn router(service: Service) -> Router {
         )
         .route("/api/chat", post(chat::begin))
         .route("/api/chat/{id}/stream", get(chat::resume).delete(chat::stop))
-        .route("/agui", post(ag_ui::begin));
+        .route("/agui", post(ag_ui::begin))
+        .layer(from_fn_with_state(service.clone(), gate));
+    let most = service.usage().limits().body_bytes;
     Router::new()
         .merge(runs)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
@@ -63,7 +62,7 @@ pub fn router(service: Service) -> Router {
             )
         })
         .layer(map_response(guarded))
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(DefaultBodyLimit::max(most))
         .with_state(service)
 }
 
