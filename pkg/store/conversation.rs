@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::types::{Message, Text};
+use super::StoreError;
+use crate::types::{Message, Part, Text};
 
 /// The name of a conversation in its scope. What another scope has is not found.
 ///
@@ -185,4 +186,27 @@ impl StoredMessage {
     pub fn new(number: u64, at_ms: u64, message: Message) -> Self {
         Self { number, at_ms, message }
     }
+}
+
+/// What stands in place of what was said.
+const ERASED: &str = "[erased]";
+
+/// Returns a message of the same role and as many parts, in which nothing of it is left.
+pub(super) fn erased(message: &Message) -> Message {
+    let mut left = message.clone();
+    left.parts = message.parts.iter().map(|_| Part::Text { text: ERASED.to_owned() }).collect();
+    left
+}
+
+pub(super) fn to_json(message: &Message) -> Result<String, StoreError> {
+    serde_json::to_string(message)
+        .map_err(|error| StoreError::Corrupt { reason: error.to_string() })
+}
+
+pub(super) fn to_message(json: &str) -> Result<Message, StoreError> {
+    serde_json::from_str(json).map_err(|error| {
+        // The place is said, and not the text.
+        let reason = format!("a message ends at column {}, or is not one", error.column());
+        StoreError::Corrupt { reason }
+    })
 }

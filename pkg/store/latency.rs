@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::types::Text;
 
-/// How long turns took, by scope. Of each scope the last 10,000 records of the last hour are kept at least.
+/// Most records of a scope that are kept.
+pub(super) const MAX_RECORDS: usize = 10_000;
+
+/// How long turns took, by scope. Of each scope the last 10,000 records are kept.
 ///
 /// Each wait ends within 10 s, with [`StoreError::Slow`] if need be.
 pub trait LatencyStore: Send + Sync + 'static {

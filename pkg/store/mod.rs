@@ -2,19 +2,26 @@
 //!
 //! Each store is a trait, for engines to come.
 
+mod blobs;
 mod conversation;
 mod conversations;
+mod cursor;
 mod error;
 mod follow;
 mod ids;
 mod latency;
 mod log;
+mod memory;
 mod memory_log;
 mod notifications;
 mod run_record;
 mod runs;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod stores;
 
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
     conversation::{Conversation, ConversationKey, ConversationStatus, Entry, StoredMessage},
     conversations::{ConversationPage, ConversationQuery, ConversationStore, EraseMode, Erased},
@@ -22,6 +29,7 @@ pub use self::{
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
     log::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention},
+    memory::MemoryStore,
     memory_log::MemoryLog,
     notifications::{Notification, NotificationChannel},
     run_record::{RunChange, RunProgress, RunRecord, RunRequest},

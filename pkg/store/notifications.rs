@@ -5,6 +5,9 @@ use futures_core::future::BoxFuture;
 use super::StoreError;
 use crate::types::Text;
 
+/// Most notifications of a scope that are kept.
+pub(super) const MAX_KEPT: usize = 10_000;
+
 /// Notifications to all readers of a scope, numbered from 0 in each scope, without a gap.
 ///
 /// A notification is kept before a reader sees it. Of each scope the last 10,000 are kept; a reader that comes later than that
