@@ -21,8 +21,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), Problem> {
 }
 
 fn check_peer(parts: &Parts) -> Result<(), Problem> {
-    let refused =
-        |detail: &str| Err(Problem::new(StatusCode::FORBIDDEN, "wrong_peer", detail));
+    let refused = |detail: &str| Err(Problem::new(StatusCode::FORBIDDEN, "wrong_peer", detail));
     match parts.extensions.get::<ConnectInfo<SocketAddr>>() {
         Some(ConnectInfo(peer)) if peer.ip().to_canonical().is_loopback() => {}
         Some(_) => return refused("without tokens the service answers to this machine only"),

@@ -39,11 +39,7 @@ impl Places {
     pub(super) fn queue(self: &Arc<Self>) -> Option<Place> {
         let next = |taken| (taken < self.most).then_some(taken + 1);
         let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-        taken.is_ok().then(|| Place {
-            places: Arc::clone(self),
-            is_taken: true,
-            working: None,
-        })
+        taken.is_ok().then(|| Place { places: Arc::clone(self), is_taken: true, working: None })
     }
 
     /// Closes the queue: those in it get no place any more.
@@ -106,10 +102,12 @@ mod tests {
         assert_eq!(places.counts(), (1, 1));
         {
             let mut again = std::pin::pin!(first.work());
-            assert!(std::future::poll_fn(|context| {
-                std::task::Poll::Ready(again.as_mut().poll(context).is_pending())
-            })
-            .await);
+            assert!(
+                std::future::poll_fn(|context| {
+                    std::task::Poll::Ready(again.as_mut().poll(context).is_pending())
+                })
+                .await
+            );
             assert_eq!(places.counts(), (1, 2), "it may come back to a full queue");
             drop(second);
             assert!(again.await);

@@ -69,6 +69,12 @@ pub(super) struct Shown<'r> {
     end: Option<RunEnd>,
 }
 
+impl Shown<'_> {
+    pub(super) fn status(&self) -> &'static str {
+        self.status
+    }
+}
+
 impl Run {
     pub(super) fn new(key: LogKey, conversation: Text, owner: Text, stream: &RunStream) -> Self {
         Self {
@@ -127,13 +133,13 @@ impl Run {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
-    /// Drives the run to its end, once it has a place. Its events are in the log before anybody sees them.
+    /// Drives the run to its end, once it has a place, and returns the end. Its events are in the log before anybody sees them.
     pub(super) async fn drive(
         &self,
         mut stream: RunStream,
         log: Arc<dyn EventLog>,
         mut place: Place,
-    ) {
+    ) -> RunEnd {
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
@@ -177,7 +183,8 @@ impl Run {
             tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
         }
         drop(place);
-        self.set(Progress::Ended(Box::new(end)));
+        self.set(Progress::Ended(Box::new(end.clone())));
+        end
     }
 
     async fn close(&self, log: &dyn EventLog, end: &RunEnd) -> Result<(), LogError> {

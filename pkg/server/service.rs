@@ -8,14 +8,19 @@ use std::{
     time::Duration,
 };
 
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use super::{
     Identify, Limits, Problem,
     client_tools::OfRequest,
     conversations::{Conversation, Conversations},
     durable::Streams,
+    health::{Check, CheckState, Checks},
     identity::Local,
+    latency::LatencyWindow,
+    metrics::Metrics,
     places::Places,
     run::Run,
     runs::{Earlier, Runs},
@@ -23,8 +28,8 @@ use super::{
     usage::{Usage, What},
 };
 use crate::{
-    agent::{Caller, DefaultAgent, RunInput},
-    store::{EventLog, LogKey, MemoryLog, NotificationChannel, new_id},
+    agent::{Caller, DefaultAgent, Observer, RunInput},
+    store::{EventLog, LogKey, NotificationChannel, Stores, new_id},
     types::Text,
 };
 
@@ -42,14 +47,16 @@ struct Inside {
     agents: BTreeMap<Text, DefaultAgent>,
     default: Text,
     identify: Box<dyn Identify>,
-    log: Arc<dyn EventLog>,
-    notifications: Option<Arc<dyn NotificationChannel>>,
+    stores: Stores,
     streams: Streams,
     long_poll: Duration,
     runs: Runs,
     conversations: Conversations,
     places: Arc<Places>,
     usage: Arc<Usage>,
+    metrics: Arc<Metrics>,
+    latency: Option<Arc<LatencyWindow>>,
+    checks: Checks,
     tasks: TaskTracker,
     /// Held while a request with a key of its own begins a run.
     keyed: tokio::sync::Mutex<()>,
@@ -60,10 +67,11 @@ struct Inside {
 pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,
-    log: Arc<dyn EventLog>,
-    notifications: Option<Arc<dyn NotificationChannel>>,
+    stores: Stores,
     long_poll: Duration,
     limits: Limits,
+    checks: Vec<Check>,
+    is_dev: bool,
 }
 
 /// An error of the setup of a service.
@@ -93,10 +101,15 @@ pub(super) struct Asked {
 impl Service {
     /// Begins the setup of a service.
     pub fn builder() -> ServiceBuilder {
-        let log = Arc::new(MemoryLog::new());
-        let (agents, identify) = (Vec::new(), Box::new(Local));
-        let (notifications, limits) = (None, Limits::default());
-        ServiceBuilder { agents, identify, log, notifications, long_poll: LONG_POLL, limits }
+        ServiceBuilder {
+            agents: Vec::new(),
+            identify: Box::new(Local),
+            stores: Stores::in_memory(),
+            long_poll: LONG_POLL,
+            limits: Limits::default(),
+            checks: Vec::new(),
+            is_dev: false,
+        }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -116,7 +129,37 @@ impl Service {
     }
 
     pub(super) fn log(&self) -> Arc<dyn EventLog> {
-        Arc::clone(&self.0.log)
+        Arc::clone(&self.0.stores.log)
+    }
+
+    pub(super) fn stores(&self) -> &Stores {
+        &self.0.stores
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(super) fn metrics_text(&self) -> String {
+        self.0.metrics.text(&self.0.usage, &self.0.places)
+    }
+
+    pub(super) fn latency(&self) -> Option<&LatencyWindow> {
+        self.0.latency.as_deref()
+    }
+
+    pub(super) fn checks(&self) -> &Checks {
+        &self.0.checks
+    }
+
+    /// Returns `true` once it takes no more runs.
+    pub(super) fn is_ending(&self) -> bool {
+        self.0.tasks.is_closed()
+    }
+
+    /// Forgets a conversation that has no run under way; `false` when it has one.
+    pub(super) fn forget(&self, scope: &Text, id: &str) -> bool {
+        self.0.conversations.remove(scope, id)
     }
 
     pub(super) fn usage(&self) -> &Arc<Usage> {
@@ -131,16 +174,18 @@ impl Service {
         self.0.long_poll
     }
 
-    /// Returns the names of the agents, the first one first.
-    pub(super) fn agents(&self) -> impl Iterator<Item = &Text> {
-        let others = self.0.agents.keys().filter(|name| **name != self.0.default);
-        std::iter::once(&self.0.default).chain(others)
+    /// Returns the agents, the first one first.
+    pub(super) fn agents(&self) -> impl Iterator<Item = (&Text, &DefaultAgent)> {
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.0.agents.iter().partition(|(name, _)| **name == self.0.default);
+        first.into_iter().chain(others)
     }
 
     /// Begins a run; it goes on whoever listens, and is begun whole also when the request is dropped.
     pub(super) async fn begin(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
         let this = self.clone();
-        let begun = tokio::spawn(async move { this.begin_whole(caller, asked).await });
+        let whole = async move { this.begin_whole(caller, asked).await };
+        let begun = tokio::spawn(whole.in_current_span());
         begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
     }
 
@@ -187,18 +232,30 @@ impl Service {
         let key = LogKey::new(scope, stream.run_id());
         let run = Run::new(key.clone(), conversation.id.clone(), caller.id, &stream);
         let run = Arc::new(run);
-        inside.log.create(key).await?;
-        scope_events::note(&*inside.log, &run).await?;
+        inside.stores.log.create(key).await?;
+        scope_events::note(&*inside.stores.log, &run).await?;
         for old in inside.runs.add(&run, request) {
-            if let Err(error) = inside.log.retire(&old).await {
+            if let Err(error) = inside.stores.log.retire(&old).await {
                 tracing::warn!(%error, "an old log could not be dropped");
             }
         }
         conversation.begin(&run);
         let (driven, log) = (Arc::clone(&run), self.log());
+        let (metrics, begun) = (Arc::clone(&inside.metrics), Instant::now());
+        metrics.begin_run();
+        tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
         inside.tasks.spawn(async move {
-            driven.drive(stream, log, place).await;
+            let end = driven.drive(stream, log, place).await;
             drop(held);
+            let (status, took) = (driven.shown().status(), begun.elapsed());
+            metrics.end_run(status, end.seq, took);
+            tracing::info!(
+                run_id = driven.id(),
+                status,
+                events = end.seq,
+                ?took,
+                "a run has ended"
+            );
         });
         Ok(run)
     }
@@ -248,7 +305,7 @@ impl Service {
     }
 
     pub(super) fn notifications(&self) -> Option<Arc<dyn NotificationChannel>> {
-        self.0.notifications.clone()
+        Some(Arc::clone(&self.0.stores.notifications))
     }
 
     /// Returns the run of a conversation that has not ended.
@@ -273,15 +330,46 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets the log of events. Default: a [`MemoryLog`].
+    /// Sets the log of events. Default: a [`MemoryLog`](crate::store::MemoryLog).
     pub fn log(mut self, log: impl EventLog) -> Self {
-        self.log = Arc::new(log);
+        self.stores.log = Arc::new(log);
         self
     }
 
-    /// Sets the notifications of its scopes, which `/v1/events` has. Default: none.
+    /// Sets all stores. Default: [`Stores::in_memory`].
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
+    }
+
+    /// Adds a check that `/ready` makes besides those of providers and stores. One that takes more than 5 s counts as
+    /// [degraded](CheckState::Degraded).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::server::{CheckState, Service};
+    ///
+    /// let builder = Service::builder().check("billing", || async { CheckState::Healthy });
+    /// ```
+    pub fn check<F, R>(mut self, name: impl Into<Text>, check: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = CheckState> + Send + 'static,
+    {
+        self.checks.push(Check::new(name, check));
+        self
+    }
+
+    /// Switches `/dev/latency` on: what turns and calls of the last hour took. Default: off.
+    pub fn dev(mut self, is_on: bool) -> Self {
+        self.is_dev = is_on;
+        self
+    }
+
+    /// Sets the notifications of its scopes, which `/v1/events` has. Default: those in memory.
     pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
-        self.notifications = Some(channel);
+        self.stores.notifications = channel;
         self
     }
 
@@ -303,11 +391,18 @@ impl ServiceBuilder {
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, log, notifications, long_poll, limits } = self;
+        let Self { agents: given, identify, stores, long_poll, limits, mut checks, is_dev } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
+        let metrics = Arc::new(Metrics::default());
+        let latency = is_dev.then(Arc::<LatencyWindow>::default);
+        let mut watchers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&metrics) as _];
+        watchers.extend(latency.clone().map(|latency| latency as _));
         let mut agents = BTreeMap::new();
+        checks.extend(Check::of_stores(&stores));
         for (name, agent) in given {
-            let agent = agent.with_source(Arc::new(OfRequest));
+            let provider = Arc::clone(agent.provider());
+            checks.push(Check::of_provider(format!("provider:{name}").into(), provider));
+            let agent = agent.with_source(Arc::new(OfRequest)).watched_by(&watchers);
             if agents.insert(name.clone(), agent).is_some() {
                 return Err(ServiceError::SameName { name });
             }
@@ -316,14 +411,16 @@ impl ServiceBuilder {
             agents,
             default,
             identify,
-            streams: Streams::new(Arc::clone(&log)),
-            log,
-            notifications,
+            streams: Streams::new(Arc::clone(&stores.log)),
+            stores,
             long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
             places: Places::new(&limits),
             usage: Usage::new(limits),
+            metrics,
+            latency,
+            checks: Checks::new(checks),
             tasks: TaskTracker::new(),
             keyed: tokio::sync::Mutex::default(),
         })))

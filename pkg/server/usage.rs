@@ -116,7 +116,8 @@ impl Usage {
         *rate = rate.at(now, most);
         if rate.left < 1.0 {
             let wait = (1.0 - rate.left) / most.max(1.0) * MINUTE.as_secs_f64();
-            let detail = format!("this caller may begin {most} runs a minute; wait before the next");
+            let detail =
+                format!("this caller may begin {most} runs a minute; wait before the next");
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
