@@ -29,7 +29,7 @@ const SETTLED: Duration = Duration::from_millis(150);
 
 /// An encoder whose answer may end while the run waits.
 pub(super) trait Pause: Encode + Send + 'static {
-    /// What its readers can answer.
+    /// The waits that its readers can end.
     const ENDS: WaitsFor;
 
     fn pause(&mut self, run: &Run, next: u64, out: &mut Vec<u8>);
@@ -56,7 +56,7 @@ impl Pause for AgUi {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Reading {
     pub(super) agent: Option<Text>,
-    /// What becomes of the run when its reader goes away.
+    /// The end of the run when its reader goes away.
     on_disconnect: Option<Leave>,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// The reader has read all.
+    /// Leaves the run alone: its reader has read all.
     pub(super) fn disarm(&mut self) {
         if let Some(guard) = self.guard.take() {
             guard.disarm();

@@ -43,7 +43,7 @@ pub(super) struct Run {
     paused: AtomicU64,
 }
 
-/// What a run waits for.
+/// The cause for which a run waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitsFor {
     /// An approval, or the result of a call at the client.

@@ -80,7 +80,7 @@ struct Noted {
     conversation_id: Text,
 }
 
-/// The log of the runs of a caller.
+/// Returns the log of the runs of a caller.
 fn runs_of(scope: &Text, owner: &str) -> LogKey {
     LogKey::new(scope.clone(), format!("runs-of/{owner}"))
 }
@@ -107,7 +107,7 @@ pub(super) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> 
     Err(last.unwrap_or_else(|| LogError::Unavailable { reason: reason() }))
 }
 
-/// Where a reader finds what it reads.
+/// The places where a reader finds what it reads.
 pub(super) struct Sources {
     log: Arc<dyn EventLog>,
     notes: Option<Arc<dyn NotificationChannel>>,

@@ -25,12 +25,12 @@ pub(super) struct Append {
     producer: Option<(Text, Place)>,
 }
 
-/// What becomes of an append.
+/// The outcome of an append.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// These records are appended.
     Append(Vec<LogRecord>),
-    /// It was there already: what it asks for is true.
+    /// The append was there already: what it asks for is true.
     Repeated,
     /// The epoch of the producer is over; this is the one that counts.
     Stale(u64),
@@ -38,7 +38,7 @@ pub(super) enum Verdict {
     Gap { expected: u64, received: u64 },
     /// Nothing follows the end of a stream.
     Closed,
-    /// It cannot be appended to this stream.
+    /// The append does not fit the stream.
     Refused(Problem),
 }
 

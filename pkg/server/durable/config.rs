@@ -1,4 +1,4 @@
-//! What a stream is created with.
+//! The setup of a stream.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,7 +12,7 @@ use crate::{server::Problem, types::Text};
 /// The type of a stream whose creator named none.
 const DEFAULT_TYPE: &str = "application/octet-stream";
 
-/// What a stream is created with, and what it keeps.
+/// The setup of a stream: what it was created with, and keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Config {
     pub(super) content_type: Text,

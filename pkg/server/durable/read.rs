@@ -31,7 +31,7 @@ const INTERVAL: u64 = 20;
 /// 2024-10-09, in seconds since 1970.
 const EPOCH: u64 = 1_728_432_000;
 
-/// What a reader asks for.
+/// The request of a reader.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) start: Option<Start>,
@@ -122,7 +122,7 @@ pub(super) async fn answer(
     }
 }
 
-/// The answer with what is there.
+/// Returns the answer with what is there.
 fn caught_up(
     reader: &Reader,
     page: Page,
@@ -146,7 +146,7 @@ fn caught_up(
     response
 }
 
-/// The answer with a page; without a body where it has none.
+/// Returns the answer with a page; without a body where it has none.
 fn paged(reader: &Reader, page: &Page, is_empty: bool) -> Response {
     let mut response = Response::new(Body::empty());
     if is_empty {
@@ -187,7 +187,7 @@ async fn polled(reader: &mut Reader, wait: Duration) -> Result<Page, LogError> {
     }
 }
 
-/// The events of a connection.
+/// Reads a stream as the events of a connection.
 fn events(mut reader: Reader, asked: Asked) -> impl Stream<Item = Bytes> + Send {
     async_stream::stream! {
         let until = Instant::now() + CONNECTION;

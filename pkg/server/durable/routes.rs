@@ -153,7 +153,7 @@ pub(in crate::server) async fn remove(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// What a browser asks before a request to another origin. Which origins may is not said here, so that none may.
+/// Answers what a browser asks before a request to another origin. No origin is named, so that none may.
 pub(in crate::server) async fn preflight() -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let fields = response.headers_mut();
@@ -228,7 +228,7 @@ async fn run_end(service: &Service, key: &LogKey) -> Result<(u64, bool), Problem
     }
 }
 
-/// The answer without a body that tells what a stream is.
+/// Returns the answer without a body that tells what a stream is.
 fn shown(state: &state::State) -> Response {
     let mut response = Response::new(Body::empty());
     let fields = response.headers_mut();

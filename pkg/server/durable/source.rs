@@ -1,4 +1,4 @@
-//! What the records of a log are to the readers of a stream.
+//! Messages of a stream, made of the records of a log.
 
 use bytes::Bytes;
 

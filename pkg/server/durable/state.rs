@@ -1,4 +1,4 @@
-//! What is known of a stream: a fold over its records.
+//! The state of a stream: a fold over its records.
 
 use std::collections::BTreeMap;
 

@@ -3,8 +3,11 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher as _, RandomState},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::SystemTime,
 };
 
 use axum::http::StatusCode;
@@ -19,7 +22,7 @@ use super::{
 };
 use crate::{
     server::Problem,
-    store::{EventLog, LogError, LogKey, LogRecord},
+    store::{EventLog, LogError, LogKey, LogRecord, now_ms},
 };
 
 /// Most records that are read at a time.
@@ -42,6 +45,8 @@ pub(in crate::server) struct Streams {
     log: Arc<dyn EventLog>,
     known: Mutex<HashMap<LogKey, Known>>,
     turns: Vec<tokio::sync::Mutex<()>>,
+    /// The time of the last stream that was created, in milliseconds since 1970; each has one of its own.
+    created: AtomicU64,
     hasher: RandomState,
 }
 
@@ -54,7 +59,20 @@ struct Known {
 impl Streams {
     pub(in crate::server) fn new(log: Arc<dyn EventLog>) -> Self {
         let turns = std::iter::repeat_with(tokio::sync::Mutex::default).take(TURNS).collect();
-        Self { log, known: Mutex::default(), turns, hasher: RandomState::new() }
+        Self {
+            log,
+            known: Mutex::default(),
+            turns,
+            created: AtomicU64::new(0),
+            hasher: RandomState::new(),
+        }
+    }
+
+    fn next_created(&self) -> u64 {
+        let now = now_ms();
+        let next = |last: u64| Some(now.max(last + 1));
+        let last = self.created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        now.max(last.unwrap_or_default() + 1)
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<LogKey, Known>> {
@@ -78,7 +96,7 @@ impl Streams {
         Ok(Some(state))
     }
 
-    /// As [`find`](Self::find), and notes that it is used.
+    /// Returns a stream as [`find`](Self::find) does, and notes that it is used.
     pub(super) async fn open(&self, key: &LogKey) -> Result<Arc<State>, Problem> {
         let state = self.find(key).await?;
         if let Some(known) = self.known().get_mut(key) {
@@ -199,7 +217,7 @@ impl Streams {
                 Ok(()) | Err(LogError::Exists { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
-            let mut records = vec![State::created(now_ms(), config.clone())];
+            let mut records = vec![State::created(self.next_created(), config.clone())];
             records.extend(data.iter().map(|data| LogRecord::new(DATA, data.clone())));
             if closes {
                 records.push(LogRecord::new(CLOSED, Bytes::new()));
@@ -267,9 +285,4 @@ fn name(key: &LogKey) -> &str {
 
 fn contended() -> Problem {
     Problem::busy("others append to this stream all the time; try again", 1)
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or_default()
 }

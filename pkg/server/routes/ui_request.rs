@@ -1,4 +1,4 @@
-//! What clients of both chat protocols send.
+//! Requests of the clients of both chat protocols.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -70,7 +70,7 @@ struct Approval {
     reason: Option<String>,
 }
 
-/// What an answer that was paused told of itself.
+/// The place of an answer that was paused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -97,7 +97,7 @@ pub(super) struct Answered {
     parts: Vec<UiPart>,
 }
 
-/// What a reader decided, or ran.
+/// The part of a reader: a decision, or a result.
 #[derive(Debug)]
 pub(super) enum Answer {
     Decided { approval_id: Text, decision: Decision },

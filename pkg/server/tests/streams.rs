@@ -143,7 +143,6 @@ async fn a_stream_that_is_created_again_is_another() {
     let (_, headers, _) = send(&app, ("GET", path, "ann"), &[], "").await;
     let old = field(&headers, "stream-next-offset").to_owned();
     assert_eq!(send(&app, ("DELETE", path, "ann"), &[], "").await.0, 204);
-    std::thread::sleep(Duration::from_millis(2));
     send(&app, ("PUT", path, "ann"), JSON, "[2,3]").await;
     let (status, _, body) =
         send(&app, ("GET", &format!("{path}?offset={old}"), "ann"), &[], "").await;

@@ -149,6 +149,23 @@ async fn set_state(
     Ok(Ok(()))
 }
 
+/// Removes a log with its name.
+async fn remove(
+    connection: &mut SqliteConnection,
+    key: &LogKey,
+) -> Result<Result<(), LogError>, StoreError> {
+    let Some(Head { id, .. }) = head(connection, key).await? else {
+        return Ok(Err(LogError::NotFound { name: key.name.clone() }));
+    };
+    change(connection, id, RETIRED).await?;
+    sqlx::query("DELETE FROM log WHERE id = ?")
+        .bind(id)
+        .execute(connection)
+        .await
+        .map_err(errors::of)?;
+    Ok(Ok(()))
+}
+
 async fn change(connection: &mut SqliteConnection, id: i64, state: i64) -> Result<(), StoreError> {
     if state == RETIRED {
         sqlx::query("DELETE FROM chunk WHERE log = ?")
@@ -426,6 +443,19 @@ impl EventLog for SqliteStore {
 
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
         Box::pin(self.log_state(key, RETIRED))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        Box::pin(async move {
+            let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
+            let ended = Arc::clone(&log);
+            let after = Box::new(move || tails.end(&ended));
+            let write = work(move |connection| {
+                let log = Arc::clone(&log);
+                Box::pin(async move { remove(connection, &log).await })
+            });
+            self.0.writer.write(0, write, Some(after)).await?
+        })
     }
 
     fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
