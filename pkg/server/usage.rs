@@ -169,7 +169,7 @@ mod tests {
         assert_eq!((begun(&ann), begun(&bob)), (6, 6));
         tokio::time::advance(Duration::from_secs(9)).await;
         assert_eq!(begun(&ann), 0);
-        tokio::time::advance(Duration::from_secs(11)).await;
+        tokio::time::advance(Duration::from_secs(12)).await;
         assert_eq!(begun(&ann), 2);
         tokio::time::advance(Duration::from_secs(3_600)).await;
         assert_eq!(begun(&ann), 6);

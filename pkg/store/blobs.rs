@@ -115,7 +115,7 @@ mod tests {
         let taken = split(&text);
         assert!(taken.text.len() < 250, "{}", taken.text);
         assert_eq!(taken.blobs.len(), 2);
-        assert_eq!(round_trip(&text), (text, 1));
+        assert_eq!(round_trip(&text), (text.clone(), 1));
         assert!(join("a\u{1}b", |_| Some("")).is_none(), "what is no place is refused");
         assert!(join(&taken.text, |_| None::<&str>).is_none(), "what is missing is told");
         let short = "x".repeat(MIN_BYTES - 1);

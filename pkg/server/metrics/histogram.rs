@@ -1,7 +1,6 @@
 //! A histogram of durations, as Prometheus counts them.
 
 use std::{
-    fmt::Write as _,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -47,17 +46,17 @@ impl Histogram {
 
     /// Appends the metric of this name.
     pub(super) fn write(&self, name: &str, help: &str, out: &mut String) {
-        drop(write!(out, "# HELP {name} {help}\n# TYPE {name} histogram\n"));
+        out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} histogram\n"));
         let mut sum = 0;
         for (bound, bucket) in BOUNDS.iter().zip(&self.buckets) {
             sum += bucket.load(Ordering::Relaxed);
-            drop(writeln!(out, "{name}_bucket{{le=\"{}\"}} {sum}", seconds(*bound)));
+            out.push_str(&format!("{name}_bucket{{le=\"{}\"}} {sum}\n", seconds(*bound)));
         }
         // One that is recorded meanwhile may be in its bucket only.
         let count = self.count.load(Ordering::Relaxed).max(sum);
-        drop(writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {count}"));
-        drop(writeln!(out, "{name}_sum {}", seconds(self.micros.load(Ordering::Relaxed))));
-        drop(writeln!(out, "{name}_count {count}"));
+        out.push_str(&format!("{name}_bucket{{le=\"+Inf\"}} {count}\n"));
+        out.push_str(&format!("{name}_sum {}\n", seconds(self.micros.load(Ordering::Relaxed))));
+        out.push_str(&format!("{name}_count {count}\n"));
     }
 }
 

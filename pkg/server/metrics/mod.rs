@@ -4,7 +4,6 @@ mod histogram;
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -66,7 +65,7 @@ impl<K: Ord + Clone> Rows<K> {
     fn write(&self, (name, help): (&str, &str), out: &mut String, labels: impl Fn(&K) -> String) {
         head(name, help, "counter", out);
         for (key, count) in &*self.lock() {
-            drop(writeln!(out, "{name}{{{}}} {count}", labels(key)));
+            out.push_str(&format!("{name}{{{}}} {count}\n", labels(key)));
         }
     }
 
@@ -96,11 +95,11 @@ impl Metrics {
         let mut out = String::new();
         let counter = |name: &str, help: &str, value: &AtomicU64, out: &mut String| {
             head(name, help, "counter", out);
-            drop(writeln!(out, "{name} {}", value.load(Ordering::Relaxed)));
+            out.push_str(&format!("{name} {}\n", value.load(Ordering::Relaxed)));
         };
         let gauge = |name: &str, help: &str, value: usize, out: &mut String| {
             head(name, help, "gauge", out);
-            drop(writeln!(out, "{name} {value}"));
+            out.push_str(&format!("{name} {value}\n"));
         };
         let (working, queued) = places.counts();
         let out = &mut out;
@@ -173,7 +172,7 @@ impl Observer for Metrics {
 }
 
 fn head(name: &str, help: &str, kind: &str, out: &mut String) {
-    drop(write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
 }
 
 /// Returns a value of a label.
