@@ -10,6 +10,7 @@
 //! let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
 //! let service = Service::builder().agent("demo", agent).build()?;
 //! let app = axum::Router::new().merge(router(service));
+//! let app = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
 //! # drop(app);
 //! # Ok(())
 //! # }
@@ -26,12 +27,19 @@ mod durable;
 pub mod encode;
 mod erase;
 mod extract;
+mod gate;
 mod going_on;
+mod health;
 mod hosts;
 mod identity;
 mod journal;
+mod latency;
+mod limits;
+mod metrics;
+mod places;
 mod problem;
 mod recover;
+mod request_log;
 mod routes;
 mod run;
 mod runs;
@@ -39,9 +47,12 @@ mod scope_events;
 mod service;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use self::{
+    health::CheckState,
     identity::{Identify, Tokens},
+    limits::Limits,
     problem::Problem,
     recover::Recovered,
     routes::router,

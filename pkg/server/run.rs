@@ -1,19 +1,19 @@
 //! A run of the service, from its first event to the end of its log.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde::Serialize;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     encode::{RunEnd, RunStatus},
     journal::Told,
+    places::Place,
 };
 use crate::{
     agent::{Approvals, ClientCalls, Questions, RunStream, Steering, Ways},
@@ -70,6 +70,12 @@ pub(super) struct Shown<'r> {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<RunEnd>,
+}
+
+impl Shown<'_> {
+    pub(super) fn status(&self) -> &'static str {
+        self.status
+    }
 }
 
 impl Run {
@@ -152,20 +158,19 @@ impl Run {
         run
     }
 
-    /// Drives the run to its end, once it has a place, from this number of events on. Its events are in the log before anybody sees
-    /// them.
+    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end. Its events are in the log
+    /// before anybody sees them.
     pub(super) async fn drive(
         &self,
         mut stream: RunStream,
         (stores, told): (&Stores, &Told),
-        places: Arc<Semaphore>,
+        mut place: Place,
         from: u64,
-    ) {
+    ) -> RunEnd {
         let log = &stores.log;
         told.set(self.id(), from);
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
-        let place = self.cancel.run_until_cancelled(places.acquire()).await;
-        if matches!(place, Some(Err(_))) {
+        if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
             self.cancel.cancel();
         }
@@ -186,6 +191,12 @@ impl Run {
                 }
                 events += count;
                 told.set(self.id(), events);
+                // A person may take long.
+                if self.waits_for(WaitsFor::Anything) {
+                    place.leave();
+                } else {
+                    self.cancel.run_until_cancelled(place.work()).await;
+                }
             }
         }
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
@@ -204,7 +215,8 @@ impl Run {
         }
         told.end(self.id());
         drop(place);
-        self.finish(stores, end).await;
+        self.finish(stores, end.clone()).await;
+        end
     }
 
     /// Notes the end of the run.

@@ -3,22 +3,28 @@
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use super::{
-    Identify, Problem,
+    Identify, Limits, Problem,
     client_tools::OfRequest,
     conversations::{Conversation, Conversations},
     durable::Streams,
+    health::{Check, CheckState, Checks},
     identity::Local,
     journal::{StoredJournal, Told},
+    latency::LatencyWindow,
+    metrics::Metrics,
+    places::{Place, Places},
     run::Run,
     runs::Runs,
     scope_events,
+    usage::{Held, Usage, What},
 };
 use crate::{
-    agent::{Caller, DefaultAgent, RunInput, RunStream, Ways},
+    agent::{Caller, DefaultAgent, Observer, RunInput, RunStream, Ways},
     store::{
         Conversation as StoredConversation, ConversationKey, EventLog, LogKey, NotificationChannel,
         RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError, Stores, new_id,
@@ -26,12 +32,6 @@ use crate::{
     },
     types::{AgentError, ErrorCode, Text},
 };
-
-/// Most runs that work at the same time.
-const MAX_RUNS: usize = 64;
-
-/// Most runs that wait for a place.
-const MAX_WAITING: usize = 256;
 
 /// Longest wait of a long poll, unless another is set.
 const LONG_POLL: Duration = Duration::from_secs(20);
@@ -56,7 +56,11 @@ struct Inside {
     long_poll: Duration,
     runs: Runs,
     conversations: Conversations,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
+    usage: Arc<Usage>,
+    metrics: Arc<Metrics>,
+    latency: Option<Arc<LatencyWindow>>,
+    checks: Checks,
     tasks: TaskTracker,
 }
 
@@ -67,6 +71,9 @@ pub struct ServiceBuilder {
     identify: Box<dyn Identify>,
     stores: Stores,
     long_poll: Duration,
+    limits: Limits,
+    checks: Vec<Check>,
+    is_dev: bool,
 }
 
 /// An error of the setup of a service.
@@ -96,8 +103,15 @@ pub(super) struct Asked {
 impl Service {
     /// Begins the setup of a service.
     pub fn builder() -> ServiceBuilder {
-        let (agents, identify) = (Vec::new(), Box::new(Local));
-        ServiceBuilder { agents, identify, stores: Stores::in_memory(), long_poll: LONG_POLL }
+        ServiceBuilder {
+            agents: Vec::new(),
+            identify: Box::new(Local),
+            stores: Stores::in_memory(),
+            long_poll: LONG_POLL,
+            limits: Limits::default(),
+            checks: Vec::new(),
+            is_dev: false,
+        }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -124,6 +138,36 @@ impl Service {
         &self.0.stores
     }
 
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(super) fn metrics_text(&self) -> String {
+        self.0.metrics.text(&self.0.usage, &self.0.places)
+    }
+
+    pub(super) fn latency(&self) -> Option<&LatencyWindow> {
+        self.0.latency.as_deref()
+    }
+
+    pub(super) fn checks(&self) -> &Checks {
+        &self.0.checks
+    }
+
+    /// Returns `true` once it takes no more runs.
+    pub(super) fn is_ending(&self) -> bool {
+        self.0.tasks.is_closed()
+    }
+
+    /// Forgets a conversation that has no run under way; `false` when it has one.
+    pub(super) fn drop_idle(&self, scope: &Text, id: &str) -> bool {
+        self.0.conversations.remove_idle(scope, id)
+    }
+
+    pub(super) fn usage(&self) -> &Arc<Usage> {
+        &self.0.usage
+    }
+
     pub(super) fn streams(&self) -> &Streams {
         &self.0.streams
     }
@@ -132,16 +176,18 @@ impl Service {
         self.0.long_poll
     }
 
-    /// Returns the names of the agents, the first one first.
-    pub(super) fn agents(&self) -> impl Iterator<Item = &Text> {
-        let others = self.0.agents.keys().filter(|name| **name != self.0.default);
-        std::iter::once(&self.0.default).chain(others)
+    /// Returns the agents, the first one first.
+    pub(super) fn agents(&self) -> impl Iterator<Item = (&Text, &DefaultAgent)> {
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.0.agents.iter().partition(|(name, _)| **name == self.0.default);
+        first.into_iter().chain(others)
     }
 
     /// Begins a run; it goes on whoever listens, and is begun whole also when the request is dropped.
     pub(super) async fn begin(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
         let this = self.clone();
-        let begun = tokio::spawn(async move { this.begin_whole(caller, asked).await });
+        let whole = async move { this.begin_whole(caller, asked).await };
+        let begun = tokio::spawn(whole.in_current_span());
         begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
     }
 
@@ -159,11 +205,18 @@ impl Service {
         if inside.tasks.is_closed() {
             return Err(Problem::busy("the service is shutting down", 30));
         }
-        let free = inside.places.available_permits();
-        if free == 0 && inside.tasks.len() >= MAX_RUNS + MAX_WAITING {
+        let most = inside.usage.limits().input_bytes;
+        if input.text().len() > most {
+            let detail = format!("the text of the input has more than {most} bytes; send less");
+            let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
+            return Err(Problem::new(status, "input_too_long", detail));
+        }
+        inside.usage.begin_run(&caller)?;
+        let held = inside.usage.hold(&scope, What::Run)?;
+        let Some(place) = inside.places.queue() else {
             let detail = "the service is busy and could not begin this run; try again later";
             return Err(Problem::busy(detail, 5));
-        }
+        };
         let conversation = self.conversation(&caller, agent, conversation, &input.text()).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let kept = input.to_json().map_err(|error| Problem::bad(error.to_string()))?;
@@ -195,19 +248,35 @@ impl Service {
         }
         inside.runs.add(&run);
         conversation.begin(&run);
-        self.drive(Arc::clone(&run), stream, Arc::clone(&conversation.order));
+        inside.metrics.begin_run();
+        tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
+        let order = Arc::clone(&conversation.order);
+        self.drive(Arc::clone(&run), stream, order, (place, held));
         Ok(run)
     }
 
-    fn drive(&self, run: Arc<Run>, stream: RunStream, order: Arc<tokio::sync::Mutex<()>>) {
+    fn drive(
+        &self,
+        run: Arc<Run>,
+        stream: RunStream,
+        order: Arc<tokio::sync::Mutex<()>>,
+        (place, held): (Place, Held),
+    ) {
         let this = self.clone();
         self.0.tasks.spawn(async move {
-            let inside = &this.0;
             // Runs that another process left come first.
             drop(run.cancel.run_until_cancelled(order.lock()).await);
-            let places = Arc::clone(&inside.places);
-            run.drive(stream, (&inside.stores, &inside.told), places, 0).await;
+            this.drive_here(&run, stream, place, 0).await;
+            drop(held);
         });
+    }
+
+    async fn drive_here(&self, run: &Run, stream: RunStream, place: Place, from: u64) {
+        let (inside, begun) = (&self.0, Instant::now());
+        let end = run.drive(stream, (&inside.stores, &inside.told), place, from).await;
+        let (status, took) = (run.shown().status(), begun.elapsed());
+        inside.metrics.end_run(status, end.seq.saturating_sub(from), took);
+        tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
     }
 
     /// Returns the run that an earlier request with the same key began, if it was the same request.
@@ -349,9 +418,7 @@ impl Service {
 
     /// Drives a run that another process left, from this number of events on.
     pub(super) async fn go_on(&self, run: &Run, stream: RunStream, from: u64) {
-        let inside = &self.0;
-        let places = Arc::clone(&inside.places);
-        run.drive(stream, (&inside.stores, &inside.told), places, from).await;
+        self.drive_here(run, stream, self.0.places.beside(), from).await;
     }
 
     /// Returns a run of this caller; that of another is not found.
@@ -374,8 +441,8 @@ impl Service {
         runs
     }
 
-    pub(super) fn notifications(&self) -> Option<Arc<dyn NotificationChannel>> {
-        Some(Arc::clone(&self.0.stores.notifications))
+    pub(super) fn notifications(&self) -> Arc<dyn NotificationChannel> {
+        Arc::clone(&self.0.stores.notifications)
     }
 
     /// Returns the run of a conversation that has not ended.
@@ -393,8 +460,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets who finds out who asks. Default: all who send to `127.0.0.1` or `localhost` are one caller: listen on a loopback address only. No one else is let
-    /// in.
+    /// Sets who finds out who asks. Default: programs of this machine are one caller, and no one else is let in: the address
+    /// of the other side has to be known (`into_make_service_with_connect_info::<SocketAddr>()`), and be a loopback address.
     pub fn identify(mut self, identify: impl Identify) -> Self {
         self.identify = Box::new(identify);
         self
@@ -410,6 +477,37 @@ impl ServiceBuilder {
     /// [`Service::recover`] once before requests come.
     pub fn stores(mut self, stores: Stores) -> Self {
         self.stores = stores;
+        self
+    }
+
+    /// Adds a check that `/ready` makes besides those of providers and stores. One that takes more than 5 s counts as
+    /// [degraded](CheckState::Degraded).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::server::{CheckState, Service};
+    ///
+    /// let builder = Service::builder().check("billing", || async { CheckState::Healthy });
+    /// ```
+    pub fn check<F, R>(mut self, name: impl Into<Text>, check: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = CheckState> + Send + 'static,
+    {
+        self.checks.push(Check::new(name, check));
+        self
+    }
+
+    /// Switches `/dev/latency` on: what turns and calls of the last hour took. Default: off.
+    pub fn dev(mut self, is_on: bool) -> Self {
+        self.is_dev = is_on;
+        self
+    }
+
+    /// Sets how much it takes at a time. Default: [`Limits::default`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -431,11 +529,18 @@ impl ServiceBuilder {
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, stores, long_poll } = self;
+        let Self { agents: given, identify, stores, long_poll, limits, mut checks, is_dev } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
+        let metrics = Arc::new(Metrics::default());
+        let latency = is_dev.then(Arc::<LatencyWindow>::default);
+        let mut watchers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&metrics) as _];
+        watchers.extend(latency.clone().map(|latency| latency as _));
         let mut agents = BTreeMap::new();
+        checks.extend(Check::of_stores(&stores));
         for (name, agent) in given {
-            let agent = agent.with_source(Arc::new(OfRequest));
+            let provider = Arc::clone(agent.provider());
+            checks.push(Check::of_provider(format!("provider:{name}").into(), provider));
+            let agent = agent.with_source(Arc::new(OfRequest)).watched_by(&watchers);
             if agents.insert(name.clone(), agent).is_some() {
                 return Err(ServiceError::SameName { name });
             }
@@ -450,7 +555,11 @@ impl ServiceBuilder {
             long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
-            places: Arc::new(Semaphore::new(MAX_RUNS)),
+            places: Places::new(&limits),
+            usage: Usage::new(limits),
+            metrics,
+            latency,
+            checks: Checks::new(checks),
             tasks: TaskTracker::new(),
         })))
     }

@@ -65,6 +65,8 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::list(args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::serve(args),
+        #[cfg(feature = "serve")]
+        Command::Token(args) => serve::new_token(args),
         Command::Completions(args) => completions::write(args),
     };
     trace::finish();

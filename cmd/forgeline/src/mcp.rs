@@ -37,16 +37,31 @@ pub(crate) struct Connected {
 }
 
 impl McpArgs {
+    fn config(&self) -> anyhow::Result<Option<McpConfig>> {
+        let Some(path) = &self.mcp else { return Ok(None) };
+        let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
+            format!("{} cannot be read as a list of MCP servers", path.display())
+        })?;
+        Ok(Some(config))
+    }
+
+    /// Reads the file, and starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the file is wrong.
+    #[cfg(feature = "serve")]
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.config().map(drop)
+    }
+
     /// Starts the servers, and says on stderr which of them and of their tools are left out.
     ///
     /// # Errors
     ///
     /// A usage error when the file is wrong; an error when a required server does not work.
     pub(crate) fn connect(&self, at: &Surroundings<'_>) -> anyhow::Result<Option<Connected>> {
-        let Some(path) = &self.mcp else { return Ok(None) };
-        let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
-            format!("{} cannot be read as a list of MCP servers", path.display())
-        })?;
+        let (Some(config), Some(path)) = (self.config()?, &self.mcp) else { return Ok(None) };
         for refused in &config.refused {
             note(&escape_controls(&format!("an MCP server is left out: {refused}")));
         }

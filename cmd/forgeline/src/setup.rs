@@ -129,12 +129,33 @@ impl SetupArgs {
     ///
     /// A usage error for flags that contradict each other or the environment, or when the user does not agree.
     pub(crate) fn choose(&self) -> anyhow::Result<Choice> {
+        let choice = self.choice()?;
+        choice.confirm()?;
+        Ok(choice)
+    }
+
+    fn choice(&self) -> anyhow::Result<Choice> {
         let environment = Environment::default();
         let choice = choose(&self.provider, |name| environment.get(name), find_local_server);
         environment.check()?;
-        let choice = choice?;
-        choice.confirm()?;
-        Ok(choice)
+        choice
+    }
+
+    /// Returns all that is wrong with it, as far as can be known without asking servers of models and tools.
+    #[cfg(feature = "serve")]
+    pub(crate) fn mistakes(&self) -> Vec<anyhow::Error> {
+        let provider = self.choice().and_then(|choice| self.connect(&choice, None)).map(drop);
+        let dialect = self.dialect.as_deref().map(tool_dialect).transpose().map(drop);
+        let tools = if self.no_tools { Ok(()) } else { self.files.tools().map(drop) };
+        let results = [
+            provider,
+            dialect,
+            tools,
+            self.request.template().map(drop),
+            self.mcp.check(),
+            self.skills.check(),
+        ];
+        results.into_iter().filter_map(Result::err).collect()
     }
 
     /// Connects with the provider that was chosen.

@@ -1,32 +1,44 @@
 //! The routes of the service.
 
 mod ag_ui;
+mod agents;
 mod all_events;
 mod chat;
+mod conversations;
 mod events;
+mod health;
+mod notifications;
 mod requests;
 mod runs;
 mod ui_request;
 
 use axum::{
     Json, Router,
-    extract::{DefaultBodyLimit, State},
+    extract::DefaultBodyLimit,
     http::{HeaderName, HeaderValue, StatusCode, header},
-    middleware::map_response,
+    middleware::{from_fn_with_state, map_response},
     response::Response,
     routing::{get, post},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Problem, Service, durable, extract::Caller};
-
-/// Longest body of a request, in bytes.
-const MAX_BODY_BYTES: usize = 8 << 20;
+use super::{Problem, Service, durable, gate::gate, request_log::noted};
 
 /// Returns the routes of a service, for a host's own application.
 pub fn router(service: Service) -> Router {
     let runs = Router::new()
-        .route("/v1/agents", get(agents))
+        .route("/v1/agents", get(agents::agents))
+        .route("/v1/tools", get(agents::tools))
+        .route("/v1/conversations", get(conversations::list))
+        .route(
+            "/v1/conversations/{id}",
+            get(conversations::show).patch(conversations::rename).delete(conversations::delete),
+        )
+        .route("/api/chat/history", get(conversations::history).delete(conversations::forget))
+        .route("/v1/notifications", post(notifications::notify))
+        .route("/ready", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/dev/latency", get(health::latency))
         .route("/v1/events", get(all_events::read))
         .route("/v1/runs", post(runs::begin))
         .route("/v1/runs/{id}", get(runs::show))
@@ -50,7 +62,9 @@ pub fn router(service: Service) -> Router {
         )
         .route("/api/chat", post(chat::begin))
         .route("/api/chat/{id}/stream", get(chat::resume).delete(chat::stop))
-        .route("/agui", post(ag_ui::begin));
+        .route("/agui", post(ag_ui::begin))
+        .layer(from_fn_with_state(service.clone(), gate));
+    let most = service.usage().limits().body_bytes;
     Router::new()
         .merge(runs)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
@@ -63,7 +77,8 @@ pub fn router(service: Service) -> Router {
             )
         })
         .layer(map_response(guarded))
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(from_fn_with_state(service.clone(), noted))
+        .layer(DefaultBodyLimit::max(most))
         .with_state(service)
 }
 
@@ -74,9 +89,4 @@ async fn guarded(mut response: Response) -> Response {
     let policy = HeaderName::from_static("cross-origin-resource-policy");
     fields.insert(policy, HeaderValue::from_static("same-origin"));
     response
-}
-
-async fn agents(State(service): State<Service>, Caller(_caller): Caller) -> Json<Value> {
-    let agents: Vec<_> = service.agents().map(|name| json!({ "name": name })).collect();
-    Json(json!({ "agents": agents }))
 }

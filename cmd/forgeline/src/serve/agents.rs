@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use forgeline::agent::{DefaultAgent, tools::Tool};
+use forgeline::{
+    agent::{DefaultAgent, tools::Tool},
+    server::{CheckState, ServiceBuilder},
+};
 use tokio::runtime::Runtime;
 
 use super::demo;
@@ -25,27 +28,49 @@ const DEMO: &str = "demo";
 #[derive(Debug)]
 pub(super) struct Agents(Vec<(String, Prepared)>);
 
+/// Returns where agents of the service are set up.
+pub(super) fn surroundings<'a>(
+    runtime: &'a Runtime,
+    interrupts: &'a Interrupts,
+    is_quiet: bool,
+) -> Surroundings<'a> {
+    Surroundings { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet }
+}
+
 impl Agents {
-    /// Sets up the agent of the flags.
+    /// Sets up the agents with these names, or where there are none the one of the flags.
     ///
     /// # Errors
     ///
     /// As [`SetupArgs::prepare`].
     pub(super) fn of(
-        setup: &SetupArgs,
-        runtime: &Runtime,
-        interrupts: &Interrupts,
-        is_quiet: bool,
+        flags: &SetupArgs,
+        named: &[(String, SetupArgs)],
+        at: &Surroundings<'_>,
     ) -> anyhow::Result<Self> {
-        let choice = setup.choose()?;
-        let is_demo = choice.provider == ProviderName::Demo;
-        let more: Vec<Arc<dyn Tool>> = if is_demo { demo::tools() } else { Vec::new() };
-        let builder = DefaultAgent::builder(setup.connect(&choice, None)?);
-        let at = Surroundings { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet };
-        let prepared = setup.prepare(builder, more, &at)?;
-        introduce(&choice, is_quiet);
-        let name = if is_demo { DEMO } else { MAIN };
-        Ok(Self(vec![(name.to_owned(), prepared)]))
+        if named.is_empty() {
+            return Ok(Self(vec![prepare(None, flags, at)?]));
+        }
+        let prepared = named.iter().map(|(name, setup)| prepare(Some(name), setup, at));
+        Ok(Self(prepared.collect::<anyhow::Result<_>>()?))
+    }
+
+    /// Adds the checks of their MCP servers.
+    pub(super) fn checks(&self, mut builder: ServiceBuilder) -> ServiceBuilder {
+        for (name, prepared) in &self.0 {
+            let Some(servers) = prepared.servers.clone() else { continue };
+            let check = move || {
+                let failed = servers.failures().len();
+                std::future::ready(match failed {
+                    0 => CheckState::Healthy,
+                    _ => {
+                        CheckState::Degraded(format!("{failed} of its servers do not work").into())
+                    }
+                })
+            };
+            builder = builder.check(format!("mcp:{name}"), check);
+        }
+        builder
     }
 
     /// Builds them.
@@ -68,4 +93,20 @@ impl Agents {
             prepared.close().await;
         }
     }
+}
+
+/// Sets an agent up, and says who answers.
+fn prepare(
+    name: Option<&str>,
+    setup: &SetupArgs,
+    at: &Surroundings<'_>,
+) -> anyhow::Result<(String, Prepared)> {
+    let choice = setup.choose()?;
+    let is_demo = choice.provider == ProviderName::Demo;
+    let more: Vec<Arc<dyn Tool>> = if is_demo { demo::tools() } else { Vec::new() };
+    let builder = DefaultAgent::builder(setup.connect(&choice, None)?);
+    let prepared = setup.prepare(builder, more, at)?;
+    introduce(&choice, at.is_quiet);
+    let own = if is_demo { DEMO } else { MAIN };
+    Ok((name.unwrap_or(own).to_owned(), prepared))
 }

@@ -34,7 +34,8 @@ async fn main() {
     let service = builder.build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("http://{}", listener.local_addr().unwrap());
-    axum::serve(listener, router(service)).await.unwrap();
+    let app = router(service).into_make_service_with_connect_info::<std::net::SocketAddr>();
+    axum::serve(listener, app).await.unwrap();
 }
 
 /// The demo model with a calculator that has to be allowed, and one in the page.

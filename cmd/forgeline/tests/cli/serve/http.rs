@@ -63,9 +63,26 @@ impl Connection {
     pub(crate) fn send(&mut self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let kind = body.map_or("", |_| "content-type: application/json\r\n");
         self.ask(method, path, kind, &body.map(Value::to_string).unwrap_or_default());
+        self.answer()
+    }
+
+    /// Reads a whole answer.
+    pub(crate) fn answer(&mut self) -> Answer {
         let mut answer = self.head();
         answer.body = self.body(&answer);
         answer
+    }
+
+    /// Reads the first line of an answer.
+    pub(crate) fn first_line(&mut self) -> String {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// What comes, as it is.
+    pub(crate) fn raw(&mut self) -> &mut impl io::Read {
+        &mut self.reader
     }
 
     /// Reads the head of an answer.

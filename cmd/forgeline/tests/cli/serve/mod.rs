@@ -1,7 +1,9 @@
 //! `forgeline serve` from outside.
 
 mod clients;
+mod hostile;
 mod http;
+mod settings;
 mod started;
 
 use std::time::{Duration, Instant};

@@ -99,6 +99,11 @@ impl Started {
         texts.map(|it| it["content"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// Waits for the next line on stderr.
+    pub(crate) fn line(&self) -> String {
+        self.stderr.recv_timeout(SOON).unwrap()
+    }
+
     /// Waits until it says this on stderr.
     pub(crate) fn says(&self, words: &str) {
         while !self.stderr.recv_timeout(SOON).unwrap().contains(words) {}
