@@ -46,6 +46,7 @@ struct Inside {
     conversations: Conversations,
     places: Arc<Semaphore>,
     tasks: TaskTracker,
+    has_console: bool,
     /// Held while a request with a key of its own begins a run.
     keyed: tokio::sync::Mutex<()>,
 }
@@ -56,6 +57,7 @@ pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,
     log: Arc<dyn EventLog>,
+    has_console: bool,
 }
 
 /// An error of the setup of a service.
@@ -86,7 +88,7 @@ impl Service {
     /// Begins the setup of a service.
     pub fn builder() -> ServiceBuilder {
         let log = Arc::new(MemoryLog::new());
-        ServiceBuilder { agents: Vec::new(), identify: Box::new(Local), log }
+        ServiceBuilder { agents: Vec::new(), identify: Box::new(Local), log, has_console: true }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -103,6 +105,11 @@ impl Service {
 
     pub(super) fn identify(&self, parts: &axum::http::request::Parts) -> Result<Caller, Problem> {
         self.0.identify.identify(parts)
+    }
+
+    /// Returns `true` when the web console is one of the routes.
+    pub(super) fn has_console(&self) -> bool {
+        self.0.has_console
     }
 
     pub(super) fn log(&self) -> Arc<dyn EventLog> {
@@ -235,13 +242,20 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets whether the web console is there, at `/` and below `/console/`; a host's application that has a page of its own there
+    /// leaves it out, or nests the routes below another path. Default: it is there. Its files hold no data, and are sent to whoever asks.
+    pub fn console(mut self, is_there: bool) -> Self {
+        self.has_console = is_there;
+        self
+    }
+
     /// Sets the service up.
     ///
     /// # Errors
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, log } = self;
+        let Self { agents: given, identify, log, has_console } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let mut agents = BTreeMap::new();
         for (name, agent) in given {
@@ -258,6 +272,7 @@ impl ServiceBuilder {
             conversations: Conversations::default(),
             places: Arc::new(Semaphore::new(MAX_RUNS)),
             tasks: TaskTracker::new(),
+            has_console,
             keyed: tokio::sync::Mutex::default(),
         })))
     }

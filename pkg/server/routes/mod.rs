@@ -14,7 +14,7 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{Problem, Service, extract::Caller};
+use super::{Problem, Service, console, extract::Caller};
 
 /// Longest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 8 << 20;
@@ -33,8 +33,10 @@ pub fn router(service: Service) -> Router {
         .route("/api/chat", post(chat::begin))
         .route("/api/chat/{id}/stream", get(chat::resume))
         .route("/agui", post(ag_ui::begin));
+    let console = if service.has_console() { console::routes() } else { Router::new() };
     Router::new()
         .merge(runs)
+        .merge(console)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
         .fallback(async || Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here"))
         .method_not_allowed_fallback(async || {

@@ -1,0 +1,118 @@
+// How the pages look, and what stands in the way of those who cannot see or point. The pictures are for a person to look at.
+
+import assert from "node:assert/strict";
+import { accessible, ended, said, send } from "../browser.mjs";
+
+const SHAPES = [
+  { name: "light-1280", dark: false, width: 1280, height: 860 },
+  { name: "dark-1280", dark: true, width: 1280, height: 860 },
+  { name: "light-390", dark: false, width: 390, height: 800 },
+  { name: "dark-390", dark: true, width: 390, height: 800 },
+];
+
+/// Does `work` in each shape; it returns the name of the picture.
+async function each(browser, work) {
+  let passes = 0;
+  for (const shape of SHAPES) {
+    await browser.page(async (page) => {
+      const look = async (name) => {
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${name} ${shape.name}: ${wide} pixels wider than the window`);
+        passes += await accessible(page, `${name} ${shape.name}`);
+        await browser.picture(page, `${name}-${shape.name}`);
+      };
+      await work(page, look, shape);
+    }, shape);
+  }
+  return `${passes} rules of axe hold, none serious is broken`;
+}
+
+export const a_conversation = (browser) => each(browser, async (page, look) => {
+  await look("begin");
+  await said(page, "think about six times seven");
+  await said(page, "markdown about the tides", 2);
+  await look("chat-end");
+  await page.locator(".scroll").evaluate((it) => (it.scrollTop = 0));
+  await page.locator(".thinking summary").first().click();
+  await page.locator(".call summary").first().click();
+  await look("chat");
+});
+
+export const what_waits = (browser) => each(browser, async (page, look) => {
+  await send(page, "approve the new list");
+  await page.waitForSelector("#waits:not([hidden])");
+  await look("approval");
+  await page.getByRole("button", { name: "Allow once" }).click();
+  await ended(page);
+  await send(page, "choose a day");
+  await page.waitForSelector("#waits:not([hidden])");
+  await look("client-tool");
+  await page.getByRole("button", { name: "Do not answer" }).click();
+  await ended(page, 2);
+  await send(page, "book a table");
+  await page.waitForSelector("#waits:not([hidden])");
+  await look("question");
+  await page.getByRole("button", { name: "Decline" }).click();
+  await ended(page, 3);
+  await send(page, "nested work");
+  await page.waitForSelector("#waits:not([hidden])");
+  await look("nested");
+});
+
+export const meanwhile = (browser) => each(browser, async (page, look) => {
+  await send(page, "slow work");
+  await page.waitForFunction(() => document.querySelector("#talk").innerText.includes("word5 "));
+  await send(page, "and the boats too");
+  await page.waitForSelector("#queued li");
+  await look("meanwhile");
+  await page.locator("#stop").click();
+  await ended(page);
+  await said(page, "fail now", 2);
+  await look("failed");
+});
+
+export const events_of_a_run = (browser) => each(browser, async (page, look) => {
+  await send(page, "nested work");
+  await page.getByRole("button", { name: "Allow once" }).click();
+  await ended(page);
+  await page.locator("#talk a[href^='#/events/']").click();
+  await page.waitForFunction(() => /· completed$/.test(document.querySelector("#events .facts")?.textContent));
+  await page.locator(".rows").evaluate((it) => (it.scrollTop = 28 * 40));
+  await page.locator(".row:not([hidden])").nth(16).click();
+  await look("events");
+});
+
+const MEASURED = {
+  window_minutes: 60,
+  turns: 1284,
+  models: [
+    { provider: "anthropic", model: "claude-sonnet-5", cache_hit_rate: 0.83, first_token_ms: { count: 902, p50: 640, p90: 1320, p99: 3900 }, turn_ms: { count: 902, p50: 5200, p90: 14800, p99: 41000 } },
+    { provider: "openai", model: "gpt-6-mini", cache_hit_rate: 0.61, first_token_ms: { count: 382, p50: 410, p90: 900, p99: 2100 }, turn_ms: { count: 382, p50: 2900, p90: 7700, p99: 19000 } },
+  ],
+  emission_ms: { count: 480231, p50: 0.021, p90: 0.048, p99: 0.31 },
+  tools: [
+    { name: "files.read", place: "server", duration_ms: { count: 2210, p50: 1.2, p90: 4.1, p99: 22 } },
+    { name: "web.fetch", place: "server", duration_ms: { count: 310, p50: 480, p90: 1900, p99: 8200 } },
+    { name: "ask_user", place: "client", duration_ms: { count: 57, p50: 9100, p90: 31000, p99: 74000 } },
+  ],
+};
+
+export const figures_of_latency = (browser) => each(browser, async (page, look) => {
+  // The figures of a service that was used; those of a test are of no use to look at.
+  await page.route("**/dev/latency", (route) => route.fulfill({ json: MEASURED }));
+  await page.reload();
+  await page.waitForSelector("#to-latency:not([hidden])");
+  await page.locator("#to-latency").click();
+  await page.waitForSelector(".percentiles");
+  assert.equal(await page.locator(".percentiles").count(), 4);
+  await look("latency");
+});
+
+export const lists_on_a_phone = (browser) => each(browser, async (page, look, { width }) => {
+  await said(page, "one conversation");
+  await page.goto(`${browser.address}/#/`);
+  await said(page, "another one with a title that is much too long for the list of conversations");
+  if (width < 800) await page.locator("#menu").click();
+  await page.locator("#conversations li a").first().focus();
+  await look("list");
+});
