@@ -26,7 +26,7 @@ BASE     ?= cf7e9a5
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -161,6 +161,19 @@ mcp-setup: ## install the MCP conformance suite, its server and a Node into targ
 
 mcp-test: mcp-setup ## run the tests against them; they fail instead of skipping
 	FORGELINE_REQUIRE_MCP=1 $(CARGO) test -p forgeline-itest --test it mcp_ -- --nocapture
+
+service-setup: ## install clients of the service that others made into target/service (pip, npm)
+	internal/testkit/service/setup.sh
+
+service-test: service-setup ## run them against the service; they fail instead of skipping
+	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test it service_clients -- --nocapture
+	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test cli serve::clients -- --nocapture
+
+console-setup: ## install what drives the browser of the console's tests into target/console (npm; Chromium is the machine's)
+	sh internal/testkit/console/setup.sh
+
+console-test: console-setup ## run the tests of the web console in Chromium; they fail instead of skipping
+	FORGELINE_REQUIRE_BROWSER=1 $(CARGO) test -p forgeline-itest --test it console:: -- --nocapture
 
 record: llama-setup ## rewrite the recordings in testdata/recordings from that server
 	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture

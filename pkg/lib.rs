@@ -61,6 +61,8 @@
 //! | `files` | the file tools: listing, reading, searching and changing files under a root |
 //! | `skills` | skills: folders with a `SKILL.md`, listed in the prompt and loaded by a tool |
 //! | `server` | the service: runs over HTTP, read by browsers and other programs, as routes for an axum application |
+//! | `sqlite` | the stores of the service in a file of SQLite, whose C source is compiled in |
+//! | `testing` | the conformance suite for authors of stores, for dev-dependencies |
 //! | `tokenizer` | exact counts of tokens by the vocabularies of OpenAI's models, which are compiled in |
 //! | `command` | the command tool: programs of an allow-list, run below a root |
 //! | `mcp` | tools of MCP servers, of child processes and over HTTP |
@@ -76,7 +78,6 @@ pub mod llm;
 pub mod prelude;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "runtime")]
 #[cfg(feature = "server")]
 pub mod store;
 pub mod testing;

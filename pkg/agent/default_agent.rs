@@ -120,6 +120,38 @@ impl DefaultAgent {
         )
     }
 
+    /// Returns a fork whose runs have the tools of this source too.
+    #[cfg(feature = "server")]
+    pub(crate) fn with_source(&self, source: Arc<dyn super::ToolSource>) -> Self {
+        let mut parts = Parts::clone(&self.0.parts);
+        parts.sources.push(source);
+        let memory = self.0.memory.lock().fork();
+        Self::with_setup(Arc::new(parts), Arc::clone(&self.0.modes), memory, None)
+    }
+
+    /// Returns a fork that these watch, too.
+    #[cfg(feature = "server")]
+    pub(crate) fn watched_by(&self, watchers: &[Arc<dyn super::Observer>]) -> Self {
+        let mut parts = Parts::clone(&self.0.parts);
+        parts.observers = parts.observers.iter().chain(watchers).cloned().collect();
+        let memory = self.0.memory.lock().fork();
+        Self::with_setup(Arc::new(parts), Arc::clone(&self.0.modes), memory, None)
+    }
+
+    /// Returns the provider that answers.
+    #[cfg(feature = "server")]
+    pub(crate) fn provider(&self) -> &Arc<dyn crate::llm::Provider> {
+        &self.0.parts.provider
+    }
+
+    /// Returns the tools that it was built with, and their descriptions.
+    #[cfg(feature = "server")]
+    pub(crate) fn own_tools(
+        &self,
+    ) -> impl Iterator<Item = (&Arc<dyn super::tools::Tool>, &crate::llm::ToolSpec)> {
+        self.0.parts.tools.iter().map(|entry| (entry.tool, entry.spec))
+    }
+
     /// Notes that text from outside is in the conversation, if it is.
     pub(super) fn hears_outside_text(&self, is_there: bool) {
         self.0.outside.fetch_or(is_there, Ordering::AcqRel);

@@ -1,6 +1,6 @@
 //! Bodies of answers that are streams of events.
 
-use std::{convert::Infallible, pin::pin, time::Duration};
+use std::{convert::Infallible, future::ready, time::Duration};
 
 use axum::{
     body::Body,
@@ -8,6 +8,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
+use futures_core::Stream;
 use futures_util::StreamExt as _;
 use tokio::{
     sync::mpsc,
@@ -65,7 +66,7 @@ impl Frames for AgUi {
     }
 }
 
-fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
+pub(super) fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
     let mut out = Vec::new();
     if record.kind == RUN_END {
         if let Ok(end) = serde_json::from_slice::<RunEnd>(&record.data) {
@@ -84,18 +85,27 @@ pub(super) fn answer(
     from: u64,
     mut frames: impl Frames,
 ) -> Response {
+    let records = follow(service.log(), key, from);
+    let frames = records.map(move |record| match record {
+        Ok((number, record)) => Some(frames.frames(number, &record)),
+        Err(error) => {
+            tracing::debug!(%error, "a reader is let go");
+            None
+        }
+    });
+    streamed(Box::pin(frames.take_while(|frame| ready(frame.is_some())).filter_map(ready)))
+}
+
+/// Returns the answer that is a stream of events. It ends with its reader too: a frame that has no place for too long, or a connection that is gone.
+pub(super) fn streamed(mut frames: impl Stream<Item = Bytes> + Send + Unpin + 'static) -> Response {
     let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(QUEUE);
-    let log = service.log();
-    // Ends with its reader: a frame that has no place for too long, or a receiver that is gone.
     tokio::spawn(async move {
-        let mut records = pin!(follow(log, key, from));
         loop {
             let frame = tokio::select! {
                 biased;
                 () = sender.closed() => return,
-                record = records.next() => match record {
-                    Some(Ok((number, record))) => frames.frames(number, &record),
-                    Some(Err(error)) => return tracing::debug!(%error, "a reader is let go"),
+                frame = frames.next() => match frame {
+                    Some(frame) => frame,
                     None => return,
                 },
                 () = sleep(KEEP_ALIVE) => Bytes::from_static(b": keep-alive\n\n"),

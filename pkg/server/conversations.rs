@@ -60,6 +60,19 @@ impl Conversations {
         added
     }
 
+    /// Forgets a conversation; `false` when a run of it is under way.
+    pub(super) fn remove(&self, scope: &Text, id: &str) -> bool {
+        let key = (scope.clone(), Text::from(id));
+        let mut known = self.lock();
+        let works = |at: &Arc<Conversation>| at.last_run().is_some_and(|run| !run.has_ended());
+        if known.all.get(&key).is_some_and(works) {
+            return false;
+        }
+        known.all.remove(&key);
+        known.order.retain(|other| *other != key);
+        true
+    }
+
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,9 +1,10 @@
 //! The caller of a request.
 
-use std::{collections::HashMap, fmt};
+use std::fmt;
 
 use axum::http::{StatusCode, header, request::Parts};
 use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 
 use super::Problem;
 use crate::agent::Caller;
@@ -52,7 +53,7 @@ impl<F: Fn(&Parts) -> Result<Caller, Problem> + Send + Sync + 'static> Identify 
 /// assert!(!format!("{tokens:?}").contains("s3cret"));
 /// ```
 #[derive(Clone, Default)]
-pub struct Tokens(HashMap<[u8; 32], Caller>);
+pub struct Tokens(Vec<([u8; 32], Caller)>);
 
 impl Tokens {
     /// Returns no tokens.
@@ -63,9 +64,36 @@ impl Tokens {
 
     /// Adds a token and its caller.
     #[must_use]
-    pub fn token(mut self, token: &str, caller: Caller) -> Self {
-        self.0.insert(Sha256::digest(token).into(), caller);
+    pub fn token(self, token: &str, caller: Caller) -> Self {
+        self.digest(Sha256::digest(token).into(), caller)
+    }
+
+    /// Adds the SHA-256 of a token and its caller.
+    #[must_use]
+    pub fn digest(mut self, digest: [u8; 32], caller: Caller) -> Self {
+        self.0.retain(|(known, _)| *known != digest);
+        self.0.push((digest, caller));
         self
+    }
+
+    /// Returns the number of tokens.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns `true` when there are no tokens.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the caller of a token. All are compared, each in the same time.
+    fn find(&self, token: &str) -> Option<&Caller> {
+        let digest: [u8; 32] = Sha256::digest(token).into();
+        self.0.iter().fold(None, |found, (known, caller)| {
+            if bool::from(known.ct_eq(&digest)) { Some(caller) } else { found }
+        })
     }
 }
 
@@ -73,11 +101,7 @@ impl Identify for Tokens {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
         let given = parts.headers.get(header::AUTHORIZATION);
         let token = given.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        // A digest is compared, so that the time tells nothing of a token.
-        let caller = token.and_then(|token| {
-            let digest: [u8; 32] = Sha256::digest(token.trim()).into();
-            self.0.get(&digest)
-        });
+        let caller = token.and_then(|token| self.find(token.trim()));
         caller.cloned().ok_or_else(|| {
             let detail = "this needs a known token: `Authorization: Bearer TOKEN`";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
@@ -91,13 +115,32 @@ impl fmt::Debug for Tokens {
     }
 }
 
+/// The permission to see how the service does: its metrics and latencies.
+pub(super) const OBSERVE: &str = "service.observe";
+
+/// The permission to send notifications to all of the scope.
+pub(super) const NOTIFY: &str = "service.notify";
+
+const ALL: [&str; 2] = [OBSERVE, NOTIFY];
+
+/// Refuses a caller without this permission.
+pub(super) fn check_permission(caller: &Caller, permission: &str) -> Result<(), Problem> {
+    if caller.has_permission(permission) {
+        return Ok(());
+    }
+    let detail = format!("this needs the permission `{permission}`");
+    Err(Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail))
+}
+
 /// All who reach this machine's own address, as one caller.
 #[derive(Debug)]
 pub(super) struct Local;
 
 impl Identify for Local {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
-        super::hosts::check(&parts.headers)?;
-        Ok(Caller::new("local").scope("local"))
+        super::hosts::check(parts)?;
+        let caller = Caller::new("local").scope("local");
+        // Whoever is at this machine may do all of it.
+        Ok(ALL.into_iter().fold(caller, Caller::permission))
     }
 }

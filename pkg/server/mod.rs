@@ -10,6 +10,7 @@
 //! let agent = DefaultAgent::builder(DemoProvider::new()).build()?;
 //! let service = Service::builder().agent("demo", agent).build()?;
 //! let app = axum::Router::new().merge(router(service));
+//! let app = app.into_make_service_with_connect_info::<std::net::SocketAddr>();
 //! # drop(app);
 //! # Ok(())
 //! # }
@@ -20,22 +21,36 @@
 //! clients of AG-UI. `GET /` is the web console, for people.
 
 mod body;
+mod client_tools;
 mod console;
 mod conversations;
+mod durable;
 pub mod encode;
 mod extract;
+mod gate;
+mod going_on;
+mod health;
 mod hosts;
 mod identity;
+mod latency;
+mod limits;
+mod metrics;
+mod places;
 mod problem;
+mod request_log;
 mod routes;
 mod run;
 mod runs;
+mod scope_events;
 mod service;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use self::{
+    health::CheckState,
     identity::{Identify, Tokens},
+    limits::Limits,
     problem::Problem,
     routes::router,
     service::{Service, ServiceBuilder, ServiceError},

@@ -8,7 +8,7 @@ use axum::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    store::LogError,
+    store::{LogError, StoreError},
     types::{AgentError, ErrorCode},
 };
 
@@ -55,9 +55,14 @@ impl Problem {
 
     /// Returns the error of a service that has no place.
     pub(super) fn busy(detail: &str, seconds: u64) -> Self {
-        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail);
-        problem.0.retry_after = Some(seconds);
-        problem
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(seconds)
+    }
+
+    /// Says when to ask again.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.0.retry_after = Some(seconds);
+        self
     }
 
     fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
@@ -86,6 +91,40 @@ impl From<LogError> for Problem {
             | LogError::Unavailable { .. }) => {
                 tracing::error!(%error, "the event log failed");
                 Self::busy("the event log cannot be used now; try again later", 5)
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { what, name } => Self::not_found(what, &name),
+            error @ StoreError::BadCursor { .. } => Self::bad(error.to_string()),
+            error @ (StoreError::Exists { .. }
+            | StoreError::Ended { .. }
+            | StoreError::Behind { .. }) => {
+                Self::new(StatusCode::CONFLICT, "conflict", error.to_string())
+            }
+            error @ StoreError::Dropped { .. } => {
+                Self::new(StatusCode::GONE, "dropped", error.to_string())
+            }
+            // The reasons are for whoever runs the service.
+            error @ StoreError::Full { .. } => {
+                tracing::error!(%error, "the store is full");
+                let detail = "the store is full; whoever runs the service has to make room";
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "store_full", detail)
+            }
+            error @ (StoreError::ReadOnly { .. }
+            | StoreError::Newer { .. }
+            | StoreError::Corrupt { .. }) => {
+                tracing::error!(%error, "the store cannot be used");
+                let detail = "the store cannot be used; whoever runs the service finds the reason in its logs";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store_unusable", detail)
+            }
+            error @ (StoreError::Slow { .. } | StoreError::Unavailable { .. }) => {
+                tracing::error!(%error, "the store failed");
+                Self::busy("the store cannot be used now; try again later", 5)
             }
         }
     }

@@ -1,14 +1,19 @@
 //! A run of the service, from its first event to the end of its log.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde::Serialize;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::encode::{RunEnd, RunStatus};
+use super::{
+    encode::{RunEnd, RunStatus},
+    places::Place,
+};
 use crate::{
     agent::{Approvals, ClientCalls, Questions, RunStream, Steering},
     store::{EventLog, LogError, LogKey, LogRecord},
@@ -34,6 +39,17 @@ pub(super) struct Run {
     pub(super) steering: Steering,
     pub(super) cancel: CancellationToken,
     progress: Mutex<Progress>,
+    /// The number of the event before which the last answer was paused.
+    paused: AtomicU64,
+}
+
+/// The cause for which a run waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WaitsFor {
+    /// An approval, or the result of a call at the client.
+    Calls,
+    /// The answer to a question of a tool, or one of the others.
+    Anything,
 }
 
 #[derive(Debug, Clone)]
@@ -53,6 +69,12 @@ pub(super) struct Shown<'r> {
     end: Option<RunEnd>,
 }
 
+impl Shown<'_> {
+    pub(super) fn status(&self) -> &'static str {
+        self.status
+    }
+}
+
 impl Run {
     pub(super) fn new(key: LogKey, conversation: Text, owner: Text, stream: &RunStream) -> Self {
         Self {
@@ -65,6 +87,7 @@ impl Run {
             steering: stream.steering(),
             cancel: stream.cancel_token(),
             progress: Mutex::new(Progress::Queued),
+            paused: AtomicU64::new(0),
         }
     }
 
@@ -76,10 +99,23 @@ impl Run {
         matches!(self.progress(), Progress::Ended(_))
     }
 
+    /// Returns `true` while something is open that others have to end.
+    pub(super) fn waits_for(&self, what: WaitsFor) -> bool {
+        let has_calls = !self.approvals.open().is_empty() || !self.client_calls.open().is_empty();
+        has_calls || (what == WaitsFor::Anything && !self.questions.open().is_empty())
+    }
+
+    /// Returns the number of the event before which the last answer was paused; 0 for none.
+    pub(super) fn paused(&self) -> u64 {
+        self.paused.load(Ordering::Acquire)
+    }
+
+    pub(super) fn pause(&self, next: u64) {
+        self.paused.store(next, Ordering::Release);
+    }
+
     pub(super) fn shown(&self) -> Shown<'_> {
-        let waits = !self.approvals.open().is_empty()
-            || !self.client_calls.open().is_empty()
-            || !self.questions.open().is_empty();
+        let waits = self.waits_for(WaitsFor::Anything);
         let (status, end) = match self.progress() {
             Progress::Queued => ("queued", None),
             Progress::Running if waits => ("waiting", None),
@@ -97,16 +133,15 @@ impl Run {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
-    /// Drives the run to its end, once it has a place. Its events are in the log before anybody sees them.
+    /// Drives the run to its end, once it has a place, and returns the end. Its events are in the log before anybody sees them.
     pub(super) async fn drive(
         &self,
         mut stream: RunStream,
         log: Arc<dyn EventLog>,
-        places: Arc<Semaphore>,
-    ) {
+        mut place: Place,
+    ) -> RunEnd {
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
-        let place = self.cancel.run_until_cancelled(places.acquire()).await;
-        if matches!(place, Some(Err(_))) {
+        if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
             self.cancel.cancel();
         }
@@ -125,6 +160,12 @@ impl Run {
                     failed = Some(error);
                 }
                 events += count;
+                // A person may take long.
+                if self.waits_for(WaitsFor::Anything) {
+                    place.leave();
+                } else {
+                    self.cancel.run_until_cancelled(place.work()).await;
+                }
             }
         }
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
@@ -142,7 +183,8 @@ impl Run {
             tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
         }
         drop(place);
-        self.set(Progress::Ended(Box::new(end)));
+        self.set(Progress::Ended(Box::new(end.clone())));
+        end
     }
 
     async fn close(&self, log: &dyn EventLog, end: &RunEnd) -> Result<(), LogError> {

@@ -8,27 +8,33 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use super::{
-    Identify, Problem,
+    Identify, Limits, Problem,
+    client_tools::OfRequest,
     conversations::{Conversation, Conversations},
+    durable::Streams,
+    health::{Check, CheckState, Checks},
     identity::Local,
+    latency::LatencyWindow,
+    metrics::Metrics,
+    places::Places,
     run::Run,
     runs::{Earlier, Runs},
+    scope_events,
+    usage::{Usage, What},
 };
 use crate::{
-    agent::{Caller, DefaultAgent, RunInput},
-    store::{EventLog, LogKey, MemoryLog},
+    agent::{Caller, DefaultAgent, Observer, RunInput},
+    store::{EventLog, LogKey, NotificationChannel, Stores, new_id},
     types::Text,
 };
 
-/// Most runs that work at the same time.
-const MAX_RUNS: usize = 64;
-
-/// Most runs that wait for a place.
-const MAX_WAITING: usize = 256;
+/// Longest wait of a long poll, unless another is set.
+const LONG_POLL: Duration = Duration::from_secs(20);
 
 /// Longest id of a conversation, and key of a request, in bytes.
 const MAX_ID_BYTES: usize = 200;
@@ -41,10 +47,16 @@ struct Inside {
     agents: BTreeMap<Text, DefaultAgent>,
     default: Text,
     identify: Box<dyn Identify>,
-    log: Arc<dyn EventLog>,
+    stores: Stores,
+    streams: Streams,
+    long_poll: Duration,
     runs: Runs,
     conversations: Conversations,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
+    usage: Arc<Usage>,
+    metrics: Arc<Metrics>,
+    latency: Option<Arc<LatencyWindow>>,
+    checks: Checks,
     tasks: TaskTracker,
     has_console: bool,
     /// Held while a request with a key of its own begins a run.
@@ -56,7 +68,11 @@ struct Inside {
 pub struct ServiceBuilder {
     agents: Vec<(Text, DefaultAgent)>,
     identify: Box<dyn Identify>,
-    log: Arc<dyn EventLog>,
+    stores: Stores,
+    long_poll: Duration,
+    limits: Limits,
+    checks: Vec<Check>,
+    is_dev: bool,
     has_console: bool,
 }
 
@@ -87,8 +103,16 @@ pub(super) struct Asked {
 impl Service {
     /// Begins the setup of a service.
     pub fn builder() -> ServiceBuilder {
-        let log = Arc::new(MemoryLog::new());
-        ServiceBuilder { agents: Vec::new(), identify: Box::new(Local), log, has_console: true }
+        ServiceBuilder {
+            agents: Vec::new(),
+            identify: Box::new(Local),
+            stores: Stores::in_memory(),
+            long_poll: LONG_POLL,
+            limits: Limits::default(),
+            checks: Vec::new(),
+            is_dev: false,
+            has_console: true,
+        }
     }
 
     /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
@@ -113,19 +137,63 @@ impl Service {
     }
 
     pub(super) fn log(&self) -> Arc<dyn EventLog> {
-        Arc::clone(&self.0.log)
+        Arc::clone(&self.0.stores.log)
     }
 
-    /// Returns the names of the agents, the first one first.
-    pub(super) fn agents(&self) -> impl Iterator<Item = &Text> {
-        let others = self.0.agents.keys().filter(|name| **name != self.0.default);
-        std::iter::once(&self.0.default).chain(others)
+    pub(super) fn stores(&self) -> &Stores {
+        &self.0.stores
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(super) fn metrics_text(&self) -> String {
+        self.0.metrics.text(&self.0.usage, &self.0.places)
+    }
+
+    pub(super) fn latency(&self) -> Option<&LatencyWindow> {
+        self.0.latency.as_deref()
+    }
+
+    pub(super) fn checks(&self) -> &Checks {
+        &self.0.checks
+    }
+
+    /// Returns `true` once it takes no more runs.
+    pub(super) fn is_ending(&self) -> bool {
+        self.0.tasks.is_closed()
+    }
+
+    /// Forgets a conversation that has no run under way; `false` when it has one.
+    pub(super) fn forget(&self, scope: &Text, id: &str) -> bool {
+        self.0.conversations.remove(scope, id)
+    }
+
+    pub(super) fn usage(&self) -> &Arc<Usage> {
+        &self.0.usage
+    }
+
+    pub(super) fn streams(&self) -> &Streams {
+        &self.0.streams
+    }
+
+    pub(super) fn long_poll(&self) -> Duration {
+        self.0.long_poll
+    }
+
+    /// Returns the agents, the first one first.
+    pub(super) fn agents(&self) -> impl Iterator<Item = (&Text, &DefaultAgent)> {
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.0.agents.iter().partition(|(name, _)| **name == self.0.default);
+        first.into_iter().chain(others)
     }
 
     /// Begins a run; it goes on whoever listens, and is begun whole also when the request is dropped.
     pub(super) async fn begin(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
         let this = self.clone();
-        let begun = tokio::spawn(async move { this.begin_whole(caller, asked).await });
+        let whole = async move { this.begin_whole(caller, asked).await };
+        let begun = tokio::spawn(whole.in_current_span());
         begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
     }
 
@@ -154,26 +222,49 @@ impl Service {
         if inside.tasks.is_closed() {
             return Err(Problem::busy("the service is shutting down", 30));
         }
-        let free = inside.places.available_permits();
-        if free == 0 && inside.tasks.len() >= MAX_RUNS + MAX_WAITING {
+        let most = inside.usage.limits().input_bytes;
+        if input.text_bytes() > most {
+            let detail = format!("the text of the input has more than {most} bytes; send less");
+            let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
+            return Err(Problem::new(status, "input_too_long", detail));
+        }
+        inside.usage.begin_run(&caller)?;
+        let held = inside.usage.hold(&scope, What::Run)?;
+        let Some(place) = inside.places.queue() else {
             let detail = "the service is busy and could not begin this run; try again later";
             return Err(Problem::busy(detail, 5));
-        }
+        };
         let conversation = self.conversation(&caller, agent, conversation)?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let stream = conversation.agent.run_stream(input);
         let key = LogKey::new(scope, stream.run_id());
         let run = Run::new(key.clone(), conversation.id.clone(), caller.id, &stream);
         let run = Arc::new(run);
-        inside.log.create(key).await?;
+        inside.stores.log.create(key).await?;
+        scope_events::note(&*inside.stores.log, &run).await?;
         for old in inside.runs.add(&run, request) {
-            if let Err(error) = inside.log.retire(&old).await {
+            if let Err(error) = inside.stores.log.retire(&old).await {
                 tracing::warn!(%error, "an old log could not be dropped");
             }
         }
         conversation.begin(&run);
-        let (driven, log, places) = (Arc::clone(&run), self.log(), Arc::clone(&inside.places));
-        inside.tasks.spawn(async move { driven.drive(stream, log, places).await });
+        let (driven, log) = (Arc::clone(&run), self.log());
+        let (metrics, begun) = (Arc::clone(&inside.metrics), Instant::now());
+        metrics.begin_run();
+        tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
+        inside.tasks.spawn(async move {
+            let end = driven.drive(stream, log, place).await;
+            drop(held);
+            let (status, took) = (driven.shown().status(), begun.elapsed());
+            metrics.end_run(status, end.seq, took);
+            tracing::info!(
+                run_id = driven.id(),
+                status,
+                events = end.seq,
+                ?took,
+                "a run has ended"
+            );
+        });
         Ok(run)
     }
 
@@ -199,7 +290,7 @@ impl Service {
         let Some(agent) = self.0.agents.get(&name) else {
             return Err(Problem::not_found("agent", &name));
         };
-        let id = id.unwrap_or_else(new_id);
+        let id = id.unwrap_or_else(|| new_id("conv-"));
         let conversation = Conversation::new(id, caller.id.clone(), name, agent);
         let added = self.0.conversations.add(&scope, conversation);
         if added.owner != caller.id {
@@ -212,6 +303,17 @@ impl Service {
     pub(super) fn run(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
         let run = self.0.runs.find(&scope(caller), id).filter(|run| run.owner == caller.id);
         run.ok_or_else(|| Problem::not_found("run", id))
+    }
+
+    /// Returns the runs of a caller that have not ended.
+    pub(super) fn open_runs(&self, scope: &Text, owner: &str) -> Vec<Arc<Run>> {
+        let mut runs = self.0.runs.all();
+        runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
+        runs
+    }
+
+    pub(super) fn notifications(&self) -> Option<Arc<dyn NotificationChannel>> {
+        Some(Arc::clone(&self.0.stores.notifications))
     }
 
     /// Returns the run of a conversation that has not ended.
@@ -229,16 +331,65 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets who finds out who asks. Default: all who send to `127.0.0.1` or `localhost` are one caller: listen on a loopback address only. No one else is let
-    /// in.
+    /// Sets who finds out who asks. Default: programs of this machine are one caller, and no one else is let in: the address
+    /// of the other side has to be known (`into_make_service_with_connect_info::<SocketAddr>()`), and be a loopback address.
     pub fn identify(mut self, identify: impl Identify) -> Self {
         self.identify = Box::new(identify);
         self
     }
 
-    /// Sets the log of events. Default: a [`MemoryLog`].
+    /// Sets the log of events. Default: a [`MemoryLog`](crate::store::MemoryLog).
     pub fn log(mut self, log: impl EventLog) -> Self {
-        self.log = Arc::new(log);
+        self.stores.log = Arc::new(log);
+        self
+    }
+
+    /// Sets all stores. Default: [`Stores::in_memory`].
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
+    }
+
+    /// Adds a check that `/ready` makes besides those of providers and stores. One that takes more than 5 s counts as
+    /// [degraded](CheckState::Degraded).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::server::{CheckState, Service};
+    ///
+    /// let builder = Service::builder().check("billing", || async { CheckState::Healthy });
+    /// ```
+    pub fn check<F, R>(mut self, name: impl Into<Text>, check: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = CheckState> + Send + 'static,
+    {
+        self.checks.push(Check::new(name, check));
+        self
+    }
+
+    /// Switches `/dev/latency` on: what turns and calls of the last hour took. Default: off.
+    pub fn dev(mut self, is_on: bool) -> Self {
+        self.is_dev = is_on;
+        self
+    }
+
+    /// Sets the notifications of its scopes, which `/v1/events` has. Default: those in memory.
+    pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
+        self.stores.notifications = channel;
+        self
+    }
+
+    /// Sets the longest wait of a long poll of a stream. Default: 20 s.
+    pub fn long_poll(mut self, wait: Duration) -> Self {
+        self.long_poll = wait;
+        self
+    }
+
+    /// Sets how much it takes at a time. Default: [`Limits::default`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -255,10 +406,27 @@ impl ServiceBuilder {
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, log, has_console } = self;
+        let Self {
+            agents: given,
+            identify,
+            stores,
+            long_poll,
+            limits,
+            mut checks,
+            is_dev,
+            has_console,
+        } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
+        let metrics = Arc::new(Metrics::default());
+        let latency = is_dev.then(Arc::<LatencyWindow>::default);
+        let mut watchers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&metrics) as _];
+        watchers.extend(latency.clone().map(|latency| latency as _));
         let mut agents = BTreeMap::new();
+        checks.extend(Check::of_stores(&stores));
         for (name, agent) in given {
+            let provider = Arc::clone(agent.provider());
+            checks.push(Check::of_provider(format!("provider:{name}").into(), provider));
+            let agent = agent.with_source(Arc::new(OfRequest)).watched_by(&watchers);
             if agents.insert(name.clone(), agent).is_some() {
                 return Err(ServiceError::SameName { name });
             }
@@ -267,10 +435,16 @@ impl ServiceBuilder {
             agents,
             default,
             identify,
-            log,
+            streams: Streams::new(Arc::clone(&stores.log)),
+            stores,
+            long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
-            places: Arc::new(Semaphore::new(MAX_RUNS)),
+            places: Places::new(&limits),
+            usage: Usage::new(limits),
+            metrics,
+            latency,
+            checks: Checks::new(checks),
             tasks: TaskTracker::new(),
             has_console,
             keyed: tokio::sync::Mutex::default(),
@@ -279,28 +453,17 @@ impl ServiceBuilder {
 }
 
 /// Returns the scope of a caller; one without a scope has one of its own.
-fn scope(caller: &Caller) -> Text {
+pub(super) fn scope(caller: &Caller) -> Text {
     caller.scope.clone().unwrap_or_else(|| format!("caller:{}", caller.id).into())
 }
 
-fn check_id(what: &str, id: &str) -> Result<(), Problem> {
+pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
         let detail =
             format!("`{what}` must have 1 to {MAX_ID_BYTES} bytes, without control characters");
         return Err(Problem::bad(detail));
     }
     Ok(())
-}
-
-/// Returns an id that cannot be guessed.
-fn new_id() -> Text {
-    let mut id = Text::from("conv-");
-    for _ in 0..2 {
-        // Its keys are drawn anew for each.
-        let state = std::collections::hash_map::RandomState::new();
-        id.push_str(&format!("{:016x}", std::hash::BuildHasher::hash_one(&state, 0)));
-    }
-    id
 }
 
 /// Returns a digest of a request, to know it again.

@@ -8,7 +8,9 @@ use crate::types::Text;
 /// The log of events, for any number of runs and other streams. Each has records with the numbers 0, 1, 2 and so on.
 ///
 /// A record is in the log before a reader sees it, and stays as it is. A log is closed behind its last record, and may be retired,
-/// which drops its records and keeps its name.
+/// which drops its records and keeps its name. A store may pack the records of a closed log; they are read as before.
+///
+/// Each wait but [`wait`](Self::wait) ends within 10 s, with [`LogError::Unavailable`] if need be.
 ///
 /// # Cancel safety
 ///
@@ -66,6 +68,52 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// [`LogError::NotFound`].
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Removes a log with its name, which can be taken again. Waits for it end with [`LogError::NotFound`].
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::NotFound`].
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Retires the closed logs that are not to be kept, the oldest first, packs what was closed, and forgets the oldest names of retired
+    /// logs; returns the number of logs that it retired. Logs that are open stay. It does a part of the work at a time, so that others do not
+    /// wait: call it now and then.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Unavailable`].
+    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>>;
+}
+
+/// How long closed logs are kept.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::Retention;
+///
+/// let mut keep = Retention::all();
+/// keep.max_bytes = Some(1 << 30);
+/// assert_eq!(keep.closed_before_ms, None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retention {
+    /// Logs that were closed before this time go, in milliseconds since the Unix epoch.
+    pub closed_before_ms: Option<u64>,
+    /// The oldest closed logs go while all logs together have more bytes.
+    pub max_bytes: Option<u64>,
+    /// Most names of retired logs that are known; beyond it the oldest are forgotten, and not found any more.
+    pub max_retired: u64,
+}
+
+impl Retention {
+    /// Keeps all logs, and the names of 100,000 retired ones.
+    #[must_use]
+    pub fn all() -> Self {
+        Self { closed_before_ms: None, max_bytes: None, max_retired: 100_000 }
+    }
 }
 
 /// The name of a log in its scope. What another scope has is not found.
@@ -118,6 +166,11 @@ impl LogRecord {
     #[must_use]
     pub fn new(kind: impl Into<Text>, data: impl Into<Bytes>) -> Self {
         Self { kind: kind.into(), data: data.into() }
+    }
+
+    /// Returns the bytes of its kind and its data.
+    pub(super) fn bytes(&self) -> usize {
+        self.kind.len() + self.data.len()
     }
 }
 

@@ -1,19 +1,23 @@
 //! A log in memory.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures_core::future::BoxFuture;
 use tokio::sync::watch;
 
-use super::{EventLog, LogError, LogKey, LogPage, LogRecord};
+use super::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, ids::now_ms};
 
 /// Most bytes of all records together.
 const MAX_BYTES: usize = 512 << 20;
 
-/// A log in memory, for one process: what it has is lost with it. It holds at most 512 MiB, and refuses more.
+/// Most names of retired logs that are known.
+const MAX_RETIRED: usize = 100_000;
+
+/// A log in memory, for one process: what it has is lost with it. It holds at most 512 MiB: beyond it the logs that were closed first are
+/// retired, and when there is none, records are refused.
 ///
 /// # Examples
 ///
@@ -37,8 +41,13 @@ pub struct MemoryLog(Arc<Mutex<Logs>>);
 #[derive(Debug)]
 struct Logs {
     all: HashMap<LogKey, Log>,
+    /// The closed logs, in the order of their closing, with its time.
+    closed: VecDeque<(u64, LogKey)>,
+    /// The retired logs, in the order of their retiring.
+    retired: VecDeque<LogKey>,
     bytes: usize,
     max_bytes: usize,
+    max_retired: usize,
 }
 
 #[derive(Debug)]
@@ -60,11 +69,18 @@ impl MemoryLog {
     /// Returns a log without records.
     #[must_use]
     pub fn new() -> Self {
-        Self::limited(MAX_BYTES)
+        Self::limited(MAX_BYTES, MAX_RETIRED)
     }
 
-    fn limited(max_bytes: usize) -> Self {
-        Self(Arc::new(Mutex::new(Logs { all: HashMap::new(), bytes: 0, max_bytes })))
+    fn limited(max_bytes: usize, max_retired: usize) -> Self {
+        Self(Arc::new(Mutex::new(Logs {
+            all: HashMap::new(),
+            closed: VecDeque::new(),
+            retired: VecDeque::new(),
+            bytes: 0,
+            max_bytes,
+            max_retired,
+        })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Logs> {
@@ -90,8 +106,7 @@ impl Logs {
     }
 
     fn append(&mut self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
-        let bytes: usize = records.iter().map(|it| it.data.len() + it.kind.len()).sum();
-        let (used, most) = (self.bytes, self.max_bytes);
+        let bytes: usize = records.iter().map(LogRecord::bytes).sum();
         let log = self.get(key)?;
         let (name, end) = (key.name.clone(), log.end());
         if log.state == State::Closed {
@@ -100,13 +115,35 @@ impl Logs {
         if at != end {
             return Err(LogError::Behind { name, at, end });
         }
-        if used.saturating_add(bytes) > most {
-            let reason = format!("it holds {used} of {most} bytes, and {bytes} more were to come");
-            return Err(LogError::Unavailable { reason });
-        }
+        self.make_room(bytes)?;
+        let log = self.get(key)?;
         log.records.extend(records);
         log.changed.send_replace(());
         self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Retires closed logs until there is room for so many bytes.
+    fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
+        while self.bytes.saturating_add(bytes) > self.max_bytes {
+            let Some((_, oldest)) = self.closed.front().cloned() else {
+                let (used, most) = (self.bytes, self.max_bytes);
+                let reason =
+                    format!("it holds {used} of {most} bytes, and {bytes} more were to come");
+                return Err(LogError::Unavailable { reason });
+            };
+            self.retire(&oldest)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
+        let log = self.get(key)?;
+        if log.state == State::Open {
+            log.state = State::Closed;
+            log.changed.send_replace(());
+            self.closed.push_back((now_ms(), key.clone()));
+        }
         Ok(())
     }
 
@@ -118,8 +155,47 @@ impl Logs {
         log.state = State::Retired;
         let records = std::mem::take(&mut log.records);
         log.changed.send_replace(());
-        self.bytes -= records.iter().map(|it| it.data.len() + it.kind.len()).sum::<usize>();
+        self.bytes -= records.iter().map(LogRecord::bytes).sum::<usize>();
+        if self.closed.front().is_some_and(|(_, oldest)| oldest == key) {
+            self.closed.pop_front();
+        } else {
+            self.closed.retain(|(_, closed)| closed != key);
+        }
+        self.retired.push_back(key.clone());
+        self.forget(self.max_retired);
         Ok(())
+    }
+
+    fn remove(&mut self, key: &LogKey) -> Result<(), LogError> {
+        let log = self.all.remove(key);
+        let log = log.ok_or_else(|| LogError::NotFound { name: key.name.clone() })?;
+        self.bytes -= log.records.iter().map(LogRecord::bytes).sum::<usize>();
+        self.closed.retain(|(_, closed)| closed != key);
+        self.retired.retain(|retired| retired != key);
+        Ok(())
+    }
+
+    /// Forgets the oldest names beyond this number.
+    fn forget(&mut self, most: usize) {
+        while self.retired.len() > most {
+            let Some(oldest) = self.retired.pop_front() else { break };
+            self.all.remove(&oldest);
+        }
+    }
+
+    fn sweep(&mut self, keep: Retention) -> Result<u64, LogError> {
+        let mut count = 0;
+        while let Some((closed_ms, oldest)) = self.closed.front().cloned() {
+            let is_old = keep.closed_before_ms.is_some_and(|before| closed_ms < before);
+            let is_much = keep.max_bytes.is_some_and(|most| self.bytes as u64 > most);
+            if !is_old && !is_much {
+                break;
+            }
+            self.retire(&oldest)?;
+            count += 1;
+        }
+        self.forget(usize::try_from(keep.max_retired).unwrap_or(usize::MAX));
+        Ok(count)
     }
 }
 
@@ -166,10 +242,7 @@ impl EventLog for MemoryLog {
     }
 
     fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
-        ready(self.lock().get(key).map(|log| {
-            log.state = State::Closed;
-            log.changed.send_replace(());
-        }))
+        ready(self.lock().close(key))
     }
 
     fn read<'a>(
@@ -201,6 +274,14 @@ impl EventLog for MemoryLog {
 
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
         ready(self.lock().retire(key))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        ready(self.lock().remove(key))
+    }
+
+    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
+        ready(self.lock().sweep(keep))
     }
 }
 
@@ -260,7 +341,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_too_much_is_refused_and_what_is_dropped_makes_room() {
         let (log, one, other) =
-            (MemoryLog::limited(20), LogKey::new("a", "1"), LogKey::new("a", "2"));
+            (MemoryLog::limited(20, 9), LogKey::new("a", "1"), LogKey::new("a", "2"));
         for key in [&one, &other] {
             log.create(key.clone()).await.unwrap();
         }
@@ -269,5 +350,46 @@ mod tests {
         assert!(full.to_string().contains("16 of 20 bytes"), "{full}");
         log.retire(&one).await.unwrap();
         log.append(&other, 0, records(2)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_full_log_drops_what_was_closed_first_and_never_what_is_open() {
+        let log = MemoryLog::limited(40, 2);
+        let key = |at: usize| LogKey::new("a", at.to_string());
+        for at in 0..40 {
+            log.create(key(at)).await.unwrap();
+            log.append(&key(at), 0, records(1)).await.unwrap();
+            if at > 0 {
+                log.close(&key(at)).await.unwrap();
+            }
+        }
+        assert_eq!(log.read(&key(0), 0, 9).await.unwrap().records, records(1), "it is open");
+        let is_there = |at: usize| log.read(&key(at), 0, 9).now_or_never().unwrap();
+        assert!((36..40).all(|at| is_there(at).is_ok()));
+        assert!((34..36).all(|at| matches!(is_there(at), Err(LogError::Retired { .. }))));
+        assert!((1..34).all(|at| matches!(is_there(at), Err(LogError::NotFound { .. }))));
+        assert_eq!(log.lock().all.len(), 7, "names have a bound");
+        log.append(&key(0), 1, records(4)).await.unwrap();
+        assert!(log.append(&key(0), 5, records(1)).await.is_err(), "none is left to be dropped");
+    }
+
+    #[tokio::test]
+    async fn a_sweep_drops_what_is_old_or_too_much() {
+        let log = MemoryLog::new();
+        let key = |at: usize| LogKey::new("a", at.to_string());
+        for at in 0..4 {
+            log.create(key(at)).await.unwrap();
+            log.append(&key(at), 0, records(1)).await.unwrap();
+            log.close(&key(at)).await.unwrap();
+        }
+        assert_eq!(log.sweep(Retention::all()).await, Ok(0));
+        let much = Retention { max_bytes: Some(24), ..Retention::all() };
+        assert_eq!(log.sweep(much).await, Ok(1));
+        assert!(log.read(&key(0), 0, 1).await.is_err() && log.read(&key(1), 0, 1).await.is_ok());
+        let old = Retention { closed_before_ms: Some(u64::MAX), ..Retention::all() };
+        assert_eq!(log.sweep(old).await, Ok(3));
+        assert_eq!(log.sweep(Retention { max_retired: 1, ..old }).await, Ok(0));
+        assert!(matches!(log.read(&key(2), 0, 1).await, Err(LogError::NotFound { .. })));
+        assert!(matches!(log.read(&key(3), 0, 1).await, Err(LogError::Retired { .. })));
     }
 }

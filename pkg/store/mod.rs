@@ -1,11 +1,40 @@
-//! Places for what outlives a run.
+//! Places for what outlives a run: the log of its events, conversations, runs, notifications and latency records.
+//!
+//! Each store is a trait, for engines to come.
 
+mod blobs;
+mod conversation;
+mod conversations;
+mod cursor;
+mod error;
 mod follow;
+mod ids;
+mod latency;
 mod log;
+mod memory;
 mod memory_log;
+mod notifications;
+mod run_record;
+mod runs;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod stores;
 
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::{Durability, SqliteOptions, SqliteStore};
 pub use self::{
+    conversation::{Conversation, ConversationKey, ConversationStatus, Entry, StoredMessage},
+    conversations::{ConversationPage, ConversationQuery, ConversationStore, EraseMode, Erased},
+    error::StoreError,
     follow::follow,
-    log::{EventLog, LogError, LogKey, LogPage, LogRecord},
+    latency::{CallLatency, LatencyRecord, LatencyStore},
+    log::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention},
+    memory::MemoryStore,
     memory_log::MemoryLog,
+    notifications::{Notification, NotificationChannel},
+    run_record::{RunChange, RunProgress, RunRecord, RunRequest},
+    runs::{RunBegun, RunPage, RunQuery, RunStore},
+    stores::Stores,
 };
+
+pub(crate) use self::ids::{new_id, now_ms};

@@ -38,12 +38,17 @@ impl FromStr for Approve {
 }
 
 impl Approve {
-    /// Sets up whom the agent asks, which has the tools of these names.
+    /// Sets up whom the agent asks, which has the tools of these names. When it `is_served`, people answer over the network.
     ///
     /// # Errors
     ///
     /// A usage error for the name of a tool that the agent does not have.
-    pub fn set_up(&self, builder: AgentBuilder, known: &[Text]) -> anyhow::Result<AgentBuilder> {
+    pub fn set_up(
+        &self,
+        builder: AgentBuilder,
+        known: &[Text],
+        is_served: bool,
+    ) -> anyhow::Result<AgentBuilder> {
         let builder = match self {
             Self::Never => {
                 let why = "calls like this are rejected here";
@@ -60,7 +65,7 @@ impl Approve {
                 builder.grant(names.iter().cloned())
             }
         };
-        if io::stdin().is_terminal() {
+        if is_served || io::stdin().is_terminal() {
             return Ok(builder);
         }
         let why = "the input is not a terminal, so the user cannot be asked; --approve names tools that may run";

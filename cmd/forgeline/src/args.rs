@@ -29,6 +29,12 @@ pub(crate) enum Command {
     Dialects(DialectsArgs),
     /// List the models of the provider, with window and price where they are known
     Models(ModelsArgs),
+    /// Serve the agent over HTTP, to browsers and other programs
+    #[cfg(feature = "serve")]
+    Serve(Box<crate::serve::ServeArgs>),
+    /// Make a token for `serve --tokens`; it is shown once
+    #[cfg(feature = "serve")]
+    Token(crate::serve::TokenArgs),
     /// Write completions for a shell: `forgeline completions bash`
     Completions(CompletionsArgs),
 }

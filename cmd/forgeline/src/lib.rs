@@ -33,6 +33,9 @@ pub mod render;
 pub mod replay;
 pub mod replay_recording;
 pub mod run;
+#[cfg(feature = "serve")]
+mod serve;
+mod setup;
 pub mod show;
 mod skills;
 pub mod spinner;
@@ -60,6 +63,10 @@ pub fn main() -> ExitCode {
         Command::Parse(args) => parse::parse(args),
         Command::Dialects(args) => dialects::list(args),
         Command::Models(args) => models::list(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::serve(args),
+        #[cfg(feature = "serve")]
+        Command::Token(args) => serve::new_token(args),
         Command::Completions(args) => completions::write(args),
     };
     trace::finish();

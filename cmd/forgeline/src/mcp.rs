@@ -13,13 +13,12 @@ use forgeline::agent::{
     tools::Tool,
 };
 use forgeline::types::ToolAnswer;
-use tokio::runtime::Runtime;
 
 use crate::{
     exit::{Interrupted, UsageResult as _, note},
     input::read_text,
-    interrupt::Interrupts,
     render::escape_controls,
+    setup::Surroundings,
 };
 
 /// The servers, as flags.
@@ -38,24 +37,35 @@ pub(crate) struct Connected {
 }
 
 impl McpArgs {
+    fn config(&self) -> anyhow::Result<Option<McpConfig>> {
+        let Some(path) = &self.mcp else { return Ok(None) };
+        let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
+            format!("{} cannot be read as a list of MCP servers", path.display())
+        })?;
+        Ok(Some(config))
+    }
+
+    /// Reads the file, and starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the file is wrong.
+    #[cfg(feature = "serve")]
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.config().map(drop)
+    }
+
     /// Starts the servers, and says on stderr which of them and of their tools are left out.
     ///
     /// # Errors
     ///
     /// A usage error when the file is wrong; an error when a required server does not work.
-    pub(crate) fn connect(
-        &self,
-        runtime: &Runtime,
-        interrupts: &Interrupts,
-    ) -> anyhow::Result<Option<Connected>> {
-        let Some(path) = &self.mcp else { return Ok(None) };
-        let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
-            format!("{} cannot be read as a list of MCP servers", path.display())
-        })?;
-        let stop = interrupts.begin(true);
-        let started = runtime.block_on(async {
+    pub(crate) fn connect(&self, at: &Surroundings<'_>) -> anyhow::Result<Option<Connected>> {
+        let Some(config) = self.config()? else { return Ok(None) };
+        let stop = at.interrupts.begin(true);
+        let started = at.runtime.block_on(async {
             let start = async {
-                let servers = McpServers::connect_with(config, options()).await?;
+                let servers = McpServers::connect_with(config, options(at.is_served)).await?;
                 let tools = servers.tools(RunContext::default()).await?;
                 anyhow::Ok((servers, tools))
             };
@@ -69,7 +79,7 @@ impl McpArgs {
         let Some(started) = started.filter(|_| !stop.end()) else { return Err(Interrupted.into()) };
         let (servers, tools) = started?;
         let running = servers.clone();
-        interrupts.at_exit(move || running.kill());
+        at.interrupts.at_exit(move || running.kill());
         for failure in servers.failures() {
             note(&escape_controls(&failure.to_string()));
         }
@@ -81,9 +91,9 @@ impl McpArgs {
 }
 
 /// Returns what servers may ask: in a pipe there is no one to ask, and without a screen no one to log in.
-fn options() -> McpOptions {
+fn options(is_served: bool) -> McpOptions {
     let mut options = McpOptions::default();
-    if !io::stdin().is_terminal() {
+    if !is_served && !io::stdin().is_terminal() {
         options = options.respondent(|_: McpQuestion| async { Some(ToolAnswer::Cancel) });
     }
     if io::stderr().is_terminal() {

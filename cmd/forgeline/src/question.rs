@@ -17,7 +17,7 @@ use crate::{
 
 /// The options of every request, as flags.
 #[derive(Debug, Clone, Default, Args)]
-pub struct QuestionArgs {
+pub(crate) struct RequestArgs {
     /// The freedom of the model's choice of words: 0 for the likeliest [default: the provider's]
     #[arg(long, value_name = "NUMBER", value_parser = temperature)]
     temperature: Option<f32>,
@@ -27,6 +27,11 @@ pub struct QuestionArgs {
     /// Ask for JSON that obeys the JSON schema in this file
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
+}
+
+/// What goes with the first question, as flags.
+#[derive(Debug, Clone, Default, Args)]
+pub struct QuestionArgs {
     /// Put the text of this file behind the (first) question; may be given several times
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
@@ -40,19 +45,21 @@ fn temperature(text: &str) -> Result<f32, String> {
     number.ok_or_else(|| "expected a number that is not negative, such as 0.7".to_owned())
 }
 
-impl QuestionArgs {
+impl RequestArgs {
     /// Returns the template of all requests.
     ///
     /// # Errors
     ///
     /// A usage error when the schema cannot be read.
-    pub fn template(&self) -> anyhow::Result<Request> {
+    pub(crate) fn template(&self) -> anyhow::Result<Request> {
         let mut request = Request::default();
         (request.temperature, request.max_tokens) = (self.temperature, self.max_tokens);
         request.response_format = self.schema.as_ref().map(schema).transpose()?;
         Ok(request)
     }
+}
 
+impl QuestionArgs {
     /// Reads what goes with the question.
     ///
     /// # Errors

@@ -20,14 +20,24 @@ pub(crate) struct SkillArgs {
 }
 
 impl SkillArgs {
+    /// Looks whether the folders are there.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when one is not.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        match self.skills.iter().find(|folder| !folder.is_dir()) {
+            None => Ok(()),
+            Some(folder) => {
+                let folder = folder.display();
+                Err(usage(format!("--skills {folder} is not a folder; name one that is there")))
+            }
+        }
+    }
+
     /// Finds the skills of the flags and of the project at `root`, and says on stderr which are left out.
     pub(crate) fn find(&self, root: &Path, is_quiet: bool) -> anyhow::Result<Skills> {
-        if let Some(folder) = self.skills.iter().find(|folder| !folder.is_dir()) {
-            let folder = folder.display();
-            return Err(usage(format!(
-                "--skills {folder} is not a folder; name one that is there"
-            )));
-        }
+        self.check()?;
         let skills = Skills::find(self.skills.iter().cloned().chain(Skills::usual_folders(root)));
         for problem in skills.problems().iter().filter(|_| !is_quiet) {
             note(&escape_controls(&format!("skill left out: {problem}")));

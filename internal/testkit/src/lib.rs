@@ -14,6 +14,7 @@ use std::{
 };
 
 pub mod canned;
+pub mod console;
 pub mod fixtures;
 pub mod llama;
 pub mod mcp;
@@ -21,6 +22,7 @@ pub mod neutral;
 pub mod process;
 pub mod recorded;
 pub mod server;
+pub mod service;
 
 pub use forgeline::testing::conformance;
 

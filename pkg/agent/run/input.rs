@@ -72,6 +72,12 @@ impl RunInput {
         Self { message, context: RunContext::default(), budget: Budget::default(), goal: None }
     }
 
+    /// Returns the bytes of its text.
+    #[cfg(feature = "server")]
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.message.parts.iter().filter_map(Part::as_text).map(str::len).sum()
+    }
+
     /// Adds a part to the message, such as a picture.
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {

@@ -9,8 +9,11 @@ use super::{
 };
 use crate::{
     agent::SubAgentEvent,
-    types::{AgentEvent, Envelope, Text, UsageInfo},
+    types::{AgentEvent, Envelope, Json, Text, UsageInfo},
 };
+
+/// The form of the answer to a request for approval.
+const APPROVAL_SCHEMA: &str = r#"{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}"#;
 
 /// Encodes AG-UI 1.0.
 ///
@@ -281,7 +284,7 @@ impl AgUi {
                 reason: "tool_approval",
                 message: format!("May `{}` run?", request.tool_name),
                 tool_call_id: at.key(&request.id).to_string(),
-                response_schema: None,
+                response_schema: Json::parse(APPROVAL_SCHEMA).ok(),
             });
         } else if let AgentEvent::ToolQuestion(question) = event {
             self.open.push(Interrupt {
@@ -319,7 +322,7 @@ impl AgUi {
     }
 
     /// Ends the answer to a reader while the run waits: with outcome `interrupt` for a person's approval or answer, and `success` for the result of a
-    /// call at the client. The run goes on in another answer, whose encoder begins anew.
+    /// call at the client. The run goes on in another answer, with the events that follow.
     pub fn pause(&mut self, run_id: &str, out: &mut Vec<u8>) {
         self.begin(run_id, None, out);
         self.close(run_id, out);
@@ -328,6 +331,7 @@ impl AgUi {
             interrupts => Outcome::Interrupt { interrupts },
         };
         self.finish(run_id, outcome, None, out);
+        self.has_begun = false;
     }
 }
 

@@ -248,13 +248,25 @@ impl Encode for UiMessageStream {
                 "error"
             }
         };
-        let message_metadata = Metadata { run_id: &end.run_id, usage: end.usage.as_ref() };
+        let message_metadata =
+            Metadata { run_id: &end.run_id, next: None, usage: end.usage.as_ref() };
         frame::data(&Part::Finish { finish_reason, message_metadata }, out);
         out.extend_from_slice(b"data: [DONE]\n\n");
     }
 }
 
 impl UiMessageStream {
+    /// Ends the answer to a reader while the run waits for a person's approval, or for the result of a call at the client; `next` is the number of
+    /// its next event, which the metadata tell. The message goes on in another answer, with the events that follow.
+    pub fn pause(&mut self, run_id: &str, next: u64, out: &mut Vec<u8>) {
+        self.begin(run_id, out);
+        self.end_step(out);
+        let message_metadata = Metadata { run_id, next: Some(next), usage: None };
+        frame::data(&Part::Finish { finish_reason: "tool-calls", message_metadata }, out);
+        out.extend_from_slice(b"data: [DONE]\n\n");
+        self.progress = Progress::Nothing;
+    }
+
     /// Returns the text of an error that ended the message.
     fn error_text(&self, message: &str) -> String {
         if !self.has_results {

@@ -89,6 +89,9 @@ pub(super) enum Part<'e> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata<'e> {
     pub(super) run_id: &'e str,
+    /// The number of the event with which a message goes on that was paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) next: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<&'e UsageInfo>,
 }

@@ -1,18 +1,26 @@
 //! AG-UI.
 
-use axum::{extract::State, response::Response};
+use axum::{
+    extract::{Query, State},
+    http::StatusCode,
+    response::Response,
+};
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::chat::UiMessage;
+use super::ui_request::{UiMessage, decided};
 use crate::{
-    agent::RunInput,
+    agent::{Decision, RunInput},
     server::{
-        Problem, Service, body,
+        Problem, Service,
+        client_tools::{ClientTools, Offered},
         encode::AgUi,
         extract::{Body, Caller},
+        going_on::{Reading, answer},
+        run::{Run, WaitsFor},
         service::Asked,
     },
-    types::Text,
+    types::{Json, Text, ToolAnswer},
 };
 
 /// The input of an agent; it may have more.
@@ -22,19 +30,125 @@ pub(super) struct RunAgentInput {
     thread_id: Text,
     #[serde(default)]
     messages: Vec<UiMessage>,
+    #[serde(default)]
+    tools: Vec<Offered>,
+    #[serde(default)]
+    resume: Vec<Resume>,
+}
+
+/// The answer to an interrupt.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resume {
+    interrupt_id: Text,
+    status: Status,
+    payload: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Resolved,
+    Cancelled,
 }
 
 pub(super) async fn begin(
     State(service): State<Service>,
     Caller(caller): Caller,
+    Query(reading): Query<Reading>,
     Body(input): Body<RunAgentInput>,
 ) -> Result<Response, Problem> {
-    let RunAgentInput { thread_id, mut messages } = input;
+    let RunAgentInput { thread_id, mut messages, tools, resume } = input;
+    let encoder = AgUi::new(thread_id.clone());
+    let open = service.open_run(&caller, &thread_id);
+    if let Some(run) = open.filter(|run| run.waits_for(WaitsFor::Anything)) {
+        let is_said = messages.last().is_some_and(UiMessage::is_users);
+        let count = resume.len();
+        for resume in resume {
+            apply(&run, resume)?;
+        }
+        let ran = finish(&run, messages)?;
+        if count == 0 && ran == 0 && is_said {
+            let detail = "the run of this thread waits for an answer; send it as `resume`, or as the message of a tool";
+            return Err(Problem::new(StatusCode::CONFLICT, "run_waits", detail));
+        }
+        let (from, guard) = (run.paused(), reading.guard(&run));
+        return answer(&service, run, from, encoder, guard).await;
+    }
+    if let Some(Resume { interrupt_id, .. }) = resume.first() {
+        return Err(Problem::not_found("open request", interrupt_id));
+    }
     let Some(said) = messages.pop().and_then(UiMessage::said) else {
         return Err(Problem::bad("the last of `messages` must be a text of the user"));
     };
-    let conversation = Some(thread_id.clone());
-    let asked = Asked { input: RunInput::from(said), agent: None, conversation, request: None };
-    let run = service.begin(caller, asked).await?;
-    Ok(body::answer(&service, run.key.clone(), 0, AgUi::new(thread_id)))
+    let input = RunInput::from(said).state(ClientTools::new(tools)?);
+    let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
+    let run = service.begin(caller, Asked { input, agent, conversation, request: None }).await?;
+    let guard = reading.guard(&run);
+    answer(&service, run, 0, encoder, guard).await
+}
+
+/// Gives a run the answer to an interrupt.
+fn apply(run: &Run, resume: Resume) -> Result<(), Problem> {
+    let Resume { interrupt_id: id, status, payload } = resume;
+    let is_resolved = status == Status::Resolved;
+    if run.approvals.open().iter().any(|open| open.approval_id == id) {
+        let decision = match payload {
+            _ if !is_resolved => Decision::reject("the request was cancelled"),
+            Some(payload) => decision(&payload)?,
+            None => return Err(wrong_approval()),
+        };
+        return Ok(run.approvals.answer(&id, decision)?);
+    }
+    if run.questions.open().iter().any(|open| open.question_id == id) {
+        let answer = match payload {
+            Some(payload) if is_resolved => {
+                let content = Json::parse(&payload.to_string());
+                let content = content.map_err(|error| Problem::bad(error.to_string()))?;
+                ToolAnswer::Accept { content }
+            }
+            None if is_resolved => {
+                return Err(Problem::bad("the answer to a question needs a `payload`"));
+            }
+            _ => ToolAnswer::Cancel,
+        };
+        return Ok(run.questions.answer(&id, answer)?);
+    }
+    Err(Problem::not_found("open request", &id))
+}
+
+/// Reads the decision of a person: `true`, `false`, or an object.
+fn decision(payload: &Value) -> Result<Decision, Problem> {
+    let approved = payload.as_bool().or_else(|| payload.get("approved")?.as_bool());
+    let approved = approved.ok_or_else(wrong_approval)?;
+    match payload.get("editedArgs").filter(|_| approved) {
+        Some(arguments) => {
+            let arguments = Json::parse(&arguments.to_string());
+            let arguments = arguments.map_err(|error| Problem::bad(error.to_string()))?;
+            Ok(Decision::GrantChanged { arguments })
+        }
+        None => {
+            let reason = payload.get("reason").and_then(Value::as_str).map(str::to_owned);
+            Ok(decided(approved, reason))
+        }
+    }
+}
+
+fn wrong_approval() -> Problem {
+    Problem::bad(
+        "the `payload` of an approval must be `{\"approved\": true}` or `{\"approved\": false}`",
+    )
+}
+
+/// Gives a run the results of calls at the client; returns the number of those that were open.
+fn finish(run: &Run, messages: Vec<UiMessage>) -> Result<usize, Problem> {
+    let mut count = 0;
+    for (id, end) in messages.into_iter().filter_map(UiMessage::ran) {
+        let open = run.client_calls.open();
+        if let Some(call) = open.iter().find(|call| id.is_of(&call.id)) {
+            run.client_calls.complete(&call.client_call_id, end)?;
+            count += 1;
+        }
+    }
+    Ok(count)
 }

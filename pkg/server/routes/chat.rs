@@ -1,98 +1,72 @@
 //! The chat of the AI SDK: `useChat` reads it.
 
 use axum::{
-    extract::{Path, State},
+    extract::{Path, Query, State},
     http::{HeaderName, HeaderValue},
     response::Response,
 };
-use serde::Deserialize;
 
+use super::ui_request::{Answer, Chat};
 use crate::{
     agent::RunInput,
     server::{
         Problem, Service, body,
         encode::UiMessageStream,
         extract::{Body, Caller},
+        going_on::{Reading, answer},
+        run::Run,
         service::Asked,
     },
-    types::Text,
 };
-
-/// A request of `useChat`, which may have more.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Chat {
-    id: Option<Text>,
-    #[serde(rename = "chatId")]
-    conversation: Option<Text>,
-    message: Option<SaidMessage>,
-    #[serde(default)]
-    messages: Vec<UiMessage>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum SaidMessage {
-    Text(String),
-    Message(UiMessage),
-}
-
-/// A message; its parts or its content are the text.
-#[derive(Debug, Deserialize)]
-pub(super) struct UiMessage {
-    role: Option<String>,
-    #[serde(default)]
-    parts: Vec<UiPart>,
-    content: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct UiPart {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    text: String,
-}
-
-impl UiMessage {
-    /// Returns the text of a message of the user.
-    pub(super) fn said(self) -> Option<String> {
-        if self.role.is_some_and(|role| role != "user") {
-            return None;
-        }
-        let texts = self.parts.into_iter().filter(|part| part.kind == "text").map(|part| part.text);
-        let text = self.content.unwrap_or_else(|| texts.collect());
-        Some(text).filter(|text| !text.trim().is_empty())
-    }
-}
-
-impl Chat {
-    fn said(&mut self) -> Option<String> {
-        match self.message.take() {
-            Some(SaidMessage::Text(text)) => Some(text).filter(|text| !text.trim().is_empty()),
-            Some(SaidMessage::Message(message)) => message.said(),
-            None => self.messages.pop()?.said(),
-        }
-    }
-}
 
 pub(super) async fn begin(
     State(service): State<Service>,
     Caller(caller): Caller,
+    Query(reading): Query<Reading>,
     Body(mut chat): Body<Chat>,
 ) -> Result<Response, Problem> {
+    if let Some(answered) = chat.answered() {
+        let conversation = chat.conversation().unwrap_or_default();
+        let run = service.open_run(&caller, &conversation);
+        let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
+        let run = run.ok_or_else(|| Problem::not_found("open run of the chat", &conversation))?;
+        let from = answered.next().unwrap_or_else(|| run.paused());
+        for answer in answered.answers() {
+            apply(&run, answer)?;
+        }
+
+        let guard = reading.guard(&run);
+        let response = answer(&service, run, from, UiMessageStream::new(), guard).await?;
+        return Ok(marked(response, &conversation));
+    }
     let Some(said) = chat.said() else {
         return Err(Problem::bad("Message is required"));
     };
-    let conversation = chat.conversation.or(chat.id);
-    let asked = Asked { input: RunInput::from(said), agent: None, conversation, request: None };
+    let agent = reading.agent.clone();
+    let input = RunInput::from(said);
+    let asked = Asked { input, agent, conversation: chat.conversation(), request: None };
     let run = service.begin(caller, asked).await?;
-    let mut response = body::answer(&service, run.key.clone(), 0, UiMessageStream::new());
-    versioned(&mut response);
-    if let Ok(id) = HeaderValue::from_str(&run.conversation) {
-        response.headers_mut().insert(HeaderName::from_static("x-chat-id"), id);
+    let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
+    let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
+    Ok(marked(response, &conversation))
+}
+
+/// Gives a run what its reader decided, or ran; what is not open any more is passed over, for messages keep what they were told.
+fn apply(run: &Run, answer: Answer) -> Result<(), Problem> {
+    match answer {
+        Answer::Decided { approval_id, decision } => {
+            if run.approvals.open().iter().any(|open| open.approval_id == approval_id) {
+                run.approvals.answer(&approval_id, decision)?;
+            }
+        }
+        Answer::Ran { tool_call_id, end } => {
+            let open = run.client_calls.open();
+            if let Some(call) = open.iter().find(|call| tool_call_id.is_of(&call.id)) {
+                run.client_calls.complete(&call.client_call_id, end)?;
+            }
+        }
     }
-    Ok(response)
+    Ok(())
 }
 
 /// Reads the run of a chat that goes on, from its beginning.
@@ -100,15 +74,33 @@ pub(super) async fn resume(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-) -> Response {
-    let Some(run) = service.open_run(&caller, &id) else { return body::nothing() };
-    let mut response = body::answer(&service, run.key.clone(), 0, UiMessageStream::new());
-    versioned(&mut response);
-    response
+    Query(reading): Query<Reading>,
+) -> Result<Response, Problem> {
+    let Some(run) = service.open_run(&caller, &id) else { return Ok(body::nothing()) };
+    let guard = reading.guard(&run);
+    let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
+    Ok(marked(response, &id))
 }
 
-fn versioned(response: &mut Response) {
+/// Ends the run of a chat, which a connection that is closed does not.
+pub(super) async fn stop(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+) -> Response {
+    if let Some(run) = service.open_run(&caller, &id) {
+        run.cancel.cancel();
+    }
+    body::nothing()
+}
+
+/// Names the protocol and the chat.
+fn marked(mut response: Response, conversation: &str) -> Response {
     let (name, value) = UiMessageStream::HEADER;
     let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
     response.headers_mut().insert(name, value);
+    if let Ok(id) = HeaderValue::from_str(conversation) {
+        response.headers_mut().insert(HeaderName::from_static("x-chat-id"), id);
+    }
+    response
 }

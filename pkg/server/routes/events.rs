@@ -18,17 +18,21 @@ pub(super) struct From {
     after: Option<String>,
 }
 
+/// Returns what a reader has seen last: what its browser says is newer than the address that it began with.
+pub(super) fn last_seen(headers: &HeaderMap, From { after }: From) -> Option<String> {
+    let last = headers.get("last-event-id").map(|last| last.to_str().unwrap_or("?").to_owned());
+    last.or(after)
+}
+
 pub(super) async fn read(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-    Query(From { after }): Query<From>,
+    Query(from): Query<From>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let run = service.run(&caller, &id)?;
-    // What a browser has seen last is newer than the address that it began with.
-    let last = headers.get("last-event-id").map(|last| last.to_str().unwrap_or("?").to_owned());
-    let from = match last.or(after) {
+    let from = match last_seen(&headers, from) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();
             let next = number.and_then(|number| number.checked_add(1));

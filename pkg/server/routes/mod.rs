@@ -1,28 +1,45 @@
 //! The routes of the service.
 
 mod ag_ui;
+mod agents;
+mod all_events;
 mod chat;
+mod conversations;
 mod events;
+mod health;
+mod notifications;
 mod requests;
 mod runs;
+mod ui_request;
 
 use axum::{
     Json, Router,
-    extract::{DefaultBodyLimit, State},
-    http::StatusCode,
+    extract::DefaultBodyLimit,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    middleware::{from_fn_with_state, map_response},
+    response::Response,
     routing::{get, post},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Problem, Service, console, extract::Caller};
-
-/// Longest body of a request, in bytes.
-const MAX_BODY_BYTES: usize = 8 << 20;
+use super::{Problem, Service, console, durable, gate::gate, request_log::noted};
 
 /// Returns the routes of a service, for a host's own application.
 pub fn router(service: Service) -> Router {
     let runs = Router::new()
-        .route("/v1/agents", get(agents))
+        .route("/v1/agents", get(agents::agents))
+        .route("/v1/tools", get(agents::tools))
+        .route("/v1/conversations", get(conversations::list))
+        .route(
+            "/v1/conversations/{id}",
+            get(conversations::show).patch(conversations::rename).delete(conversations::delete),
+        )
+        .route("/api/chat/history", get(conversations::history).delete(conversations::forget))
+        .route("/v1/notifications", post(notifications::notify))
+        .route("/ready", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/dev/latency", get(health::latency))
+        .route("/v1/events", get(all_events::read))
         .route("/v1/runs", post(runs::begin))
         .route("/v1/runs/{id}", get(runs::show))
         .route("/v1/runs/{id}/events", get(events::read))
@@ -30,9 +47,24 @@ pub fn router(service: Service) -> Router {
         .route("/v1/runs/{id}/approvals", post(requests::approve))
         .route("/v1/runs/{id}/tool-results", post(requests::complete))
         .route("/v1/runs/{id}/inputs", post(requests::steer))
+        .route(
+            "/v1/runs/{id}/stream",
+            get(durable::read_run).head(durable::show_run).options(durable::preflight),
+        )
+        .route(
+            "/v1/streams/{*name}",
+            get(durable::read)
+                .head(durable::show)
+                .put(durable::create)
+                .post(durable::append)
+                .delete(durable::remove)
+                .options(durable::preflight),
+        )
         .route("/api/chat", post(chat::begin))
-        .route("/api/chat/{id}/stream", get(chat::resume))
-        .route("/agui", post(ag_ui::begin));
+        .route("/api/chat/{id}/stream", get(chat::resume).delete(chat::stop))
+        .route("/agui", post(ag_ui::begin))
+        .layer(from_fn_with_state(service.clone(), gate));
+    let most = service.usage().limits().body_bytes;
     let console = if service.has_console() { console::routes() } else { Router::new() };
     Router::new()
         .merge(runs)
@@ -46,11 +78,17 @@ pub fn router(service: Service) -> Router {
                 "there is no such method here",
             )
         })
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(map_response(guarded))
+        .layer(from_fn_with_state(service.clone(), noted))
+        .layer(DefaultBodyLimit::max(most))
         .with_state(service)
 }
 
-async fn agents(State(service): State<Service>, Caller(_caller): Caller) -> Json<Value> {
-    let agents: Vec<_> = service.agents().map(|name| json!({ "name": name })).collect();
-    Json(json!({ "agents": agents }))
+/// Keeps browsers from taking an answer for something else.
+async fn guarded(mut response: Response) -> Response {
+    let fields = response.headers_mut();
+    fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let policy = HeaderName::from_static("cross-origin-resource-policy");
+    fields.insert(policy, HeaderValue::from_static("same-origin"));
+    response
 }

@@ -134,7 +134,7 @@ impl Chat {
                 self.say("The conversation starts anew.")?;
             }
             Some(Command::Tools) => {
-                let tools = self.built.tools.join("\n");
+                let tools = self.built.tools().join("\n");
                 self.say(if tools.is_empty() { "The model has no tools." } else { &tools })?;
             }
             Some(Command::Usage) => {

@@ -33,6 +33,8 @@ mod pty;
 mod record;
 mod replay;
 mod run;
+#[cfg(all(unix, feature = "serve"))]
+mod serve;
 mod skills;
 #[cfg(target_os = "linux")]
 mod terminal;

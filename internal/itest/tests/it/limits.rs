@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use forgeline::{
     agent::{AgentConfig, ToolSearch, core::StreamOptions},
     llm::{RetryPolicy, Timeouts, sse::SseLimits},
+    server::Limits,
 };
 
 use super::source::{read, rust_files};
@@ -95,6 +96,7 @@ fn the_page_of_limits_has_every_limit_with_its_default() {
         format!("{:?}", Timeouts::default()),
         format!("{:?}", RetryPolicy::default()),
         format!("{:?}", SseLimits::default()),
+        format!("{:?}", Limits::default()),
         format!("{:?}", AgentConfig::default()).replace(&search, ""),
         search,
     ] {

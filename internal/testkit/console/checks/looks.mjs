@@ -82,18 +82,17 @@ export const events_of_a_run = (browser) => each(browser, async (page, look) => 
   await look("events");
 });
 
+const times = (count, p50, p90, p99) => ({ count, p50, p90, p99 });
 const MEASURED = {
-  window_minutes: 60,
-  turns: 1284,
+  window_seconds: 3600,
   models: [
-    { provider: "anthropic", model: "claude-sonnet-5", cache_hit_rate: 0.83, first_token_ms: { count: 902, p50: 640, p90: 1320, p99: 3900 }, turn_ms: { count: 902, p50: 5200, p90: 14800, p99: 41000 } },
-    { provider: "openai", model: "gpt-6-mini", cache_hit_rate: 0.61, first_token_ms: { count: 382, p50: 410, p90: 900, p99: 2100 }, turn_ms: { count: 382, p50: 2900, p90: 7700, p99: 19000 } },
+    { provider: "anthropic", model: "claude-sonnet-5", cache_hit_rate: 0.83, first_token_ms: times(902, 640, 1320, 3900), emission_ms: times(902, 0.021, 0.048, 0.31), turn_ms: times(902, 5200, 14800, 41000) },
+    { provider: "openai", model: "gpt-6-mini", cache_hit_rate: 0.61, first_token_ms: times(382, 410, 900, 2100), emission_ms: times(382, 0.018, 0.039, 0.12), turn_ms: times(382, 2900, 7700, 19000) },
   ],
-  emission_ms: { count: 480231, p50: 0.021, p90: 0.048, p99: 0.31 },
   tools: [
-    { name: "files.read", place: "server", duration_ms: { count: 2210, p50: 1.2, p90: 4.1, p99: 22 } },
-    { name: "web.fetch", place: "server", duration_ms: { count: 310, p50: 480, p90: 1900, p99: 8200 } },
-    { name: "ask_user", place: "client", duration_ms: { count: 57, p50: 9100, p90: 31000, p99: 74000 } },
+    { tool: "files.read", place: "here", error_rate: 0, duration_ms: times(2210, 1.2, 4.1, 22) },
+    { tool: "web.fetch", place: "here", error_rate: 0.02, duration_ms: times(310, 480, 1900, 8200) },
+    { tool: "ask_user", place: "client", error_rate: 0, duration_ms: times(57, 9100, 31000, 74000) },
   ],
 };
 

@@ -45,7 +45,9 @@ export async function a_page_that_is_loaded_again_can_stop_and_answer(browser) {
     await send(page, "slow again");
     await page.waitForFunction(() => document.querySelector("#talk").innerText.includes("word3 "));
     await page.reload();
-    await page.locator("#stop:not([hidden])").click();
+    await page.waitForSelector("#stop:not([hidden])");
+    await page.focus("#stop");
+    await page.keyboard.press("Enter");
     assert.match(await ended(page, 2), /^Stopped/);
   });
 }

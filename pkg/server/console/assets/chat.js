@@ -7,6 +7,9 @@ import { agentChosen, remember, rememberedRuns } from "./session.js";
 import { say } from "./say.js";
 import { Turn, past } from "./turn.js";
 
+// Most messages of a conversation that are shown besides its runs.
+const MOST_MESSAGES = 2000;
+
 const nodes = {};
 const state = { conversation: null, turns: [], open: null, queued: [], onBegun: () => {} };
 
@@ -88,14 +91,19 @@ export async function show(conversation, run) {
   toEnd();
 }
 
+/// Reads the messages of a conversation that the service keeps.
 async function stored(conversation) {
+  const all = [];
   try {
-    const found = await ask(path`v1/conversations/${conversation}`);
-    return Array.isArray(found?.messages) ? found.messages : [];
+    for (let after = ""; after !== null && all.length < MOST_MESSAGES;) {
+      const { page } = await ask(`${path`v1/conversations/${conversation}`}?limit=200${after === "" ? "" : `&after=${after}`}`);
+      all.push(...page.messages);
+      after = page.next;
+    }
   } catch {
-    // A service that keeps no conversations, or one that is gone: its runs are still there.
-    return [];
+    // A conversation that is not kept: its runs are still there.
   }
+  return all;
 }
 
 /// Forgets what is shown.
@@ -115,7 +123,7 @@ function add(run, said) {
     run,
     said,
     keeping,
-    onOpen: () => opened(turn),
+    onOpen: changedOpen,
     onEnd: (end) => ended(turn, end),
     onSteered: steered,
     onLost: (isLost) => note(isLost ? "The connection was lost; connecting again…" : ""),
@@ -127,15 +135,15 @@ function add(run, said) {
   return turn;
 }
 
-function opened(turn) {
-  state.open = turn;
+/// Runs open and end in any order, where several are read again.
+function changedOpen() {
+  state.open = state.turns.findLast((turn) => turn.isOpen) ?? null;
   showState();
 }
 
 function ended(turn, end) {
-  if (state.open === turn) state.open = null;
+  changedOpen();
   for (const waiting of state.queued.splice(0)) unsent(waiting);
-  showState();
   state.onBegun(turn.run, end);
 }
 

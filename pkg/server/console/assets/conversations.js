@@ -25,11 +25,11 @@ export const refresh = () => load(null);
 
 async function load(cursor) {
   try {
-    const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
+    const query = cursor === null ? "" : `?after=${encodeURIComponent(cursor)}`;
     const page = await ask(`v1/conversations${query}`);
     const found = Array.isArray(page?.conversations) ? page.conversations : [];
     state.kept = cursor === null ? found : [...state.kept, ...found];
-    state.next = page?.next_cursor ?? page?.next ?? null;
+    state.next = page?.next ?? null;
     state.isKept = true;
   } catch {
     // A service without a list.
@@ -43,14 +43,10 @@ function all() {
   const own = rememberedConversations();
   if (!state.isKept) return own;
   const runs = new Map(own.map((it) => [it.id, it]));
-  const listed = state.kept.map((it) => {
-    const id = it.id ?? it.conversation_id;
-    const mine = runs.get(id);
-    runs.delete(id);
-    const at = it.updated_ms ?? it.updated_at ?? it.created_ms ?? mine?.at;
-    return { id, title: it.title ?? mine?.title ?? "Untitled", at, run: mine?.run ?? it.run_id ?? it.last_run_id ?? null };
+  return state.kept.map((it) => {
+    const mine = runs.get(it.id);
+    return { id: it.id, title: it.title ?? mine?.title ?? "Untitled", at: it.updated_ms, run: mine?.run ?? null };
   });
-  return listed;
 }
 
 function show() {

@@ -34,24 +34,22 @@ export async function show() {
   if (had) again.focus();
 }
 
-const row = (name, of) => ({ name, count: of?.count, p50: of?.p50, p90: of?.p90 ?? of?.p95, p99: of?.p99 });
+const row = (name, of) => ({ name, ...of });
 
 /// Reads the answer of the service.
-function read(found) {
-  const minutes = found.window_minutes ?? 60;
-  const turns = found.turns ?? 0;
-  const models = found.models ?? [];
-  const tools = found.tools ?? [];
-  const named = (key) => models.map((it) => row(`${it.provider} · ${it.model}`, it[key]));
+function read({ window_seconds: seconds = 3600, models = [], tools = [] }) {
+  const turns = models.reduce((all, it) => all + (it.turn_ms?.count ?? 0), 0);
+  const nameOf = (it) => `${it.provider} · ${it.model}`;
+  const named = (key) => models.map((it) => row(nameOf(it), it[key]));
   const cached = models.filter((it) => Number.isFinite(it.cache_hit_rate));
   return {
-    facts: `${count(turns)} ${turns === 1 ? "turn" : "turns"} in the last ${minutes} minutes`,
+    facts: `${count(turns)} ${turns === 1 ? "turn" : "turns"} in the last ${Math.round(seconds / 60)} minutes`,
     plots: [
       percentiles("Time to the first token", named("first_token_ms"), "From the request to the first piece of the answer."),
       percentiles("Turn", named("turn_ms"), "A whole turn: the model and its calls."),
-      percentiles("Emission", [row("all", found.emission_ms)], "From a piece of the model's answer to its event."),
-      percentiles("Tools", tools.map((it) => row(it.place === "client" ? `${it.name} (client)` : it.name, it.duration_ms))),
-      shares("Read from the prompt cache", cached.map((it) => ({ name: `${it.provider} · ${it.model}`, share: it.cache_hit_rate }))),
+      percentiles("Emission", named("emission_ms"), "From a piece of the model's answer to its event; the longest of each turn."),
+      percentiles("Tools", tools.map((it) => row(it.place === "client" ? `${it.tool} (client)` : it.tool, it.duration_ms))),
+      shares("Read from the prompt cache", cached.map((it) => ({ name: nameOf(it), share: it.cache_hit_rate }))),
     ],
   };
 }

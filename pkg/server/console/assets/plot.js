@@ -10,7 +10,7 @@ const TOP = 22;
 
 /// Returns the picture and the table of rows `{ name, count, p50, p90, p99 }`, in milliseconds.
 export function percentiles(title, rows, about = "") {
-  const known = rows.filter((row) => Number.isFinite(row.p50));
+  const known = rows.filter((row) => row.count > 0);
   const figure = el("figure", { class: "plot" }, el("h3", { text: title }), about ? el("p", { class: "about", text: about }) : null);
   if (known.length === 0) {
     figure.append(el("p", { class: "empty", text: "Nothing was measured in this hour." }));

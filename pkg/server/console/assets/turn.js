@@ -114,6 +114,7 @@ export class Turn {
   fails(error) {
     const text = error.isGone ? "The events of this run are not kept any more." : error.message;
     this.hasEnded = true;
+    this.isOpen = false;
     this.keeping(() => {
       this.view.ends(this.at);
       this.node.classList.remove("is-open");

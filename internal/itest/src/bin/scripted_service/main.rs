@@ -20,6 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let address: SocketAddr = arguments.next().unwrap_or_else(|| "127.0.0.1:0".into()).parse()?;
     let mut service = Service::builder()
+        .dev(true)
         .agent("scenes", scenes::agent()?)
         .agent("second", DefaultAgent::builder(scenes::model()).build()?);
     if let Some(token) = arguments.next() {
@@ -28,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let service = service.build()?;
     let listener = TcpListener::bind(address).await?;
     println!("http://{}", listener.local_addr()?);
-    let app = router(service.clone());
+    let app = router(service.clone()).into_make_service_with_connect_info::<SocketAddr>();
     tokio::select! {
         served = axum::serve(listener, app) => served?,
         stopped = signal::ctrl_c() => stopped?,

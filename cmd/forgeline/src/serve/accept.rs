@@ -1,0 +1,120 @@
+//! Connections: accepted, served, and ended.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, extract::ConnectInfo};
+use hyper::{Request, body::Incoming, server::conn::http1, service::Service as _};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Most connections at a time; the next ones wait in the system's queue.
+const MAX_CONNECTIONS: usize = 16_384;
+/// Longest time that a client takes for the head of a request, or leaves a connection idle.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Most headers of a request.
+const MAX_HEADERS: usize = 100;
+/// Longest head of a request, in bytes.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+/// Pause after a connection that could not be accepted, such as for want of file descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The connections of the service.
+#[derive(Debug)]
+pub(super) struct Connections {
+    places: Arc<Semaphore>,
+    tasks: TaskTracker,
+    /// Asks connections to end behind the answer under way.
+    ends: CancellationToken,
+    /// Ends what is still there.
+    cut: CancellationToken,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+            tasks: TaskTracker::new(),
+            ends: CancellationToken::new(),
+            cut: CancellationToken::new(),
+        }
+    }
+}
+
+impl Connections {
+    /// Accepts connections until `stop` ends. Those that are there go on: what runs wait for comes on them.
+    pub(super) async fn accept(
+        &self,
+        listener: TcpListener,
+        app: Router,
+        stop: impl Future<Output = ()>,
+    ) {
+        let accepting = async {
+            loop {
+                // Cannot fail: the places are never closed.
+                let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return };
+                match listener.accept().await {
+                    Ok((stream, peer)) => self.serve(stream, peer, app.clone(), place),
+                    Err(error) => {
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        time::sleep(PAUSE).await;
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = stop => {}
+            () = accepting => {}
+        }
+    }
+
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, app: Router, place: OwnedSemaphorePermit) {
+        // Events are small and are to be there at once.
+        let _not_possible = stream.set_nodelay(true);
+        let app = TowerToHyperService::new(app);
+        let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            app.call(request.map(Body::new))
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .max_headers(MAX_HEADERS)
+            .max_header_size(MAX_HEAD_BYTES);
+        let (ends, cut) = (self.ends.clone(), self.cut.clone());
+        self.tasks.spawn(async move {
+            let _place = place;
+            let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+            tokio::pin!(connection);
+            let ended = tokio::select! {
+                biased;
+                ended = &mut connection => Some(ended),
+                () = ends.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    cut.run_until_cancelled(&mut connection).await
+                }
+            };
+            if let Some(Err(error)) = ended {
+                tracing::debug!(%error, "a connection broke");
+            }
+        });
+    }
+
+    /// Lets connections come to their end for this long, then cuts those that have not.
+    pub(super) async fn end(&self, patience: Duration) {
+        self.tasks.close();
+        self.ends.cancel();
+        if time::timeout(patience, self.tasks.wait()).await.is_err() {
+            self.cut.cancel();
+            self.tasks.wait().await;
+        }
+    }
+}

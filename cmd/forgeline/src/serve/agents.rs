@@ -1,0 +1,112 @@
+//! The agents of the service.
+
+use std::sync::Arc;
+
+use forgeline::{
+    agent::{DefaultAgent, tools::Tool},
+    server::{CheckState, ServiceBuilder},
+};
+use tokio::runtime::Runtime;
+
+use super::demo;
+use crate::{
+    exit::UsageResult as _,
+    interrupt::Interrupts,
+    setup::{Prepared, SetupArgs, Surroundings, introduce},
+    vendors::ProviderName,
+};
+
+/// The default system prompt.
+const SYSTEM: &str = "You are a careful assistant in a chat. Look things up with your tools \
+                      instead of guessing, and answer briefly, in Markdown where it helps.";
+
+/// The name of the agent, and of the one of the demo model.
+const MAIN: &str = "main";
+const DEMO: &str = "demo";
+
+/// Agents that are set up, by their names.
+#[derive(Debug)]
+pub(super) struct Agents(Vec<(String, Prepared)>);
+
+/// Returns where agents of the service are set up.
+pub(super) fn surroundings<'a>(
+    runtime: &'a Runtime,
+    interrupts: &'a Interrupts,
+    is_quiet: bool,
+) -> Surroundings<'a> {
+    Surroundings { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet }
+}
+
+impl Agents {
+    /// Sets up the agents with these names, or where there are none the one of the flags.
+    ///
+    /// # Errors
+    ///
+    /// As [`SetupArgs::prepare`].
+    pub(super) fn of(
+        flags: &SetupArgs,
+        named: &[(String, SetupArgs)],
+        at: &Surroundings<'_>,
+    ) -> anyhow::Result<Self> {
+        if named.is_empty() {
+            return Ok(Self(vec![prepare(None, flags, at)?]));
+        }
+        let prepared = named.iter().map(|(name, setup)| prepare(Some(name), setup, at));
+        Ok(Self(prepared.collect::<anyhow::Result<_>>()?))
+    }
+
+    /// Adds the checks of their MCP servers.
+    pub(super) fn checks(&self, mut builder: ServiceBuilder) -> ServiceBuilder {
+        for (name, prepared) in &self.0 {
+            let Some(servers) = prepared.servers.clone() else { continue };
+            let check = move || {
+                let failed = servers.failures().len();
+                std::future::ready(match failed {
+                    0 => CheckState::Healthy,
+                    _ => {
+                        CheckState::Degraded(format!("{failed} of its servers do not work").into())
+                    }
+                })
+            };
+            builder = builder.check(format!("mcp:{name}"), check);
+        }
+        builder
+    }
+
+    /// Builds them.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when one cannot be built.
+    pub(super) fn built(&self) -> anyhow::Result<Vec<(String, DefaultAgent)>> {
+        let built = |(name, prepared): &(String, Prepared)| {
+            let agent = prepared.builder.clone().build();
+            let advice = || format!("the agent `{name}` cannot be built");
+            Ok((name.clone(), agent.usage_context(advice)?))
+        };
+        self.0.iter().map(built).collect()
+    }
+
+    /// Tells remote servers that their sessions end.
+    pub(super) async fn close(&self) {
+        for (_, prepared) in &self.0 {
+            prepared.close().await;
+        }
+    }
+}
+
+/// Sets an agent up, and says who answers.
+fn prepare(
+    name: Option<&str>,
+    setup: &SetupArgs,
+    at: &Surroundings<'_>,
+) -> anyhow::Result<(String, Prepared)> {
+    let choice = setup.choose()?;
+    let is_demo = choice.provider == ProviderName::Demo;
+    let more: Vec<Arc<dyn Tool>> = if is_demo { demo::tools() } else { Vec::new() };
+    let builder = DefaultAgent::builder(setup.connect(&choice, None)?);
+    let prepared = setup.prepare(builder, more, at)?;
+    introduce(&choice, at.is_quiet);
+    let own = if is_demo { DEMO } else { MAIN };
+    Ok((name.unwrap_or(own).to_owned(), prepared))
+}

@@ -1,0 +1,111 @@
+//! A TOML file as a list of its members, each with its line.
+
+use std::ops::Range;
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// A file.
+#[derive(Debug)]
+pub(super) struct File<'f> {
+    name: &'f str,
+    text: &'f str,
+    /// In the order of the file.
+    pub(super) members: Vec<Member<'f>>,
+    /// What is wrong with its form, a line each.
+    pub(super) mistakes: Vec<String>,
+}
+
+/// A member of the file.
+#[derive(Debug)]
+pub(super) struct Member<'f> {
+    pub(super) path: Vec<String>,
+    pub(super) is_table: bool,
+    span: Range<usize>,
+    value: Option<DeValue<'f>>,
+}
+
+impl<'f> File<'f> {
+    /// Reads a text.
+    pub(super) fn parse(name: &'f str, text: &'f str) -> Self {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let mut file = Self { name, text, members: Vec::new(), mistakes: Vec::new() };
+        for error in errors {
+            let line = file.line(error.span().map_or(0, |span| span.start));
+            file.mistakes.push(format!("{name}:{line}: {}", error.message()));
+        }
+        file.add(&[], table.into_inner());
+        file.members.sort_by_key(|member| member.span.start);
+        file
+    }
+
+    fn add(&mut self, above: &[String], table: DeTable<'f>) {
+        for (key, value) in table {
+            let span = key.span();
+            let path = [above, &[key.into_inner().into_owned()]].concat();
+            match Spanned::into_inner(value) {
+                DeValue::Table(below) => {
+                    let (is_table, value) = (true, None);
+                    self.members.push(Member { path: path.clone(), is_table, span, value });
+                    self.add(&path, below);
+                }
+                value => {
+                    let (is_table, value) = (false, Some(value));
+                    self.members.push(Member { path, is_table, span, value });
+                }
+            }
+        }
+    }
+
+    /// Returns the member that is not a table at this path, such as `limits.runs`.
+    pub(super) fn find(&self, path: &str) -> Option<&Member<'f>> {
+        self.members.iter().find(|member| !member.is_table && member.name() == path)
+    }
+
+    /// Returns the place of a member, for a message about it.
+    pub(super) fn place(&self, member: &Member<'_>) -> String {
+        format!("{}:{}: {}", self.name, self.line(member.span.start), member.name())
+    }
+
+    fn line(&self, at: usize) -> usize {
+        let before = self.text.bytes().take(at);
+        before.filter(|byte| *byte == b'\n').count() + 1
+    }
+}
+
+impl Member<'_> {
+    /// Returns the path, joined by dots.
+    pub(super) fn name(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// Returns the value as a flag has it; `None` for one that no flag has.
+    pub(super) fn text(&self) -> Option<String> {
+        text(self.value.as_ref()?)
+    }
+
+    /// Returns the value as a switch.
+    pub(super) fn switch(&self) -> Option<bool> {
+        self.value.as_ref()?.as_bool()
+    }
+
+    /// Returns the values of a list, or the one that is there.
+    pub(super) fn texts(&self) -> Option<Vec<String>> {
+        match self.value.as_ref()? {
+            DeValue::Array(values) => values.iter().map(|value| text(value.get_ref())).collect(),
+            value => Some(vec![text(value)?]),
+        }
+    }
+}
+
+fn text(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        DeValue::Boolean(is_on) => Some(is_on.to_string()),
+        DeValue::Integer(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}

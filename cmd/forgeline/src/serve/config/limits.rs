@@ -1,0 +1,48 @@
+//! The table `[limits]`.
+
+use std::time::Duration;
+
+use forgeline::server::Limits;
+
+use super::Values;
+
+/// The members.
+pub(super) const NAMES: [&str; 11] = [
+    "runs",
+    "waiting_runs",
+    "scope_runs",
+    "scope_connections",
+    "scope_uploads",
+    "runs_per_minute",
+    "body_bytes",
+    "input_bytes",
+    "headers",
+    "head_bytes",
+    "body_time",
+];
+
+/// Reads the limits; what is not there has its default.
+pub(super) fn read(values: &mut Values<'_, '_>) -> Limits {
+    let mut limits = Limits::default();
+    for name in NAMES {
+        let path = format!("limits.{name}");
+        let expected =
+            if name == "body_time" { "seconds, from 1 on" } else { "a number, from 1 on" };
+        let Some(number) = values.parsed::<std::num::NonZeroU32>(&path, expected) else { continue };
+        let count = usize::try_from(number.get()).unwrap_or(usize::MAX);
+        match name {
+            "runs" => limits.runs = count,
+            "waiting_runs" => limits.waiting_runs = count,
+            "scope_runs" => limits.scope_runs = count,
+            "scope_connections" => limits.scope_connections = count,
+            "scope_uploads" => limits.scope_uploads = count,
+            "runs_per_minute" => limits.runs_per_minute = number.get(),
+            "body_bytes" => limits.body_bytes = count,
+            "input_bytes" => limits.input_bytes = count,
+            "headers" => limits.headers = count,
+            "head_bytes" => limits.head_bytes = count,
+            _ => limits.body_time = Duration::from_secs(number.get().into()),
+        }
+    }
+    limits
+}

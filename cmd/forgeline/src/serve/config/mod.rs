@@ -1,0 +1,214 @@
+//! The configuration of the service: one file, the environment above it, and flags above both. It is looked at as a whole, and all
+//! mistakes are told at once.
+
+mod agent;
+mod file;
+mod limits;
+
+use std::{
+    env,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use forgeline::server::{Limits, Tokens};
+
+use self::file::File;
+use super::tokens;
+use crate::{
+    exit::{UsageResult as _, usage},
+    input::read_text,
+    setup::SetupArgs,
+};
+
+/// The default address.
+const LISTEN: &str = "127.0.0.1:8787";
+
+/// Variables of the environment begin with this; a part of a name ends with `_`: `FORGELINE_LIMITS_RUNS`.
+const PREFIX: &str = "FORGELINE_";
+
+/// What the service is to do.
+#[derive(Debug)]
+pub(super) struct Config {
+    pub(super) listen: SocketAddr,
+    pub(super) tokens: Option<Tokens>,
+    pub(super) database: Option<PathBuf>,
+    pub(super) is_dev: bool,
+    pub(super) limits: Limits,
+    /// By name, in the order of the file; empty where flags say what the agent is.
+    pub(super) agents: Vec<(String, SetupArgs)>,
+}
+
+/// Flags that are above the file.
+#[derive(Debug, Default)]
+pub(super) struct Above<'a> {
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) tokens: Option<&'a Path>,
+    pub(super) database: Option<&'a Path>,
+    pub(super) is_dev: bool,
+}
+
+impl Config {
+    /// Reads the file, if there is one, and what is above it.
+    ///
+    /// # Errors
+    ///
+    /// A usage error with a line for each mistake.
+    pub(super) fn read(path: Option<&Path>, above: &Above<'_>) -> anyhow::Result<Self> {
+        let text = path.map(read_text).transpose()?.unwrap_or_default();
+        let name = path.map(|path| path.display().to_string()).unwrap_or_default();
+        Self::of(&File::parse(&name, &text), above, |name| env::var(name).ok())
+    }
+
+    fn of(
+        file: &File<'_>,
+        above: &Above<'_>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> anyhow::Result<Self> {
+        let mut mistakes = file.mistakes.clone();
+        let mut values = Values { file, variable: &variable, mistakes: &mut mistakes };
+        let listen = values.parsed("listen", "an address such as \"127.0.0.1:8787\"");
+        let tokens = values.text("tokens").map(PathBuf::from);
+        let database = values.text("database").map(PathBuf::from);
+        let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
+        let limits = limits::read(&mut values);
+        values.refuse_unknown();
+        let tokens = above.tokens.map(Path::to_path_buf).or(tokens);
+        let tokens = tokens.and_then(|path| match tokens::read(&path) {
+            Ok(tokens) => Some(tokens),
+            Err(wrong) => {
+                mistakes.extend(wrong);
+                None
+            }
+        });
+        let agents = agent::read(file, &mut mistakes);
+        if !mistakes.is_empty() {
+            return Err(usage(mistakes.join("\n")));
+        }
+        let listen = above.listen.or(listen).map_or_else(|| LISTEN.parse(), Ok);
+        Ok(Self {
+            listen: listen.usage_context(|| "the address to listen on".to_owned())?,
+            tokens,
+            database: above.database.map(Path::to_path_buf).or(database),
+            is_dev: above.is_dev || is_dev,
+            limits,
+            agents,
+        })
+    }
+}
+
+/// The values of the file and of the environment.
+struct Values<'a, 'f> {
+    file: &'a File<'f>,
+    variable: &'a dyn Fn(&str) -> Option<String>,
+    mistakes: &'a mut Vec<String>,
+}
+
+/// The members that the file may have besides agents.
+const MEMBERS: [&str; 4] = ["listen", "tokens", "database", "dev"];
+
+impl Values<'_, '_> {
+    /// Returns a value as text, and where it stands.
+    fn find(&self, path: &str) -> Option<(String, String)> {
+        let variable = format!("{PREFIX}{}", path.replace('.', "_").to_uppercase());
+        if let Some(text) = (self.variable)(&variable) {
+            return Some((text, variable));
+        }
+        let member = self.file.find(path)?;
+        Some((member.text()?, self.file.place(member)))
+    }
+
+    /// Returns a text.
+    fn text(&mut self, path: &str) -> Option<String> {
+        self.parsed(path, "a text in quotes")
+    }
+
+    /// Returns a value that is spelled so.
+    fn parsed<T: std::str::FromStr>(&mut self, path: &str, expected: &str) -> Option<T> {
+        let Some((text, place)) = self.find(path) else {
+            if let Some(member) = self.file.find(path) {
+                let place = self.file.place(member);
+                self.mistakes.push(format!("{place}: expected {expected}"));
+            }
+            return None;
+        };
+        let value = text.parse().ok();
+        if value.is_none() {
+            self.mistakes.push(format!("{place}: expected {expected}, not {text:?}"));
+        }
+        value
+    }
+
+    /// Tells members of the file that mean nothing.
+    fn refuse_unknown(&mut self) {
+        for member in &self.file.members {
+            let is_known = |known: &[&str], name: &str| known.contains(&name);
+            let known = match member.path.split_first() {
+                Some((first, [])) => is_known(&MEMBERS, first) || member.is_table,
+                Some((first, [name])) if first == "limits" => is_known(&limits::NAMES, name),
+                Some((first, _)) => first == "agents",
+                None => true,
+            };
+            let is_foreign_table = member.is_table
+                && member.path.len() == 1
+                && member.path.first().is_none_or(|it| it != "limits" && it != "agents");
+            if !known || is_foreign_table {
+                let names = if member.path.len() == 1 {
+                    format!("{}, [limits] and [agents.NAME]", MEMBERS.join(", "))
+                } else {
+                    limits::NAMES.join(", ")
+                };
+                let place = self.file.place(member);
+                self.mistakes.push(format!("{place}: there is no such member; expected {names}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, set: &[(&str, &str)]) -> anyhow::Result<Config> {
+        let variable = |name: &str| {
+            set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        Config::of(&File::parse("serve.toml", text), &Above::default(), variable)
+    }
+
+    #[test]
+    fn the_environment_is_above_the_file_and_the_file_above_defaults() {
+        let text = "listen = \"127.0.0.1:1\"\ndev = true\n[limits]\nruns = 3\nbody_time = 7\n\
+                    [agents.zoe]\nprovider = \"demo\"\nmax_turns = 4\nhelpers = true\n[agents.ann]\nprovider = \"demo\"\n";
+        let config = of(text, &[("FORGELINE_LIMITS_RUNS", "5")]).unwrap();
+        assert_eq!((config.listen.port(), config.limits.runs, config.is_dev), (1, 5, true));
+        assert_eq!(config.limits.body_time.as_secs(), 7);
+        let names: Vec<_> = config.agents.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["zoe", "ann"], "in the order of the file");
+        let plain = of("", &[]).unwrap();
+        assert_eq!((plain.listen.port(), plain.limits), (8787, Limits::default()));
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once_with_their_lines() {
+        let text = "listen = \"nowhere\"\nport = 1\n[limits]\nruns = -3\nruns_per_hour = 1\n\
+                    [agents.a]\nprovider = \"nope\"\nmax_turns = 0\nfrobnicate = 1\ncall_mode = true\n[other]\n";
+        let error = of(text, &[("FORGELINE_DEV", "perhaps")]).unwrap_err().to_string();
+        for line in [
+            "serve.toml:1: listen: expected an address",
+            "serve.toml:2: port: there is no such member",
+            "serve.toml:4: limits.runs: expected",
+            "serve.toml:5: limits.runs_per_hour: there is no such member",
+            "serve.toml:7: agents.a.provider: ",
+            "serve.toml:8: agents.a.max_turns: ",
+            "serve.toml:9: agents.a.frobnicate: there is no such member",
+            "serve.toml:10: agents.a.call_mode: ",
+            "serve.toml:11: other: there is no such member",
+            "FORGELINE_DEV: expected true or false",
+        ] {
+            assert!(error.contains(line), "{line}\n---\n{error}");
+        }
+        let error = of("a = \nb = = 1\n", &[]).unwrap_err().to_string();
+        assert!(error.contains("serve.toml:1: ") && error.contains("serve.toml:2: "), "{error}");
+    }
+}

@@ -1,0 +1,167 @@
+//! `forgeline serve`: the agent over HTTP, for browsers and other programs.
+
+mod accept;
+mod agents;
+mod config;
+mod demo;
+mod files;
+mod listen;
+mod log;
+mod tokens;
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Args;
+use forgeline::{
+    server::{Service, router},
+    store::{SqliteStore, Stores},
+};
+
+pub(crate) use self::tokens::{TokenArgs, new_token};
+use self::{
+    accept::Connections,
+    agents::Agents,
+    config::{Above, Config},
+    listen::Listening,
+};
+use crate::{
+    exit::{Exit, UsageResult as _, complain, note},
+    interrupt::Interrupts,
+    setup::SetupArgs,
+};
+
+/// The time that runs have to come to their end once the service is to end.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// The time that connections have to end once there are no runs any more.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// `forgeline serve`
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Where it listens; port 0 takes one that is free [default: 127.0.0.1:8787]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Read this TOML file: `listen`, `tokens`, `database`, `dev`, `[limits]`, and a table `[agents.NAME]` for each agent, whose
+    /// members are the flags of an agent. Variables such as `FORGELINE_LISTEN` are above it, and flags above both; flags of
+    /// the agent count where the file has none
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Let in the callers of this file of tokens, and no others; `forgeline token` makes one
+    #[arg(long, value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// Keep runs, their events and conversations in this SQLite file [default: in memory]
+    #[arg(long, value_name = "FILE")]
+    database: Option<PathBuf>,
+    /// Show latencies at `/dev/latency`
+    #[arg(long)]
+    dev: bool,
+    /// Look at the configuration, tell all mistakes, and end with 0 or 1
+    #[arg(long)]
+    check: bool,
+    /// The agent that answers
+    #[command(flatten)]
+    setup: SetupArgs,
+    /// Say nothing but warnings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl ServeArgs {
+    /// Reads the configuration.
+    fn config(&self) -> anyhow::Result<Config> {
+        let tokens = self.tokens.as_deref();
+        tokens.map_or(Ok(()), tokens::check_path)?;
+        let above = Above {
+            listen: self.listen,
+            tokens,
+            database: self.database.as_deref(),
+            is_dev: self.dev,
+        };
+        let config = Config::read(self.config.as_deref(), &above)?;
+        Listening::at(config.listen, config.tokens.is_some())?;
+        Ok(config)
+    }
+}
+
+/// Runs the command, until Ctrl-C or SIGTERM.
+///
+/// # Errors
+///
+/// Wrong flags or a wrong configuration, an agent that cannot be set up, a file that cannot be used, and an address at which it
+/// cannot listen.
+pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
+    let interrupts = Interrupts::listen()?;
+    let config = args.config();
+    if args.check {
+        return Ok(check(args, config));
+    }
+    let config = config?;
+    log::start(args.quiet);
+    files::allow_many();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let at = agents::surroundings(&runtime, &interrupts, args.quiet);
+    let agents = Agents::of(&args.setup, &config.agents, &at)?;
+    let stop = interrupts.begin(false);
+    let listening = Listening::at(config.listen, config.tokens.is_some())?;
+    runtime.block_on(async {
+        let stores = stores(config.database.as_deref()).await?;
+        let mut builder =
+            Service::builder().stores(stores).limits(config.limits).dev(config.is_dev);
+        for (name, agent) in agents.built()? {
+            builder = builder.agent(name, agent);
+        }
+        builder = agents.checks(builder);
+        let has_tokens = config.tokens.is_some();
+        if let Some(tokens) = config.tokens {
+            builder = builder.identify(tokens);
+        }
+        let service =
+            builder.build().usage_context(|| "the service cannot be set up".to_owned())?;
+        let listener = listening.open().await?;
+        listen::announce(listener.local_addr()?)?;
+        if !args.quiet && !has_tokens {
+            note("There are no tokens: programs of this machine may ask, and no others.");
+        }
+        let connections = Connections::default();
+        connections.accept(listener, router(service.clone()), stop.stopped()).await;
+        if !args.quiet {
+            note("ending: runs have 20 s to come to their end; Ctrl-C ends at once");
+        }
+        service.shutdown(DRAIN).await;
+        connections.end(LAST_WORDS).await;
+        agents.close().await;
+        anyhow::Ok(())
+    })?;
+    runtime.shutdown_background();
+    Ok(Exit::Done)
+}
+
+/// Tells what is wrong with the configuration.
+fn check(args: &ServeArgs, config: anyhow::Result<Config>) -> Exit {
+    let mut mistakes = Vec::new();
+    match config {
+        Ok(config) if config.agents.is_empty() => mistakes = args.setup.mistakes(),
+        Ok(_) => {}
+        Err(error) => mistakes.push(error),
+    }
+    for mistake in &mistakes {
+        complain(&format!("{mistake:#}"));
+    }
+    if mistakes.is_empty() {
+        note("the configuration is right");
+        return Exit::Done;
+    }
+    Exit::Failed
+}
+
+/// Opens the stores.
+async fn stores(database: Option<&Path>) -> anyhow::Result<Stores> {
+    let Some(path) = database else { return Ok(Stores::in_memory()) };
+    let advice = || format!("cannot use the database {}", path.display());
+    Ok(Stores::of(SqliteStore::open(path).await.usage_context(advice)?))
+}

@@ -1,0 +1,330 @@
+//! What an agent is, as flags of each command that has one.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use clap::{Args, ValueEnum};
+use forgeline::{
+    agent::{
+        AgentBuilder, Budget, CallMode,
+        mcp::McpServers,
+        tools::{Calculator, CommandTool, FileTools, Tool},
+    },
+    llm::{Cost, Provider},
+    types::Text,
+};
+use tokio::runtime::Runtime;
+
+use crate::{
+    approve::Approve,
+    context::ContextArgs,
+    dialects::{thinking_dialect, tool_dialect},
+    environment::Environment,
+    exit::{UsageResult as _, note},
+    helpers::HelperArgs,
+    interrupt::Interrupts,
+    mcp::McpArgs,
+    probe::find_local_server,
+    provider_choice::{Choice, ProviderArgs, choose},
+    question::RequestArgs,
+    record::Recorder,
+    render::escape_controls,
+    skills::SkillArgs,
+    vendors::connect,
+};
+
+/// What an agent is, as flags.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SetupArgs {
+    /// Who answers
+    #[command(flatten)]
+    provider: ProviderArgs,
+    /// What the file tools may read
+    #[command(flatten)]
+    files: FileArgs,
+    /// The skills that the model may load
+    #[command(flatten)]
+    skills: SkillArgs,
+    /// Whose tools it may call besides
+    #[command(flatten)]
+    mcp: McpArgs,
+    /// Who helps it
+    #[command(flatten)]
+    helpers: HelperArgs,
+    /// What the model is told before everything else
+    #[arg(short, long, value_name = "TEXT")]
+    system: Option<String>,
+    /// How often the model may answer before it has to come to an end
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
+    max_turns: u32,
+    /// How much one answer may use
+    #[command(flatten)]
+    budget: BudgetArgs,
+    /// How much of the conversation is sent
+    #[command(flatten)]
+    context: ContextArgs,
+    /// Longest time of one answer, tools included, in seconds, such as 90 or 0.5 [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// How calls are exchanged with the model: auto takes the server's function calling where it has one
+    #[arg(long, value_enum, default_value_t = Mode::Auto)]
+    call_mode: Mode,
+    /// How calls are written in text: auto, none or a name that `forgeline dialects` lists [default: the model's]
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<String>,
+    /// How thinking is written in text: auto, none or a name that `forgeline dialects` lists [default: auto]
+    #[arg(long, value_name = "NAME")]
+    thinking: Option<String>,
+    /// Options of the request
+    #[command(flatten)]
+    request: RequestArgs,
+    /// What happens to calls that change what cannot be changed back: never runs none of them, ask asks
+    /// (a pipe rejects), and tools that are named run unasked
+    #[arg(long, value_name = "never|ask|NAMES", default_value = "ask")]
+    approve: Approve,
+    /// Give the model no tools
+    #[arg(long)]
+    no_tools: bool,
+}
+
+/// Where an agent is set up.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) runtime: &'a Runtime,
+    pub(crate) interrupts: &'a Interrupts,
+    /// The system prompt, where none is given.
+    pub(crate) system: &'a str,
+    /// `true` when people answer over the network, and not at the terminal.
+    pub(crate) is_served: bool,
+    pub(crate) is_quiet: bool,
+}
+
+/// An agent that is set up.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) builder: AgentBuilder,
+    /// Its tools, a line each: name and description.
+    pub(crate) tools: Vec<String>,
+    /// The servers, which end with this: a task that was left behind may hold one of their tools.
+    pub(crate) servers: Option<McpServers>,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        self.servers.iter().for_each(McpServers::kill);
+    }
+}
+
+impl Prepared {
+    /// Tells remote servers that their sessions end.
+    pub(crate) async fn close(&self) {
+        if let Some(servers) = &self.servers {
+            servers.close().await;
+        }
+    }
+}
+
+impl SetupArgs {
+    /// Chooses who answers.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for flags that contradict each other or the environment, or when the user does not agree.
+    pub(crate) fn choose(&self) -> anyhow::Result<Choice> {
+        let choice = self.choice()?;
+        choice.confirm()?;
+        Ok(choice)
+    }
+
+    fn choice(&self) -> anyhow::Result<Choice> {
+        let environment = Environment::default();
+        let choice = choose(&self.provider, |name| environment.get(name), find_local_server);
+        environment.check()?;
+        choice
+    }
+
+    /// Returns all that is wrong with it, as far as can be known without asking servers of models and tools.
+    #[cfg(feature = "serve")]
+    pub(crate) fn mistakes(&self) -> Vec<anyhow::Error> {
+        let provider = self.choice().and_then(|choice| self.connect(&choice, None)).map(drop);
+        let dialect = self.dialect.as_deref().map(tool_dialect).transpose().map(drop);
+        let tools = if self.no_tools { Ok(()) } else { self.files.tools().map(drop) };
+        let results = [
+            provider,
+            dialect,
+            tools,
+            self.request.template().map(drop),
+            self.mcp.check(),
+            self.skills.check(),
+        ];
+        results.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// Connects with the provider that was chosen.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when the provider cannot be built, or for an unknown dialect.
+    pub(crate) fn connect(
+        &self,
+        choice: &Choice,
+        recorder: Option<&Recorder>,
+    ) -> anyhow::Result<Arc<dyn Provider>> {
+        let thinking = self.thinking.as_deref().map(thinking_dialect).transpose()?;
+        connect(choice, recorder, thinking.as_ref())
+    }
+
+    /// Sets an agent up that was begun, with these tools besides its own.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for flags that do not go together or a folder that cannot be read; an error when a required
+    /// MCP server does not work.
+    pub(crate) fn prepare(
+        &self,
+        builder: AgentBuilder,
+        more: Vec<Arc<dyn Tool>>,
+        at: &Surroundings<'_>,
+    ) -> anyhow::Result<Prepared> {
+        let mut builder = builder
+            .request(self.request.template()?)
+            .system(self.system.clone().unwrap_or_else(|| at.system.to_owned()))
+            .max_turns(self.max_turns)
+            .budget(self.budget.budget())
+            .call_mode(self.call_mode.into());
+        builder = self.context.set_up(builder);
+        if let Some(timeout) = self.timeout {
+            builder = builder.run_timeout(timeout);
+        }
+        if let Some(name) = &self.dialect {
+            builder = builder.tool_dialect(tool_dialect(name)?);
+        }
+        let mut tools = Vec::new();
+        if !self.no_tools {
+            tools.push(Arc::new(Calculator) as Arc<dyn Tool>);
+            tools.extend(more);
+            tools.extend(self.files.tools()?);
+            let skills = self.skills.find(&self.files.root, at.is_quiet)?;
+            if !skills.is_empty() {
+                builder = builder.system(skills.prompt());
+                tools.push(skills.tool());
+            }
+        }
+        let connected = if self.no_tools { None } else { self.mcp.connect(at)? };
+        let mut described: Vec<_> = tools.iter().map(describe).collect();
+        let mut names: Vec<_> = tools.iter().map(|tool| Text::from(tool.name())).collect();
+        let servers = connected.as_ref().map(|connected| connected.servers.clone());
+        if let Some(connected) = connected {
+            described.extend(connected.tools.iter().map(describe));
+            names.extend(connected.tools.iter().map(|tool| Text::from(tool.name())));
+            builder = builder.tool_source(connected.servers);
+        }
+        names.extend(self.helpers.names().map(Text::from));
+        builder = self.approve.set_up(builder.tools(tools), &names, at.is_served)?;
+        let helpers =
+            self.helpers.tools(&builder).usage_context(|| "a helper cannot be built".to_owned())?;
+        described.extend(helpers.iter().map(describe));
+        Ok(Prepared { builder: builder.tools(helpers), tools: described, servers })
+    }
+}
+
+/// Says on stderr who answers and why.
+pub(crate) fn introduce(choice: &Choice, is_quiet: bool) {
+    if !is_quiet {
+        note(&escape_controls(&choice.to_string()));
+    }
+    if let Some(warning) = choice.warning() {
+        note(&escape_controls(&warning));
+    }
+}
+
+/// Returns the line of a tool; of what a server writes about it, the first line.
+fn describe(tool: &Arc<dyn Tool>) -> String {
+    let line = tool.description().lines().next().unwrap_or_default();
+    format!("{}: {}", tool.name(), escape_controls(line))
+}
+
+/// The budget of an answer, as flags.
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_field_names, reason = "the fields are the names of flags")]
+struct BudgetArgs {
+    /// How many tokens one answer may use; at the limit the model is asked to come to an end
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    budget_tokens: Option<u64>,
+    /// How many seconds one answer may use before the model is asked to come to an end
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    budget_time: Option<Duration>,
+    /// How many dollars one answer may use at list prices, such as 0.05
+    #[arg(long, value_name = "DOLLARS")]
+    budget_cost: Option<Cost>,
+}
+
+impl BudgetArgs {
+    fn budget(&self) -> Budget {
+        let mut budget = Budget::default();
+        budget.tokens = self.budget_tokens;
+        budget.time = self.budget_time;
+        budget.cost = self.budget_cost;
+        budget
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let time = time.filter(|time| !time.is_zero());
+    time.ok_or_else(|| "expected a number of seconds above 0".to_owned())
+}
+
+/// The exchange of calls, as a flag.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Mode {
+    /// The server's function calling where it has one, else text
+    Auto,
+    /// The server's function calling
+    Native,
+    /// Text: the prompt describes the tools
+    Text,
+}
+
+impl From<Mode> for CallMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Auto => Self::Auto,
+            Mode::Native => Self::Native,
+            Mode::Text => Self::Text,
+        }
+    }
+}
+
+/// The files that tools may read, as flags.
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags that have nothing in common")]
+struct FileArgs {
+    /// The folder that the file tools may read
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Let the file tools read hidden files and keys
+    #[arg(long)]
+    hidden: bool,
+    /// Let the model change files below the folder; it asks before each change
+    #[arg(long)]
+    write: bool,
+    /// Let the model run this command below the folder, such as "cargo test", without a shell; it asks before each;
+    /// may be given several times
+    #[arg(long, value_name = "COMMAND")]
+    allow_command: Vec<String>,
+}
+
+impl FileArgs {
+    /// Returns the tools that work below the folder.
+    fn tools(&self) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
+        let unreadable =
+            || format!("cannot read the folder {}; name another with --root", self.root.display());
+        let files = FileTools::new(&self.root).usage_context(unreadable)?.show_hidden(self.hidden);
+        let mut tools = if self.write { files.into_changing_tools() } else { files.into_tools() };
+        if !self.allow_command.is_empty() {
+            let commands = CommandTool::new(&self.root, &self.allow_command)
+                .usage_context(|| "--allow-command".to_owned())?;
+            tools.push(Arc::new(commands.show_hidden(self.hidden)));
+        }
+        Ok(tools)
+    }
+}

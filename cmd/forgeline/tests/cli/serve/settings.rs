@@ -1,0 +1,110 @@
+//! The configuration and the tokens of `serve`.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::started::Started;
+use crate::{flags::file, process::run};
+
+#[test]
+fn a_configuration_is_looked_at_whole_before_anything_begins() {
+    let wrong = file(
+        "wrong.toml",
+        b"listen = \"0.0.0.0:0\"\nprot = 1\n[limits]\nruns = 0\n[agents.a]\nprovider = \"demo\"\nmcp = \"nowhere.json\"\n",
+    );
+    for (arguments, want) in [(&["--check"][..], 1), (&[], 2)] {
+        let outcome = run(&[&["serve", "--config", &wrong], arguments].concat(), b"");
+        assert_eq!(outcome.code, Some(want), "{outcome:?}");
+        for said in ["toml:2: prot", "toml:4: limits.runs", "toml:5: agents.a", "nowhere.json"] {
+            assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
+        }
+    }
+    let right = file("right.toml", b"[agents.a]\nprovider = \"demo\"\n");
+    let outcome = run(&["serve", "--config", &right, "--check"], b"");
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let reached = ["serve", "--config", &right, "--check", "--listen", "0.0.0.0:0"];
+    assert_eq!(run(&reached, b"").code, Some(1), "other machines need tokens");
+}
+
+#[test]
+fn agents_limits_and_tokens_come_from_the_configuration() {
+    let tokens = file("tokens.txt", b"");
+    let new = |arguments: &[&str]| {
+        let outcome = run(&[&["token"], arguments, &["--file", &tokens]].concat(), b"");
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        outcome.stdout.trim().to_owned()
+    };
+    let ann = new(&["ann", "--scope", "team-a", "--permission", "service.observe"]);
+    let eve = new(&["eve"]);
+    let kept = fs::read_to_string(&tokens).unwrap();
+    assert!(kept.lines().count() == 2 && !kept.contains(&ann) && !kept.contains(&eve), "{kept}");
+    let config = format!(
+        "tokens = {tokens:?}\ndev = true\n[limits]\nruns_per_minute = 1\n\
+         [agents.second]\nprovider = \"demo\"\n[agents.first]\nprovider = \"demo\"\nno_tools = true\n"
+    );
+    let config = file("several.toml", config.as_bytes());
+    let serve = Started::with(&["--config", &config]);
+    assert_eq!(serve.get("/v1/agents").status, 401);
+    let ask = |method: &str, path: &str, token: &str, body: &str| {
+        let mut connection = serve.connect().unwrap();
+        let more = format!("authorization: Bearer {token}\r\ncontent-type: application/json\r\n");
+        connection.ask(method, path, &more, body);
+        connection.answer()
+    };
+    let agents = ask("GET", "/v1/agents", &ann, "").json();
+    assert_eq!(agents["agents"][0]["name"], "second", "in the order of the file");
+    assert_eq!(agents["agents"][1]["name"], "first");
+    assert_eq!(ask("GET", "/dev/latency", &ann, "").status, 200);
+    assert_eq!(ask("GET", "/metrics", &eve, "").status, 403);
+    assert_eq!(ask("GET", "/ready", &eve, "").status, 200);
+    let body = json!({ "input": "Hello", "agent": "first" }).to_string();
+    assert_eq!(ask("POST", "/v1/runs", &ann, &body).status, 202);
+    let second = ask("POST", "/v1/runs", &ann, &body);
+    assert_eq!((second.status, second.header("retry-after").is_some()), (429, true));
+    assert_eq!(ask("POST", "/v1/runs", &eve, &body).status, 202);
+}
+
+#[test]
+fn logs_have_ids_and_neither_tokens_nor_what_was_said() {
+    let tokens = file("logged.txt", b"");
+    let token = run(&["token", "ann", "--file", &tokens], b"").stdout.trim().to_owned();
+    let serve = Started::with(&["--provider", "demo", "--tokens", &tokens]);
+    let mut connection = serve.connect().unwrap();
+    let more = format!(
+        "authorization: Bearer {token}\r\ncontent-type: application/json\r\nx-request-id: planted-request\r\n"
+    );
+    let body = json!({ "input": "planted-prompt 6*7" }).to_string();
+    connection.ask("POST", "/v1/runs?planted-query", &more, &body);
+    let run = connection.answer().json()["run_id"].as_str().unwrap().to_owned();
+    let mut lines = Vec::new();
+    while !lines.iter().any(|line: &String| line.contains("a run has ended")) {
+        lines.push(serve.line());
+    }
+    let begins = lines.iter().find(|line| line.contains("a run begins")).unwrap();
+    let begins: serde_json::Value = serde_json::from_str(begins).unwrap();
+    assert_eq!(begins["run_id"], json!(run));
+    assert_eq!(begins["span"]["request_id"], "planted-request", "{begins}");
+    let all = lines.concat();
+    for secret in [token.as_str(), "planted-prompt", "planted-query"] {
+        assert!(!all.contains(secret), "{secret}: {all}");
+    }
+}
+
+#[test]
+fn what_is_kept_in_a_database_is_there_after_a_restart() {
+    let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/serve-database");
+    drop(fs::remove_dir_all(folder));
+    fs::create_dir_all(folder).unwrap();
+    let path = format!("{folder}/service.db");
+    for _ in 0..2 {
+        let serve = Started::with(&["--provider", "demo", "--database", &path]);
+        let run = serve.begin("What is 6*7?");
+        assert!(serve.answer(&run).contains("6*7 = 42"));
+        assert_eq!(serve.end("-TERM"), Some(0));
+    }
+    let bad = format!("{folder}/no/folder/service.db");
+    let outcome =
+        run(&["serve", "--provider", "demo", "--listen", "127.0.0.1:0", "--database", &bad], b"");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+}

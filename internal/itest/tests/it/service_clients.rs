@@ -1,0 +1,69 @@
+//! The service, as clients see it that others made.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use forgeline_testkit::{say, service::client};
+
+/// The longest wait of a long poll, in milliseconds.
+const LONG_POLL: &str = "1500";
+
+/// The tests of the protocol without those of its further chapter, forks.
+const TESTS: usize = 250;
+
+/// A service that ends with this.
+struct Started(Child, String);
+
+impl Started {
+    fn start() -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_test_service"))
+            .arg(LONG_POLL)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self(child, url.trim_end().to_owned())
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Runs a client to its end; returns what it printed.
+fn output(mut command: Command) -> String {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+#[test]
+fn the_conformance_suite_of_durable_streams_passes() {
+    let Some(mut command) = client("node_modules/vitest/vitest.mjs") else { return };
+    let service = Started::start();
+    command.args(["run", "--no-color", "--dir", ".", "durable.test.mjs", "-t", "^(?!Fork - )"]);
+    command.env("SERVICE", &service.1).env("LONG_POLL", LONG_POLL);
+    let printed = output(command);
+    let passed = printed.lines().find(|line| line.trim_start().starts_with("Tests "));
+    let passed = passed.and_then(|line| line.split_whitespace().nth(1));
+    assert_eq!(passed, Some(TESTS.to_string().as_str()), "{printed}");
+    say(format!("Durable Streams: {TESTS} tests of the suite"));
+}
+
+#[test]
+fn the_client_of_ag_ui_refuses_no_run_that_numbers_decide() {
+    let Some(mut command) = client("random.mjs") else { return };
+    let service = Started::start();
+    command.args([service.1.as_str(), "200"]);
+    let printed = output(command);
+    let line = printed.lines().find(|line| line.starts_with("ok AG-UI: 200 runs")).unwrap();
+    assert!(line.contains("RUN_FINISHED") && line.contains("RUN_ERROR"), "{line}");
+    say(line);
+}

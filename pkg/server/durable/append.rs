@@ -1,0 +1,154 @@
+//! An append, and what a stream says to it.
+
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::Bytes;
+
+use super::{
+    body, headers,
+    state::{CLOSED, DATA, Place, SEQ, State},
+};
+use crate::{server::Problem, store::LogRecord, types::Text};
+
+/// Most bytes of the data of a stream.
+const MAX_STREAM_BYTES: usize = 64 << 20;
+
+/// Most producers of a stream.
+const MAX_PRODUCERS: usize = 1_000;
+
+/// An append, as a request asks for it.
+#[derive(Debug)]
+pub(super) struct Append {
+    content_type: Option<Text>,
+    data: Bytes,
+    closes: bool,
+    seq: Option<Text>,
+    producer: Option<(Text, Place)>,
+}
+
+/// The outcome of an append.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// These records are appended.
+    Append(Vec<LogRecord>),
+    /// The append was there already: what it asks for is true.
+    Repeated,
+    /// The epoch of the producer is over; this is the one that counts.
+    Stale(u64),
+    /// The producer left something out.
+    Gap { expected: u64, received: u64 },
+    /// Nothing follows the end of a stream.
+    Closed,
+    /// The append does not fit the stream.
+    Refused(Problem),
+}
+
+impl Append {
+    pub(super) fn read(headers: &HeaderMap, data: Bytes) -> Result<Self, Problem> {
+        let content_type = headers::text(headers, &header::CONTENT_TYPE)?;
+        let closes = headers::is_closed(headers)?;
+        if data.is_empty() && !closes {
+            return Err(Problem::bad("the body is empty; send what is to be appended"));
+        }
+        let content_type = content_type.filter(|it| !it.is_empty()).map(Into::into);
+        if content_type.is_none() && !data.is_empty() {
+            return Err(Problem::bad("send the type of the stream as `content-type`"));
+        }
+        let seq = headers::text(headers, &headers::SEQ)?.map(Into::into);
+        Ok(Self { content_type, data, closes, seq, producer: producer(headers)? })
+    }
+
+    /// Returns `true` where a producer has its place, which the answer says.
+    pub(super) fn producer(&self) -> Option<&Text> {
+        self.producer.as_ref().map(|(id, _)| id)
+    }
+
+    /// Returns `true` where there are data.
+    pub(super) fn has_data(&self) -> bool {
+        !self.data.is_empty()
+    }
+
+    /// Decides what becomes of it. An append that was there already is told before all else, so that whoever sends it again gets the answer
+    /// that was lost.
+    pub(super) fn judge(&self, state: &State) -> Verdict {
+        if let Some((id, Place { epoch, seq })) = &self.producer {
+            match state.producers.get(id) {
+                Some(known) if *epoch < known.epoch => return Verdict::Stale(known.epoch),
+                Some(known) if *epoch == known.epoch && *seq <= known.seq => {
+                    return Verdict::Repeated;
+                }
+                _ if state.is_closed => return Verdict::Closed,
+                Some(known) if *epoch == known.epoch && *seq != known.seq.saturating_add(1) => {
+                    return Verdict::Gap { expected: known.seq.saturating_add(1), received: *seq };
+                }
+                Some(known) if *epoch > known.epoch && *seq != 0 => {
+                    let detail = format!("a new epoch begins with `producer-seq` 0, not {seq}");
+                    return Verdict::Refused(Problem::bad(detail));
+                }
+                None if *seq != 0 => return Verdict::Gap { expected: 0, received: *seq },
+                None if state.producers.len() >= MAX_PRODUCERS => {
+                    let detail = format!("a stream has at most {MAX_PRODUCERS} producers");
+                    return Verdict::Refused(Problem::bad(detail));
+                }
+                Some(_) | None => {}
+            }
+        }
+        if state.is_closed {
+            return if self.has_data() { Verdict::Closed } else { Verdict::Repeated };
+        }
+        self.records(state).unwrap_or_else(Verdict::Refused)
+    }
+
+    fn records(&self, state: &State) -> Result<Verdict, Problem> {
+        let conflict = |code, detail: String| Problem::new(StatusCode::CONFLICT, code, detail);
+        let config = &state.config;
+        if self.has_data()
+            && let Some(content_type) = self.content_type.as_ref().filter(|it| !config.has_type(it))
+        {
+            let known = &config.content_type;
+            let detail = format!("the stream has `{known}`, and the data are `{content_type}`");
+            return Err(conflict("other_type", detail));
+        }
+        if let (Some(seq), Some(last)) = (&self.seq, &state.seq)
+            && seq <= last
+        {
+            let detail = format!("`stream-seq` is `{seq}`, and must be greater than `{last}`");
+            return Err(conflict("seq_behind", detail));
+        }
+        let data = body::part(config, &self.data)?;
+        if data.is_empty() && self.has_data() {
+            return Err(Problem::bad("the array is empty; send what is to be appended"));
+        }
+        let bytes: usize = data.iter().map(Bytes::len).sum();
+        if state.bytes.saturating_add(bytes) > MAX_STREAM_BYTES {
+            let detail = format!("a stream has at most {MAX_STREAM_BYTES} bytes; begin another");
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "stream_full", detail));
+        }
+        let mut records: Vec<_> = data.into_iter().map(|data| LogRecord::new(DATA, data)).collect();
+        if let Some((id, place)) = &self.producer {
+            records.push(State::produced(id.clone(), *place));
+        }
+        if let Some(seq) = &self.seq {
+            records.push(LogRecord::new(SEQ, Bytes::copy_from_slice(seq.as_bytes())));
+        }
+        if self.closes {
+            records.push(LogRecord::new(CLOSED, Bytes::new()));
+        }
+        Ok(Verdict::Append(records))
+    }
+}
+
+/// Reads the headers of a producer, which come together or not at all.
+fn producer(headers: &HeaderMap) -> Result<Option<(Text, Place)>, Problem> {
+    let id = headers::text(headers, &headers::PRODUCER_ID)?;
+    let epoch = headers::number(headers, &headers::PRODUCER_EPOCH)?;
+    let seq = headers::number(headers, &headers::PRODUCER_SEQ)?;
+    match (id, epoch, seq) {
+        (None, None, None) => Ok(None),
+        (Some(id), Some(epoch), Some(seq)) if !id.is_empty() => {
+            Ok(Some((id.into(), Place { epoch, seq })))
+        }
+        _ => Err(Problem::bad(
+            "a producer sends `producer-id`, `producer-epoch` and `producer-seq` together",
+        )),
+    }
+}

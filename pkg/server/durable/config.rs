@@ -1,0 +1,83 @@
+//! The setup of a stream.
+
+use std::time::{Duration, SystemTime};
+
+use axum::http::{HeaderMap, header};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::headers;
+use crate::{server::Problem, types::Text};
+
+/// The type of a stream whose creator named none.
+const DEFAULT_TYPE: &str = "application/octet-stream";
+
+/// The setup of a stream: what it was created with, and keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Config {
+    pub(super) content_type: Text,
+    /// Seconds without a read or write after which it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ttl: Option<u64>,
+    /// The moment from which it is gone, as it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<Text>,
+}
+
+impl Config {
+    pub(super) fn read(headers: &HeaderMap) -> Result<Self, Problem> {
+        let content_type =
+            headers::text(headers, &header::CONTENT_TYPE)?.unwrap_or(DEFAULT_TYPE).into();
+        let ttl = headers::number(headers, &headers::TTL)?;
+        let expires_at = headers::text(headers, &headers::EXPIRES_AT)?;
+        if let Some(at) = expires_at {
+            let read: Result<Timestamp, _> = at.parse();
+            if read.is_err() {
+                return Err(Problem::bad(format!(
+                    "the header `stream-expires-at` is `{at}`, and must be a time as RFC 3339 has it"
+                )));
+            }
+            if ttl.is_some() {
+                return Err(Problem::bad(
+                    "`stream-ttl` and `stream-expires-at` exclude each other",
+                ));
+            }
+        }
+        Ok(Self { content_type, ttl, expires_at: expires_at.map(Into::into) })
+    }
+
+    /// Returns `true` for the same setup, whose type may be written another way.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.has_type(&other.content_type)
+            && (self.ttl, &self.expires_at) == (other.ttl, &other.expires_at)
+    }
+
+    /// Returns `true` where the stream has this media type; parameters do not count.
+    pub(super) fn has_type(&self, content_type: &str) -> bool {
+        essence(&self.content_type).eq_ignore_ascii_case(essence(content_type))
+    }
+
+    /// Returns `true` for a stream of JSON values, each of which is a message.
+    pub(super) fn is_json(&self) -> bool {
+        self.has_type("application/json")
+    }
+
+    /// Returns `true` where the data are text, which an event of a browser holds as it is.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_json()
+            || essence(&self.content_type)
+                .get(..5)
+                .is_some_and(|it| it.eq_ignore_ascii_case("text/"))
+    }
+
+    /// Returns `true` once the stream is gone, which was not used for this time.
+    pub(super) fn is_over(&self, idle: Duration, now: SystemTime) -> bool {
+        let is_idle = self.ttl.is_some_and(|ttl| idle >= Duration::from_secs(ttl));
+        let end: Option<Timestamp> = self.expires_at.as_ref().and_then(|at| at.parse().ok());
+        is_idle || end.is_some_and(|end| now >= SystemTime::from(end))
+    }
+}
+
+fn essence(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}

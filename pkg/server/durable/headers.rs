@@ -1,0 +1,64 @@
+//! The headers of the protocol.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::server::Problem;
+
+pub(super) const NEXT_OFFSET: HeaderName = HeaderName::from_static("stream-next-offset");
+pub(super) const UP_TO_DATE: HeaderName = HeaderName::from_static("stream-up-to-date");
+pub(super) const CLOSED: HeaderName = HeaderName::from_static("stream-closed");
+pub(super) const CURSOR: HeaderName = HeaderName::from_static("stream-cursor");
+pub(super) const TTL: HeaderName = HeaderName::from_static("stream-ttl");
+pub(super) const EXPIRES_AT: HeaderName = HeaderName::from_static("stream-expires-at");
+pub(super) const SEQ: HeaderName = HeaderName::from_static("stream-seq");
+pub(super) const ENCODING: HeaderName = HeaderName::from_static("stream-sse-data-encoding");
+pub(super) const PRODUCER_ID: HeaderName = HeaderName::from_static("producer-id");
+pub(super) const PRODUCER_EPOCH: HeaderName = HeaderName::from_static("producer-epoch");
+pub(super) const PRODUCER_SEQ: HeaderName = HeaderName::from_static("producer-seq");
+pub(super) const EXPECTED_SEQ: HeaderName = HeaderName::from_static("producer-expected-seq");
+pub(super) const RECEIVED_SEQ: HeaderName = HeaderName::from_static("producer-received-seq");
+
+/// Longest value of a header that is kept, in bytes.
+const MAX_VALUE_BYTES: usize = 1024;
+
+/// Returns the text of a header, if it is there.
+pub(super) fn text<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'h str>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let value = value.to_str().ok().filter(|value| value.len() <= MAX_VALUE_BYTES);
+    match value {
+        Some(value) if values.next().is_none() => Ok(Some(value.trim())),
+        _ => Err(Problem::bad(format!(
+            "the header `{name}` must be there once, as plain text of at most {MAX_VALUE_BYTES} bytes"
+        ))),
+    }
+}
+
+/// Returns the whole number of a header, written without sign, leading zeros and point.
+pub(super) fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, Problem> {
+    let Some(text) = text(headers, name)? else { return Ok(None) };
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
+    let number = text.parse().ok().filter(|_| is_plain);
+    number.map(Some).ok_or_else(|| {
+        Problem::bad(format!("the header `{name}` is `{text}`, and must be a whole number"))
+    })
+}
+
+fn has_leading_zero(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0')
+}
+
+/// Returns `true` where the header says so.
+pub(super) fn is_closed(headers: &HeaderMap) -> Result<bool, Problem> {
+    Ok(text(headers, &CLOSED)?.is_some_and(|value| value.eq_ignore_ascii_case("true")))
+}
+
+/// Sets a header to what is displayed, if a header can hold it.
+pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &impl ToString) {
+    if let Ok(value) = HeaderValue::from_str(&value.to_string()) {
+        headers.insert(name, value);
+    }
+}

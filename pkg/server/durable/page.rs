@@ -1,0 +1,98 @@
+//! A stream is read page by page.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{offset::Offset, source::Source};
+use crate::store::{EventLog, LogError, LogKey};
+
+/// Most records that are read at a time.
+const PAGE: usize = 64;
+
+/// Bytes of messages behind which a page ends.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// A reader of a stream.
+pub(super) struct Reader {
+    log: Arc<dyn EventLog>,
+    key: LogKey,
+    created: u64,
+    pub(super) source: Source,
+    at: u64,
+}
+
+/// Messages that follow one another.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) messages: Vec<Bytes>,
+    /// `true` when there was nothing behind it.
+    pub(super) is_tail: bool,
+    /// `true` when nothing will follow.
+    pub(super) is_closed: bool,
+}
+
+impl Reader {
+    /// Returns a reader from this record on.
+    pub(super) async fn open(
+        log: Arc<dyn EventLog>,
+        key: LogKey,
+        created: u64,
+        source: Source,
+        from: u64,
+    ) -> Result<Self, LogError> {
+        let from = from.max(source.first());
+        // A place that is not there is told before an answer begins.
+        log.read(&key, from, 1).await?;
+        let mut reader = Self { log, key, created, source, at: from };
+        if reader.source.has_past() {
+            reader.at = reader.source.first();
+            let mut passed = Vec::new();
+            while reader.at < from {
+                let most = usize::try_from(from - reader.at).unwrap_or(PAGE).min(PAGE);
+                let page = reader.log.read(&reader.key, reader.at, most).await?;
+                if page.records.is_empty() {
+                    break;
+                }
+                for record in &page.records {
+                    reader.source.messages(record, &mut passed);
+                    passed.clear();
+                }
+                reader.at = page.next;
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Returns the place behind what was read.
+    pub(super) fn offset(&self) -> Offset {
+        Offset { created: self.created, number: self.at }
+    }
+
+    /// Reads the next page, which may be empty.
+    pub(super) async fn page(&mut self) -> Result<Page, LogError> {
+        let page = self.log.read(&self.key, self.at, PAGE).await?;
+        let (mut messages, mut bytes, mut has_end) = (Vec::new(), 0, false);
+        let count = page.records.len();
+        let mut taken = 0;
+        for record in &page.records {
+            self.source.messages(record, &mut messages);
+            has_end |= self.source.is_end(record);
+            bytes += record.data.len();
+            taken += 1;
+            if bytes >= PAGE_BYTES {
+                break;
+            }
+        }
+        self.at += taken as u64;
+        let is_all = taken == count;
+        let is_closed = is_all && (page.is_end || has_end);
+        let is_tail = is_closed || (is_all && count < PAGE);
+        Ok(Page { messages, is_tail, is_closed })
+    }
+
+    /// Waits until there is more to read.
+    pub(super) async fn wait(&self) -> Result<(), LogError> {
+        self.log.wait(&self.key, self.at).await
+    }
+}

@@ -1,0 +1,216 @@
+//! Ways to read a stream: what is there, what comes next, and all of it as events.
+
+use std::time::{Duration, SystemTime};
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+};
+use bytes::Bytes;
+use futures_core::Stream;
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    headers,
+    offset::Start,
+    page::{Page, Reader},
+    sse,
+};
+use crate::{
+    server::{Problem, body},
+    store::LogError,
+};
+
+/// Time after which a connection with events ends; its reader comes back.
+const CONNECTION: Duration = Duration::from_secs(60);
+
+/// Length of the intervals that cursors count, from the beginning of [`EPOCH`] on, in seconds.
+const INTERVAL: u64 = 20;
+
+/// 2024-10-09, in seconds since 1970.
+const EPOCH: u64 = 1_728_432_000;
+
+/// The request of a reader.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) start: Option<Start>,
+    pub(super) live: Live,
+    /// The cursor of its last answer.
+    cursor: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Live {
+    No,
+    LongPoll,
+    Sse,
+}
+
+impl Asked {
+    /// Reads a query; members that are not known are passed over.
+    pub(super) fn read(query: &[(String, String)]) -> Result<Self, Problem> {
+        let mut asked = Self { start: None, live: Live::No, cursor: None };
+        for (name, value) in query {
+            match name.as_str() {
+                "offset" if asked.start.is_some() => {
+                    return Err(Problem::bad("`offset` is there twice"));
+                }
+                "offset" => {
+                    let start = Start::read(value);
+                    let start = start.ok_or_else(|| {
+                        Problem::bad(
+                            "`offset` must be one that an answer gave, `-1` for the beginning, or `now`",
+                        )
+                    });
+                    asked.start = Some(start?);
+                }
+                "live" => {
+                    asked.live = match value.as_str() {
+                        "long-poll" => Live::LongPoll,
+                        "sse" => Live::Sse,
+                        _ => return Err(Problem::bad("`live` must be `long-poll` or `sse`")),
+                    };
+                }
+                "cursor" => asked.cursor = value.parse().ok(),
+                _ => {}
+            }
+        }
+        if asked.live != Live::No && asked.start.is_none() {
+            return Err(Problem::bad("`live` needs an `offset`"));
+        }
+        Ok(asked)
+    }
+
+    /// Returns the number of the interval, and a greater one than that of the reader's last answer.
+    fn cursor(&self) -> u64 {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = since.as_secs().saturating_sub(EPOCH) / INTERVAL;
+        self.cursor.map_or(now, |last| now.max(last.saturating_add(1)))
+    }
+}
+
+/// Answers a reader; `wait` is the longest wait of a long poll.
+pub(super) async fn answer(
+    mut reader: Reader,
+    asked: Asked,
+    request: &HeaderMap,
+    wait: Duration,
+) -> Result<Response, Problem> {
+    match asked.live {
+        Live::No => {
+            let from = reader.offset();
+            let page = reader.page().await?;
+            Ok(caught_up(&reader, page, &asked, &format!("{from}"), request))
+        }
+        Live::LongPoll => {
+            let page = polled(&mut reader, wait).await?;
+            let mut response = paged(&reader, &page, page.messages.is_empty());
+            headers::set(response.headers_mut(), headers::CURSOR, &asked.cursor());
+            cached(&mut response, "private, no-store");
+            Ok(response)
+        }
+        Live::Sse => {
+            let is_text = reader.source.is_text();
+            let mut response = body::streamed(Box::pin(events(reader, asked)));
+            if !is_text {
+                let value = HeaderValue::from_static("base64");
+                response.headers_mut().insert(headers::ENCODING, value);
+            }
+            Ok(response)
+        }
+    }
+}
+
+/// Returns the answer with what is there.
+fn caught_up(
+    reader: &Reader,
+    page: Page,
+    asked: &Asked,
+    from: &str,
+    request: &HeaderMap,
+) -> Response {
+    let end = if page.is_closed { ":closed" } else { "" };
+    let tag = format!("\"{from}:{}{end}\"", reader.offset());
+    let is_now = asked.start == Some(Start::Now);
+    let is_known = request.get(header::IF_NONE_MATCH).is_some_and(|known| {
+        known.to_str().is_ok_and(|known| known.split(',').any(|it| it.trim() == tag))
+    });
+    let mut response = paged(reader, &page, false);
+    if is_known && !is_now {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.body_mut() = Body::empty();
+    }
+    headers::set(response.headers_mut(), header::ETAG, &tag);
+    cached(&mut response, if is_now { "no-store" } else { "private, no-cache" });
+    response
+}
+
+/// Returns the answer with a page; without a body where it has none.
+fn paged(reader: &Reader, page: &Page, is_empty: bool) -> Response {
+    let mut response = Response::new(Body::empty());
+    if is_empty {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    } else {
+        *response.body_mut() = Body::from(reader.source.join(&page.messages));
+    }
+    let fields = response.headers_mut();
+    headers::set(fields, header::CONTENT_TYPE, &reader.source.content_type());
+    headers::set(fields, headers::NEXT_OFFSET, &reader.offset());
+    if page.is_tail {
+        fields.insert(headers::UP_TO_DATE, HeaderValue::from_static("true"));
+    }
+    if page.is_closed {
+        fields.insert(headers::CLOSED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+fn cached(response: &mut Response, value: &'static str) {
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(value));
+}
+
+/// Waits for the next page with messages, or the end.
+async fn polled(reader: &mut Reader, wait: Duration) -> Result<Page, LogError> {
+    let until = Instant::now() + wait;
+    loop {
+        let page = reader.page().await?;
+        if !page.messages.is_empty() || page.is_closed {
+            return Ok(page);
+        }
+        if page.is_tail {
+            match timeout_at(until, reader.wait()).await {
+                Ok(done) => done?,
+                Err(_) => return Ok(page),
+            }
+        }
+    }
+}
+
+/// Reads a stream as the events of a connection.
+fn events(mut reader: Reader, asked: Asked) -> impl Stream<Item = Bytes> + Send {
+    async_stream::stream! {
+        let until = Instant::now() + CONNECTION;
+        let mut is_told = false;
+        loop {
+            let page = match reader.page().await {
+                Ok(page) => page,
+                Err(error) => return tracing::debug!(%error, "a reader of a stream is let go"),
+            };
+            if !page.messages.is_empty() || page.is_closed || !is_told {
+                let mut out = Vec::new();
+                sse::data(&reader.source, &page.messages, &mut out);
+                let ends = (page.is_tail, page.is_closed);
+                sse::control(reader.offset(), asked.cursor(), ends, &mut out);
+                is_told = page.is_tail;
+                yield Bytes::from(out);
+            }
+            if page.is_closed {
+                return;
+            }
+            if page.is_tail && !matches!(timeout_at(until, reader.wait()).await, Ok(Ok(()))) {
+                return;
+            }
+        }
+    }
+}

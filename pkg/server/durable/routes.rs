@@ -1,0 +1,252 @@
+//! The routes of streams.
+
+use axum::{
+    body::Body,
+    extract::{Path, Query, Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+
+use super::{
+    append::{Append, Verdict},
+    body,
+    config::Config,
+    headers,
+    offset::{Offset, Start},
+    page::Reader,
+    read::{Asked, answer},
+    source::Source,
+    state,
+    streams::key,
+};
+use crate::{
+    agent,
+    server::{
+        Problem, Service,
+        encode::AgUi,
+        extract::Caller,
+        service::{check_id, scope},
+    },
+    store::LogKey,
+};
+
+type Answer = Result<Response, Problem>;
+type Pairs = Query<Vec<(String, String)>>;
+
+fn log_key(caller: &agent::Caller, name: &str) -> Result<LogKey, Problem> {
+    check_id("the name of a stream", name)?;
+    Ok(key(&scope(caller), name))
+}
+
+pub(in crate::server) async fn create(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+    uri: Uri,
+    request: Request,
+) -> Answer {
+    let key = log_key(&caller, &name)?;
+    let config = Config::read(request.headers())?;
+    let closes = headers::is_closed(request.headers())?;
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let location = host.map(|host| format!("http://{host}{}", uri.path()));
+    let data = body::read(request).await?;
+    let (state, is_new) = service.streams().create(&key, config, &data, closes).await?;
+    let mut response = shown(&state);
+    if is_new {
+        *response.status_mut() = StatusCode::CREATED;
+        if let Some(location) = location {
+            headers::set(response.headers_mut(), header::LOCATION, &location);
+        }
+    }
+    Ok(response)
+}
+
+pub(in crate::server) async fn append(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+    request: Request,
+) -> Answer {
+    let key = log_key(&caller, &name)?;
+    let fields = request.headers().clone();
+    let data = body::read(request).await?;
+    // What is not there is told before what is wrong.
+    service.streams().open(&key).await?;
+    let append = Append::read(&fields, data)?;
+    let (state, verdict) = service.streams().append(&key, &append).await?;
+    let conflict =
+        |code, detail: &str| Problem::new(StatusCode::CONFLICT, code, detail).into_response();
+    let mut response = match verdict {
+        Verdict::Append(_) if append.producer().is_some() && append.has_data() => {
+            StatusCode::OK.into_response()
+        }
+        Verdict::Append(_) | Verdict::Repeated => StatusCode::NO_CONTENT.into_response(),
+        Verdict::Stale(epoch) => {
+            let detail = format!("the producer is in epoch {epoch}; this one is over");
+            let problem = Problem::new(StatusCode::FORBIDDEN, "stale_epoch", detail);
+            problem.into_response()
+        }
+        Verdict::Gap { expected, received } => {
+            let mut response = conflict("producer_gap", "appends of the producer are left out");
+            headers::set(response.headers_mut(), headers::EXPECTED_SEQ, &expected);
+            headers::set(response.headers_mut(), headers::RECEIVED_SEQ, &received);
+            response
+        }
+        Verdict::Closed => conflict("stream_closed", "the stream is closed; nothing follows"),
+        Verdict::Refused(problem) => return Err(problem),
+    };
+    let fields = response.headers_mut();
+    if let Some(place) = append.producer().and_then(|id| state.producers.get(id)) {
+        headers::set(fields, headers::PRODUCER_EPOCH, &place.epoch);
+        headers::set(fields, headers::PRODUCER_SEQ, &place.seq);
+    }
+    told(&state, fields);
+    Ok(response)
+}
+
+pub(in crate::server) async fn read(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+    Query(query): Pairs,
+    fields: HeaderMap,
+) -> Answer {
+    let key = log_key(&caller, &name)?;
+    let state = service.streams().open(&key).await?;
+    let asked = Asked::read(&query)?;
+    let from = match asked.start {
+        None | Some(Start::Beginning) => 0,
+        Some(Start::Now) => state.end,
+        Some(Start::At(Offset { created, number })) if created == state.created => number,
+        Some(Start::At(Offset { created, .. })) if created < state.created => {
+            let detail = format!(
+                "the stream `{name}` was deleted and created again; read it from the beginning"
+            );
+            return Err(Problem::new(StatusCode::GONE, "stream_gone", detail));
+        }
+        Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this stream")),
+    };
+    let source = Source::Stream(state.config.clone());
+    let reader = Reader::open(service.log(), key, state.created, source, from).await?;
+    answer(reader, asked, &fields, service.long_poll()).await
+}
+
+pub(in crate::server) async fn show(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+) -> Answer {
+    let key = log_key(&caller, &name)?;
+    let state = service.streams().find(&key).await?;
+    let state = state.ok_or_else(|| Problem::not_found("stream", &name))?;
+    Ok(shown(&state))
+}
+
+pub(in crate::server) async fn remove(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+) -> Answer {
+    service.streams().remove(&log_key(&caller, &name)?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Answers what a browser asks before a request to another origin. No origin is named, so that none may.
+pub(in crate::server) async fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let fields = response.headers_mut();
+    let methods = HeaderValue::from_static("GET, HEAD, PUT, POST, DELETE");
+    fields.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+    let names = HeaderValue::from_static(
+        "authorization, content-type, if-none-match, producer-epoch, producer-id, producer-seq, stream-closed, stream-expires-at, stream-seq, stream-ttl",
+    );
+    fields.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
+    response
+}
+
+/// The protocol that a run is read in.
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::server) struct As {
+    #[serde(rename = "as")]
+    protocol: Option<String>,
+}
+
+pub(in crate::server) async fn read_run(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+    Query(As { protocol }): Query<As>,
+    Query(query): Pairs,
+    fields: HeaderMap,
+) -> Answer {
+    let run = service.run(&caller, &id)?;
+    let source = match protocol.as_deref() {
+        None | Some("native") => Source::Run,
+        Some("ag-ui") => Source::AgUi(Box::new(AgUi::new(run.conversation.clone()))),
+        Some(_) => return Err(Problem::bad("`as` must be `native` or `ag-ui`")),
+    };
+    let asked = Asked::read(&query)?;
+    let from = match asked.start {
+        None | Some(Start::Beginning) => 0,
+        Some(Start::Now) => run_end(&service, &run.key).await?.0,
+        Some(Start::At(Offset { created: 0, number })) => number,
+        Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this run")),
+    };
+    let reader = Reader::open(service.log(), run.key.clone(), 0, source, from).await?;
+    answer(reader, asked, &fields, service.long_poll()).await
+}
+
+pub(in crate::server) async fn show_run(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+) -> Answer {
+    let run = service.run(&caller, &id)?;
+    let (number, is_closed) = run_end(&service, &run.key).await?;
+    let mut response = StatusCode::OK.into_response();
+    let fields = response.headers_mut();
+    headers::set(fields, header::CONTENT_TYPE, &"application/json");
+    headers::set(fields, headers::NEXT_OFFSET, &Offset { created: 0, number });
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if is_closed {
+        fields.insert(headers::CLOSED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// Returns the number behind the last event of a run, and whether it has ended.
+async fn run_end(service: &Service, key: &LogKey) -> Result<(u64, bool), Problem> {
+    let (log, mut at) = (service.log(), 0);
+    loop {
+        let page = log.read(key, at, 1_000).await?;
+        if page.is_end || page.records.is_empty() {
+            return Ok((page.next, page.is_end));
+        }
+        at = page.next;
+    }
+}
+
+/// Returns the answer without a body that tells what a stream is.
+fn shown(state: &state::State) -> Response {
+    let mut response = Response::new(Body::empty());
+    let fields = response.headers_mut();
+    headers::set(fields, header::CONTENT_TYPE, &state.config.content_type);
+    if let Some(ttl) = state.config.ttl {
+        headers::set(fields, headers::TTL, &ttl);
+    }
+    if let Some(at) = &state.config.expires_at {
+        headers::set(fields, headers::EXPIRES_AT, at);
+    }
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    told(state, fields);
+    response
+}
+
+fn told(state: &state::State, fields: &mut HeaderMap) {
+    headers::set(fields, headers::NEXT_OFFSET, &state.tail());
+    if state.is_closed {
+        fields.insert(headers::CLOSED, HeaderValue::from_static("true"));
+    }
+}

@@ -1,0 +1,95 @@
+//! Messages of a stream, made of the records of a log.
+
+use bytes::Bytes;
+
+use super::{
+    config::Config,
+    state::{CLOSED, DATA},
+};
+use crate::{
+    server::{body::encoded, encode::AgUi},
+    store::LogRecord,
+};
+
+/// The messages of a stream, made of the records of a log.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// The data of a stream of a host.
+    Stream(Config),
+    /// The events of a run as they are.
+    Run,
+    /// The events of a run in AG-UI.
+    AgUi(Box<AgUi>),
+}
+
+impl Source {
+    /// Returns the number of the first record that readers see.
+    pub(super) fn first(&self) -> u64 {
+        match self {
+            // Before it is what the stream was created with.
+            Self::Stream(_) => 1,
+            Self::Run | Self::AgUi(_) => 0,
+        }
+    }
+
+    /// Returns `true` where a message depends on all records before it.
+    pub(super) fn has_past(&self) -> bool {
+        matches!(self, Self::AgUi(_))
+    }
+
+    pub(super) fn content_type(&self) -> &str {
+        match self {
+            Self::Stream(config) => &config.content_type,
+            Self::Run | Self::AgUi(_) => "application/json",
+        }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        !matches!(self, Self::Stream(config) if !config.is_json())
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        !matches!(self, Self::Stream(config) if !config.is_text())
+    }
+
+    /// Returns `true` for the record that ends a stream.
+    pub(super) fn is_end(&self, record: &LogRecord) -> bool {
+        matches!(self, Self::Stream(_)) && record.kind == CLOSED
+    }
+
+    /// Appends the messages of the next record.
+    pub(super) fn messages(&mut self, record: &LogRecord, out: &mut Vec<Bytes>) {
+        match self {
+            Self::Stream(_) if record.kind == DATA => out.push(record.data.clone()),
+            Self::Stream(_) => {}
+            Self::Run => out.push(record.data.clone()),
+            Self::AgUi(encoder) => {
+                let frames = encoded(&mut **encoder, record);
+                let data = frames.split(|byte| *byte == b'\n');
+                let data = data.filter_map(|line| line.strip_prefix(b"data: "));
+                out.extend(data.map(|data| frames.slice_ref(data)));
+            }
+        }
+    }
+
+    /// Joins messages to the body of an answer.
+    pub(super) fn join(&self, messages: &[Bytes]) -> Bytes {
+        if !self.is_json() {
+            return match messages {
+                [one] => one.clone(),
+                all => all.concat().into(),
+            };
+        }
+        let length: usize = messages.iter().map(|it| it.len() + 1).sum();
+        let mut out = Vec::with_capacity(length + 2);
+        out.push(b'[');
+        for (number, message) in messages.iter().enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(message);
+        }
+        out.push(b']');
+        out.into()
+    }
+}

@@ -1,0 +1,103 @@
+//! The state of a stream: a fold over its records.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::{config::Config, offset::Offset};
+use crate::{store::LogRecord, types::Text};
+
+/// The kinds of records.
+pub(super) const CREATED: &str = "stream_created";
+pub(super) const DATA: &str = "stream_data";
+pub(super) const PRODUCER: &str = "stream_producer";
+pub(super) const SEQ: &str = "stream_seq";
+pub(super) const CLOSED: &str = "stream_closed";
+
+/// The state of a stream behind its last record.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub(super) config: Config,
+    /// Milliseconds since 1970.
+    pub(super) created: u64,
+    /// The number behind the last record.
+    pub(super) end: u64,
+    /// The bytes of its data.
+    pub(super) bytes: usize,
+    pub(super) is_closed: bool,
+    /// The last `Stream-Seq`.
+    pub(super) seq: Option<Text>,
+    /// The last append of each producer.
+    pub(super) producers: BTreeMap<Text, Place>,
+}
+
+/// The place of a producer in what it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    pub(super) epoch: u64,
+    pub(super) seq: u64,
+}
+
+/// The first record.
+#[derive(Debug, Serialize, Deserialize)]
+struct Created {
+    created: u64,
+    #[serde(flatten)]
+    config: Config,
+}
+
+/// An append of a producer.
+#[derive(Debug, Serialize, Deserialize)]
+struct Produced {
+    id: Text,
+    #[serde(flatten)]
+    place: Place,
+}
+
+impl State {
+    /// Returns the first record of a stream.
+    pub(super) fn created(created: u64, config: Config) -> LogRecord {
+        LogRecord::new(CREATED, json(&Created { created, config }))
+    }
+
+    /// Returns the record of an append of a producer.
+    pub(super) fn produced(id: Text, place: Place) -> LogRecord {
+        LogRecord::new(PRODUCER, json(&Produced { id, place }))
+    }
+
+    /// Begins with the first record; `None` for one that is none.
+    pub(super) fn begin(record: &LogRecord) -> Option<Self> {
+        let is_first = record.kind == CREATED;
+        let Created { created, config } =
+            is_first.then(|| serde_json::from_slice(&record.data).ok()).flatten()?;
+        let (is_closed, seq, producers) = (false, None, BTreeMap::new());
+        Some(Self { config, created, end: 1, bytes: 0, is_closed, seq, producers })
+    }
+
+    /// Goes on with the next record.
+    pub(super) fn apply(&mut self, record: &LogRecord) {
+        self.end += 1;
+        match record.kind.as_str() {
+            DATA => self.bytes += record.data.len(),
+            CLOSED => self.is_closed = true,
+            SEQ => self.seq = std::str::from_utf8(&record.data).ok().map(Into::into),
+            PRODUCER => {
+                if let Ok(Produced { id, place }) = serde_json::from_slice(&record.data) {
+                    self.producers.insert(id, place);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the place behind the last record.
+    pub(super) fn tail(&self) -> Offset {
+        Offset { created: self.created, number: self.end }
+    }
+}
+
+/// Returns JSON of a value that can always be written.
+fn json(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}

@@ -1,0 +1,122 @@
+//! The gate before all routes but those for everyone: who asks, and whether there is room.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::{Body, HttpBody as _, to_bytes},
+    extract::{Request, State},
+    http::{HeaderMap, Method, StatusCode, Uri},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::time::timeout;
+
+use super::{
+    Limits, Problem, Service,
+    service::scope,
+    usage::{Held, What},
+};
+
+/// Bodies that are longer count as uploads, in bytes.
+const SMALL_BODY_BYTES: u64 = 64 << 10;
+
+/// Lets a request in whose caller is known and whose scope has room, with its whole body. What the scope holds for it is given back behind the
+/// last byte of the answer.
+pub(super) async fn gate(
+    State(service): State<Service>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    // A browser asks whether it may ask, without a token.
+    if request.method() == Method::OPTIONS {
+        return Ok(next.run(request).await);
+    }
+    let limits = service.usage().limits();
+    check_head(limits, request.uri(), request.headers())?;
+    let (mut parts, body) = request.into_parts();
+    let caller = service.identify(&parts)?;
+    let scope = scope(&caller);
+    parts.extensions.insert(caller);
+    let held = service.usage().hold(&scope, What::Connection)?;
+    let is_long = !body.size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BODY_BYTES);
+    let upload = is_long.then(|| service.usage().hold(&scope, What::Upload)).transpose()?;
+    let body = read(limits, body).await?;
+    drop(upload);
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    Ok(response.map(|body| Body::new(Guarded { body, _held: held })).into_response())
+}
+
+fn check_head(limits: &Limits, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let fields = headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    let bytes = fields.sum::<usize>() + uri.path_and_query().map_or(0, |path| path.as_str().len());
+    if headers.len() <= limits.headers && bytes <= limits.head_bytes {
+        return Ok(());
+    }
+    let detail = format!(
+        "the address and the headers have {bytes} bytes in {} headers; at most {} bytes in {} headers are read",
+        headers.len(),
+        limits.head_bytes,
+        limits.headers
+    );
+    Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", detail))
+}
+
+/// Reads a body to its end.
+async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
+    let most = limits.body_bytes;
+    let too_large = || {
+        let detail = format!("the body has more than {most} bytes; send less");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+    };
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large());
+    }
+    match timeout(limits.body_time, to_bytes(body, most)).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(error)) if is_too_long(&error) => Err(too_large()),
+        Ok(Err(_)) => Err(Problem::bad("the body broke off; send the request again")),
+        Err(_) => {
+            let detail = format!(
+                "the body did not come within {} s; send the request again",
+                limits.body_time.as_secs()
+            );
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail))
+        }
+    }
+}
+
+fn is_too_long(error: &axum::Error) -> bool {
+    let cause = std::error::Error::source(error);
+    cause.is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>())
+}
+
+/// A body for which a scope holds a place.
+struct Guarded {
+    body: Body,
+    _held: Held,
+}
+
+impl axum::body::HttpBody for Guarded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,205 @@
+//! Checks of what the service needs.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_core::future::BoxFuture;
+use serde::Serialize;
+use tokio::time::{Instant, timeout};
+
+use crate::{
+    llm::{Provider, ProviderError},
+    store::{LogError, LogKey, Stores},
+    types::Text,
+};
+
+/// Longest time of a check.
+const CHECK_TIME: Duration = Duration::from_secs(5);
+
+/// Time for which an answer holds: however often it is asked for, providers and stores are asked no more often.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// How something that the service needs does.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::server::CheckState;
+///
+/// assert_ne!(CheckState::Healthy, CheckState::Unhealthy("it cannot be reached".into()));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckState {
+    /// It works.
+    Healthy,
+    /// It works in part, or slowly: the service is ready all the same. The words are shown.
+    Degraded(Text),
+    /// It does not work: the service is not ready. The words are shown.
+    Unhealthy(Text),
+}
+
+type Ask = dyn Fn() -> BoxFuture<'static, CheckState> + Send + Sync;
+
+/// A check with a name.
+#[derive(Clone)]
+pub(super) struct Check {
+    name: Text,
+    ask: Arc<Ask>,
+}
+
+/// The answer of all checks.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Report {
+    /// `ready`, `degraded` or `unready`.
+    pub(super) status: &'static str,
+    checks: Vec<Checked>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Checked {
+    name: Text,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<Text>,
+    millis: u64,
+}
+
+/// The checks of a service.
+#[derive(Default)]
+pub(super) struct Checks {
+    checks: Vec<Check>,
+    last: tokio::sync::Mutex<Option<(Instant, Report)>>,
+}
+
+impl Check {
+    pub(super) fn new<F, R>(name: impl Into<Text>, ask: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = CheckState> + Send + 'static,
+    {
+        Self { name: name.into(), ask: Arc::new(move || Box::pin(ask())) }
+    }
+
+    /// Returns the check of a provider: whether its server answers, and takes the key.
+    pub(super) fn of_provider(name: Text, provider: Arc<dyn Provider>) -> Self {
+        Self::new(name, move || {
+            let health = provider.health();
+            async move {
+                match health.await {
+                    Ok(health) if health.model_listed == Some(false) => {
+                        CheckState::Degraded("its server does not list the model".into())
+                    }
+                    Ok(_) | Err(ProviderError::Unsupported { .. }) => CheckState::Healthy,
+                    // The words of a server are for whoever runs the service.
+                    Err(error) => {
+                        tracing::warn!(%error, "a provider does not answer as it should");
+                        CheckState::Unhealthy("its server does not answer as it should".into())
+                    }
+                }
+            }
+        })
+    }
+
+    /// Returns the checks of the stores: whether they can be read.
+    pub(super) fn of_stores(stores: &Stores) -> [Self; 2] {
+        let (log, notifications) = (Arc::clone(&stores.log), Arc::clone(&stores.notifications));
+        let read = move || {
+            let log = Arc::clone(&log);
+            async move {
+                match log.read(&LogKey::new("service", "ready"), 0, 1).await {
+                    Ok(_) | Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
+                        CheckState::Healthy
+                    }
+                    Err(error) => unreadable(&error),
+                }
+            }
+        };
+        let end = move || {
+            let notifications = Arc::clone(&notifications);
+            async move {
+                let end = notifications.end("service").await;
+                end.map_or_else(|error| unreadable(&error), |_| CheckState::Healthy)
+            }
+        };
+        [Self::new("event_log", read), Self::new("store", end)]
+    }
+
+    async fn checked(&self) -> Checked {
+        let begun = Instant::now();
+        let state = timeout(CHECK_TIME, (self.ask)()).await.unwrap_or_else(|_| {
+            CheckState::Degraded(format!("no answer within {} s", CHECK_TIME.as_secs()).into())
+        });
+        let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (status, detail) = match state {
+            CheckState::Healthy => ("healthy", None),
+            CheckState::Degraded(detail) => ("degraded", Some(detail)),
+            CheckState::Unhealthy(detail) => ("unhealthy", Some(detail)),
+        };
+        Checked { name: self.name.clone(), status, detail, millis }
+    }
+}
+
+fn unreadable(error: &dyn fmt::Display) -> CheckState {
+    tracing::warn!(%error, "a store cannot be used");
+    CheckState::Unhealthy("it cannot be used now".into())
+}
+
+impl Checks {
+    pub(super) fn new(checks: Vec<Check>) -> Self {
+        Self { checks, last: tokio::sync::Mutex::default() }
+    }
+
+    /// Returns how all of it does.
+    pub(super) async fn report(&self) -> Report {
+        let mut last = self.last.lock().await;
+        if let Some((at, report)) = &*last
+            && at.elapsed() < FRESH
+        {
+            return report.clone();
+        }
+        let checks = futures_util::future::join_all(self.checks.iter().map(Check::checked)).await;
+        let has = |status| checks.iter().any(|check| check.status == status);
+        let status = match () {
+            () if has("unhealthy") => "unready",
+            () if has("degraded") => "degraded",
+            () => "ready",
+        };
+        let report = Report { status, checks };
+        *last = Some((Instant::now(), report.clone()));
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(state: &CheckState) -> Check {
+        let state = state.clone();
+        Check::new("it", move || std::future::ready(state.clone()))
+    }
+
+    // Covers: CT-104, CT-105, CT-106, CT-107, CT-108, CT-109, CT-110
+    #[tokio::test(start_paused = true)]
+    async fn each_check_ends_in_time_and_the_worst_counts() {
+        let slow = Check::new("slow", || async {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            CheckState::Healthy
+        });
+        let unhealthy = CheckState::Unhealthy("gone".into());
+        for (checks, want) in [
+            (vec![], "ready"),
+            (vec![state(&CheckState::Healthy)], "ready"),
+            (vec![state(&CheckState::Healthy), slow.clone(), slow.clone()], "degraded"),
+            (vec![state(&unhealthy), slow.clone()], "unready"),
+        ] {
+            let (begun, checks) = (Instant::now(), Checks::new(checks));
+            for _ in 0..2 {
+                let (a, b, c) = tokio::join!(checks.report(), checks.report(), checks.report());
+                assert_eq!([a.status, b.status, c.status], [want; 3]);
+                assert!(a.checks.iter().all(|check| !check.name.is_empty()));
+            }
+            assert!(begun.elapsed() <= CHECK_TIME + Duration::from_millis(100), "side by side");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A histogram of durations, as Prometheus counts them.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// The bounds of the buckets, in microseconds.
+const BOUNDS: [u64; 16] = [
+    100,
+    300,
+    1_000,
+    3_000,
+    10_000,
+    30_000,
+    100_000,
+    300_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    30_000_000,
+    60_000_000,
+    120_000_000,
+    300_000_000,
+];
+
+/// Durations by bucket.
+#[derive(Debug, Default)]
+pub(super) struct Histogram {
+    buckets: [AtomicU64; BOUNDS.len()],
+    count: AtomicU64,
+    micros: AtomicU64,
+}
+
+impl Histogram {
+    pub(super) fn record(&self, duration: Duration) {
+        let micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let at = BOUNDS.iter().position(|bound| micros <= *bound);
+        if let Some(bucket) = at.and_then(|at| self.buckets.get(at)) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// Appends the metric of this name.
+    pub(super) fn write(&self, name: &str, help: &str, out: &mut String) {
+        out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} histogram\n"));
+        let mut sum = 0;
+        for (bound, bucket) in BOUNDS.iter().zip(&self.buckets) {
+            sum += bucket.load(Ordering::Relaxed);
+            out.push_str(&format!("{name}_bucket{{le=\"{}\"}} {sum}\n", seconds(*bound)));
+        }
+        // One that is recorded meanwhile may be in its bucket only.
+        let count = self.count.load(Ordering::Relaxed).max(sum);
+        out.push_str(&format!("{name}_bucket{{le=\"+Inf\"}} {count}\n"));
+        out.push_str(&format!("{name}_sum {}\n", seconds(self.micros.load(Ordering::Relaxed))));
+        out.push_str(&format!("{name}_count {count}\n"));
+    }
+}
+
+fn seconds(micros: u64) -> f64 {
+    Duration::from_micros(micros).as_secs_f64()
+}

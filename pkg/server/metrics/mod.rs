@@ -1,0 +1,181 @@
+//! What the service counts, in the text form of Prometheus. Ids, prompts and names of callers are in none of it.
+
+mod histogram;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use self::histogram::Histogram;
+use super::{
+    places::Places,
+    usage::{Usage, What},
+};
+use crate::{
+    agent::{CallEnd, CallRecord, Observer, TurnRecord},
+    types::Text,
+};
+
+/// Most rows of a metric with labels; what is beyond them is counted as `other`.
+const MAX_ROWS: usize = 1_000;
+
+/// The counts of a service.
+#[derive(Debug, Default)]
+pub(super) struct Metrics {
+    runs_begun: AtomicU64,
+    /// By status.
+    runs_ended: Rows<&'static str>,
+    /// Of runs that have ended.
+    events: AtomicU64,
+    /// By route and status.
+    requests: Rows<(Text, u16)>,
+    /// By tool and end.
+    calls: Rows<(Text, &'static str)>,
+    turns_failed: AtomicU64,
+    input_tokens: AtomicU64,
+    output_tokens: AtomicU64,
+    first_token: Histogram,
+    emission: Histogram,
+    turn: Histogram,
+    tool: Histogram,
+    run: Histogram,
+}
+
+/// A counter with labels.
+#[derive(Debug)]
+struct Rows<K>(Mutex<BTreeMap<K, u64>>);
+
+impl<K> Default for Rows<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Ord + Clone> Rows<K> {
+    fn add(&self, key: K, other: K) {
+        let mut rows = self.lock();
+        let key = if rows.len() < MAX_ROWS || rows.contains_key(&key) { key } else { other };
+        *rows.entry(key).or_default() += 1;
+    }
+
+    fn write(&self, (name, help): (&str, &str), out: &mut String, labels: impl Fn(&K) -> String) {
+        head(name, help, "counter", out);
+        for (key, count) in &*self.lock() {
+            out.push_str(&format!("{name}{{{}}} {count}\n", labels(key)));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<K, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Metrics {
+    pub(super) fn begin_run(&self) {
+        self.runs_begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn end_run(&self, status: &'static str, events: u64, took: std::time::Duration) {
+        self.runs_ended.add(status, status);
+        self.events.fetch_add(events, Ordering::Relaxed);
+        self.run.record(took);
+    }
+
+    /// Counts an answer of a route, as it is written in the router.
+    pub(super) fn answered(&self, route: &str, status: u16) {
+        self.requests.add((route.into(), status), ("other".into(), status));
+    }
+
+    /// Returns all of it as text.
+    pub(super) fn text(&self, usage: &Usage, places: &Places) -> String {
+        let mut out = String::new();
+        let counter = |name: &str, help: &str, value: &AtomicU64, out: &mut String| {
+            head(name, help, "counter", out);
+            out.push_str(&format!("{name} {}\n", value.load(Ordering::Relaxed)));
+        };
+        let gauge = |name: &str, help: &str, value: usize, out: &mut String| {
+            head(name, help, "gauge", out);
+            out.push_str(&format!("{name} {value}\n"));
+        };
+        let (working, queued) = places.counts();
+        let out = &mut out;
+        counter("forgeline_runs_begun_total", "Runs that were begun.", &self.runs_begun, out);
+        let ended = ("forgeline_runs_ended_total", "Runs that have ended.");
+        self.runs_ended.write(ended, out, |status| format!("status=\"{status}\""));
+        counter("forgeline_events_total", "Events of runs that have ended.", &self.events, out);
+        gauge("forgeline_runs_working", "Runs that work.", working, out);
+        gauge("forgeline_runs_queued", "Runs that wait for a place.", queued, out);
+        let live = "Runs that have not ended, those that wait for a person too.";
+        gauge("forgeline_runs_live", live, usage.count(What::Run), out);
+        let open = "Requests and streams under way.";
+        gauge("forgeline_connections", open, usage.count(What::Connection), out);
+        gauge("forgeline_uploads", "Long bodies that come in.", usage.count(What::Upload), out);
+        let requests = ("forgeline_requests_total", "Answers by route and status.");
+        self.requests.write(requests, out, |(route, status)| {
+            format!("route=\"{}\",status=\"{status}\"", escaped(route))
+        });
+        let calls = ("forgeline_tool_calls_total", "Calls of tools by their end.");
+        self.calls
+            .write(calls, out, |(tool, end)| format!("tool=\"{}\",end=\"{end}\"", escaped(tool)));
+        let failed = "Answers of models that failed.";
+        counter("forgeline_turns_failed_total", failed, &self.turns_failed, out);
+        let input = "Tokens of prompts, as providers reported them.";
+        counter("forgeline_input_tokens_total", input, &self.input_tokens, out);
+        let output = "Tokens of answers, as providers reported them.";
+        counter("forgeline_output_tokens_total", output, &self.output_tokens, out);
+        for (name, help, histogram) in [
+            ("first_token", "From the request to the first token of the model.", &self.first_token),
+            ("emission", "Longest time of a turn from a chunk to its last event.", &self.emission),
+            ("turn", "From the request to the end of the last call of the answer.", &self.turn),
+            ("tool", "Calls that succeeded.", &self.tool),
+            ("run", "Runs, waits included.", &self.run),
+        ] {
+            histogram.write(&format!("forgeline_{name}_seconds"), help, out);
+        }
+        std::mem::take(out)
+    }
+}
+
+impl Observer for Metrics {
+    fn call_ended(&self, call: &CallRecord) {
+        // The model may have made the name up.
+        let is_known = call.end != CallEnd::UnknownTool;
+        let tool = if is_known { call.tool_name.clone() } else { "unknown".into() };
+        let end = call.end.as_str();
+        self.calls.add((tool, end), ("other".into(), end));
+        if call.end == CallEnd::Succeeded {
+            self.tool.record(call.duration);
+        }
+    }
+
+    fn turn_ended(&self, turn: &TurnRecord) {
+        if let Some(time) = turn.time_to_first_token {
+            self.first_token.record(time);
+        }
+        if turn.emission.chunks > 0 {
+            self.emission.record(turn.emission.longest);
+        }
+        if turn.requests > 0 {
+            self.turn.record(turn.duration);
+        }
+        if turn.error.is_some() {
+            self.turns_failed.fetch_add(1, Ordering::Relaxed);
+        }
+        let usage = turn.usage.unwrap_or_default();
+        self.input_tokens.fetch_add(usage.input_tokens.unwrap_or(0), Ordering::Relaxed);
+        self.output_tokens.fetch_add(usage.output_tokens.unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+fn head(name: &str, help: &str, kind: &str, out: &mut String) {
+    out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+}
+
+/// Returns a value of a label.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

@@ -1,0 +1,184 @@
+//! Conversations are listed, read, renamed and deleted.
+
+use axum::{
+    Json,
+    extract::{Path, Query, State},
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    agent,
+    server::{
+        Problem, Service,
+        extract::{Body, Caller},
+        service::{check_id, scope},
+    },
+    store::{Conversation, ConversationKey, ConversationQuery, now_ms},
+    types::Text,
+};
+
+/// Most entries of a page, and those of one that does not say how many.
+const MAX_PAGE: usize = 200;
+const PAGE: usize = 50;
+
+/// Longest title, in characters.
+const MAX_TITLE_CHARS: usize = 200;
+
+/// The part of a list that is wanted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Page {
+    after: Option<Text>,
+    limit: Option<usize>,
+    agent: Option<Text>,
+}
+
+/// A chat by its id.
+#[derive(Debug, Deserialize)]
+pub(super) struct OfChat {
+    id: Option<Text>,
+}
+
+/// What changes of a conversation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Change {
+    title: Text,
+}
+
+type Answer = Result<Json<Value>, Problem>;
+
+impl Page {
+    fn most(&self) -> Result<usize, Problem> {
+        let most = self.limit.unwrap_or(PAGE);
+        let detail = || Problem::bad(format!("`limit` must be a number from 1 to {MAX_PAGE}"));
+        (1..=MAX_PAGE).contains(&most).then_some(most).ok_or_else(detail)
+    }
+}
+
+/// Returns what a caller sees of a conversation.
+fn shown(conversation: &Conversation) -> Value {
+    json!({
+        "id": conversation.key.id,
+        "agent": conversation.agent,
+        "title": conversation.title,
+        "status": conversation.status,
+        "created_ms": conversation.created_ms,
+        "updated_ms": conversation.updated_ms,
+        "messages": conversation.messages,
+    })
+}
+
+/// Returns a conversation of this caller; that of another is not found.
+async fn find(
+    service: &Service,
+    caller: &agent::Caller,
+    id: &str,
+) -> Result<Conversation, Problem> {
+    check_id("the id of a conversation", id)?;
+    let key = ConversationKey::new(scope(caller), id);
+    let found = service.stores().conversations.get(&key).await?;
+    let is_own = found.owner == caller.id;
+    is_own.then_some(found).ok_or_else(|| Problem::not_found("conversation", id))
+}
+
+pub(super) async fn list(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Query(page): Query<Page>,
+) -> Answer {
+    let mut query = ConversationQuery::new(scope(&caller), page.most()?).owner(caller.id.clone());
+    query.after = page.after;
+    query.agent = page.agent;
+    let page = service.stores().conversations.list(query).await?;
+    let conversations: Vec<_> = page.conversations.iter().map(shown).collect();
+    Ok(Json(json!({ "conversations": conversations, "next": page.next })))
+}
+
+/// Returns a conversation and a page of its messages.
+pub(super) async fn show(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+    Query(page): Query<Page>,
+) -> Answer {
+    let found = find(&service, &caller, &id).await?;
+    let (from, most) = (after(page.after.as_deref())?, page.most()?);
+    let messages = service.stores().conversations.messages(&found.key, from, most).await?;
+    let next = messages.last().map(|last| last.number).filter(|last| last + 1 < found.messages);
+    let mut answer = shown(&found);
+    if let Value::Object(fields) = &mut answer {
+        fields.insert("page".to_owned(), json!({ "messages": messages, "next": next }));
+    }
+    Ok(Json(answer))
+}
+
+/// Returns the number behind the message that was seen last.
+fn after(seen: Option<&str>) -> Result<u64, Problem> {
+    let Some(seen) = seen else { return Ok(0) };
+    let next = seen.parse().ok().and_then(|seen: u64| seen.checked_add(1));
+    next.ok_or_else(|| Problem::bad("`after` must be the `next` of a page as it was"))
+}
+
+pub(super) async fn rename(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+    Body(Change { title }): Body<Change>,
+) -> Answer {
+    let found = find(&service, &caller, &id).await?;
+    let title = title.trim();
+    if title.is_empty()
+        || title.chars().count() > MAX_TITLE_CHARS
+        || title.chars().any(char::is_control)
+    {
+        let detail = format!(
+            "`title` must have 1 to {MAX_TITLE_CHARS} characters, without control characters"
+        );
+        return Err(Problem::bad(detail));
+    }
+    let store = &service.stores().conversations;
+    store.rename(&found.key, title.into(), now_ms()).await?;
+    Ok(Json(shown(&store.get(&found.key).await?)))
+}
+
+pub(super) async fn delete(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let found = find(&service, &caller, &id).await?;
+    if !service.forget(&found.key.scope, &found.key.id) {
+        let detail = "a run of the conversation is under way; cancel it first";
+        return Err(Problem::new(StatusCode::CONFLICT, "run_under_way", detail));
+    }
+    service.stores().conversations.delete(&found.key).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Returns the chats, or with an id the messages of one.
+pub(super) async fn history(
+    state: State<Service>,
+    caller: Caller,
+    Query(OfChat { id }): Query<OfChat>,
+) -> Answer {
+    match id {
+        Some(id) => show(state, caller, Path(id.to_string()), Query(Page::default())).await,
+        None => list(state, caller, Query(Page::default())).await,
+    }
+}
+
+/// Deletes a chat.
+pub(super) async fn forget(
+    state: State<Service>,
+    caller: Caller,
+    Query(OfChat { id }): Query<OfChat>,
+) -> Response {
+    let Some(id) = id else {
+        return Problem::bad("say which chat is to be deleted: `?id=`").into_response();
+    };
+    delete(state, caller, Path(id.to_string())).await.into_response()
+}

@@ -1,0 +1,46 @@
+//! How the service does.
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+
+use crate::server::{
+    Problem, Service,
+    extract::Caller,
+    identity::{OBSERVE, check_permission},
+};
+
+/// Tells whether it is ready for requests: each part that it needs by name.
+pub(super) async fn ready(State(service): State<Service>, Caller(_caller): Caller) -> Response {
+    if service.is_ending() {
+        return Problem::busy("the service is shutting down", 30).into_response();
+    }
+    let report = service.checks().report().await;
+    let is_ready = report.status != "unready";
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(report)).into_response()
+}
+
+pub(super) async fn metrics(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+) -> Result<Response, Problem> {
+    check_permission(&caller, OBSERVE)?;
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    Ok((kind, service.metrics_text()).into_response())
+}
+
+pub(super) async fn latency(
+    State(service): State<Service>,
+    Caller(caller): Caller,
+) -> Result<Response, Problem> {
+    let Some(latency) = service.latency() else {
+        let detail = "latencies are not shown here; the service switches them on (`dev`)";
+        return Err(Problem::new(StatusCode::NOT_FOUND, "not_switched_on", detail));
+    };
+    check_permission(&caller, OBSERVE)?;
+    Ok(Json(latency.shown()).into_response())
+}

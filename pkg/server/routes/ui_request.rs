@@ -1,0 +1,233 @@
+//! Requests of the clients of both chat protocols.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    agent::Decision,
+    types::{ClientFailure, ClientReturn, Text},
+};
+
+/// A request of `useChat`, which may have more.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Chat {
+    id: Option<Text>,
+    #[serde(rename = "chatId")]
+    conversation: Option<Text>,
+    message: Option<SaidMessage>,
+    #[serde(default)]
+    messages: Vec<UiMessage>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum SaidMessage {
+    Text(String),
+    Message(Box<UiMessage>),
+}
+
+/// A message; its parts or its content are the text.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UiMessage {
+    role: Option<String>,
+    #[serde(default)]
+    parts: Vec<UiPart>,
+    content: Option<Content>,
+    metadata: Option<Metadata>,
+    /// Of the result of a call.
+    tool_call_id: Option<CallId>,
+    error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<UiPart>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UiPart {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    text: String,
+    state: Option<String>,
+    tool_call_id: Option<CallId>,
+    approval: Option<Approval>,
+    output: Option<Value>,
+    error_text: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Approval {
+    id: Text,
+    approved: Option<bool>,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+/// The place of an answer that was paused.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    run_id: Option<Text>,
+    next: Option<u64>,
+}
+
+/// The id of a call as encoders write it: the turn, a dot, and its id in the answer.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(super) struct CallId(Text);
+
+impl CallId {
+    /// Returns `true` for the id of this call of the run itself.
+    pub(super) fn is_of(&self, id: &str) -> bool {
+        self.0.split_once('.').is_some_and(|(_, own)| own == id)
+    }
+}
+
+/// The last message of a chat, where it goes on with what its reader decided and ran.
+#[derive(Debug)]
+pub(super) struct Answered {
+    metadata: Metadata,
+    parts: Vec<UiPart>,
+}
+
+/// The part of a reader: a decision, or a result.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Decided { approval_id: Text, decision: Decision },
+    Ran { tool_call_id: CallId, end: ClientReturn },
+}
+
+impl Answered {
+    pub(super) fn run_id(&self) -> Option<&Text> {
+        self.metadata.run_id.as_ref()
+    }
+
+    /// Returns the number of the event with which the message goes on.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.metadata.next
+    }
+
+    pub(super) fn answers(self) -> impl Iterator<Item = Answer> {
+        self.parts.into_iter().filter_map(UiPart::answer)
+    }
+}
+
+impl UiPart {
+    fn answer(self) -> Option<Answer> {
+        match (self.state.as_deref()?, self.approval, self.tool_call_id) {
+            ("approval-responded", Some(Approval { id, approved, reason }), _) => {
+                let decision = decided(approved?, reason);
+                Some(Answer::Decided { approval_id: id, decision })
+            }
+            ("output-available", _, Some(tool_call_id)) => {
+                Some(Answer::Ran { tool_call_id, end: returned(self.output?) })
+            }
+            ("output-error", _, Some(tool_call_id)) => {
+                let message = self.error_text.unwrap_or_default();
+                let end = ClientReturn::failed(ClientFailure::ToolThrew, message);
+                Some(Answer::Ran { tool_call_id, end })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the decision of a person.
+pub(super) fn decided(approved: bool, reason: Option<String>) -> Decision {
+    if approved { Decision::Grant } else { Decision::reject(reason.unwrap_or_default()) }
+}
+
+/// Returns the result of a call at the client.
+fn returned(output: Value) -> ClientReturn {
+    match output {
+        Value::String(text) => text.into(),
+        other => other.to_string().into(),
+    }
+}
+
+impl UiMessage {
+    fn is_of(&self, role: &str) -> bool {
+        self.role.as_deref() == Some(role)
+    }
+
+    /// Returns `true` for a message of the user.
+    pub(super) fn is_users(&self) -> bool {
+        self.is_of("user")
+    }
+
+    /// Returns the text of a message of the user.
+    pub(super) fn said(self) -> Option<String> {
+        if self.role.as_ref().is_some_and(|role| role != "user") {
+            return None;
+        }
+        let text = text(self.content, self.parts);
+        Some(text).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Returns the result of a call at the client, of a message of a tool.
+    pub(super) fn ran(self) -> Option<(CallId, ClientReturn)> {
+        if !self.is_of("tool") {
+            return None;
+        }
+        let end = match self.error {
+            Some(message) => ClientReturn::failed(ClientFailure::ToolThrew, message),
+            None => text(self.content, self.parts).into(),
+        };
+        Some((self.tool_call_id?, end))
+    }
+}
+
+fn text(content: Option<Content>, parts: Vec<UiPart>) -> String {
+    let parts = match content {
+        Some(Content::Text(text)) => return text,
+        Some(Content::Parts(parts)) => parts,
+        None => parts,
+    };
+    parts.into_iter().filter(|part| part.kind == "text").map(|part| part.text).collect()
+}
+
+impl Chat {
+    /// Returns the id of the conversation.
+    pub(super) fn conversation(&self) -> Option<Text> {
+        self.conversation.clone().or_else(|| self.id.clone())
+    }
+
+    /// Returns what the user says.
+    pub(super) fn said(&mut self) -> Option<String> {
+        match self.message.take() {
+            Some(SaidMessage::Text(text)) => Some(text).filter(|text| !text.trim().is_empty()),
+            Some(SaidMessage::Message(message)) => message.said(),
+            None => self.messages.pop()?.said(),
+        }
+    }
+
+    /// Takes the last message, where it is one of the model that has answers of its reader.
+    pub(super) fn answered(&mut self) -> Option<Answered> {
+        let last = match &self.message {
+            Some(SaidMessage::Message(message)) => message,
+            Some(SaidMessage::Text(_)) => return None,
+            None => self.messages.last()?,
+        };
+        let is_answered = last.is_of("assistant")
+            && last.parts.iter().any(|part| {
+                part.state.as_deref().is_some_and(|state| {
+                    ["approval-responded", "output-available", "output-error"].contains(&state)
+                })
+            });
+        if !is_answered {
+            return None;
+        }
+        let last = match self.message.take() {
+            Some(SaidMessage::Message(message)) => *message,
+            Some(SaidMessage::Text(_)) | None => self.messages.pop()?,
+        };
+        Some(Answered { metadata: last.metadata.unwrap_or_default(), parts: last.parts })
+    }
+}

@@ -1,0 +1,95 @@
+//! All that a caller may see, as one stream.
+
+use super::*;
+
+/// The ids, kinds and data of a stream, until there are this many of a kind.
+async fn seen(
+    app: &Router,
+    (path, token): (&str, &str),
+    kind: &str,
+    count: usize,
+) -> Vec<(String, String, Value)> {
+    let mut stream = get(app, path, token).await.into_body().into_data_stream();
+    let (mut text, mut all) = (String::new(), Vec::new());
+    while let Some(Ok(chunk)) = stream.next().await {
+        text.push_str(std::str::from_utf8(&chunk).unwrap());
+        all.clear();
+        let (whole, _) = text.rsplit_once("\n\n").unwrap_or_default();
+        for frame in whole.split("\n\n").filter(|frame| frame.starts_with("id: ")) {
+            let (head, data) = frame.split_once("\ndata: ").unwrap();
+            let (id, kind) = head.split_once("\nevent: ").unwrap();
+            let data = serde_json::from_str(data).unwrap();
+            all.push((id["id: ".len()..].to_owned(), kind.to_owned(), data));
+        }
+        if all.iter().filter(|it| it.1 == kind).count() == count {
+            break;
+        }
+    }
+    all
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_event_of_each_run_comes_once_from_wherever_it_is_read() {
+    let (_, app) = service(chatty());
+    // From the beginning: a place that is before all.
+    let path = "/v1/events?after=0.0";
+    let mut runs = Vec::new();
+    for input in ["one", "two", "three"] {
+        runs.push(begin(&app, "ann", &json!({ "input": input })).await);
+    }
+    begin(&app, "bob", &json!({ "input": "not hers" })).await;
+    let all = seen(&app, (path, "ann"), "run_end", 3).await;
+    for run in &runs {
+        let id = run.rsplit('/').next().unwrap();
+        let of_run = all.iter().filter(|it| it.2["run_id"] == id && it.1 != "run_queued");
+        let numbers: Vec<_> = of_run.map(|it| it.2["seq"].as_u64().unwrap()).collect();
+        assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{id}: {numbers:?}");
+    }
+    let ids: std::collections::HashSet<_> = all.iter().map(|it| &it.2["run_id"]).collect();
+    assert_eq!(ids.len(), 3, "those of another are not there");
+    assert_eq!(all.iter().filter(|it| it.1 == "run_queued").count(), 3);
+    for at in 0..all.len() {
+        let ended = all[..=at].iter().filter(|it| it.1 == "run_end").count();
+        if ended == 3 {
+            continue;
+        }
+        let path = format!("/v1/events?after={}", all[at].0);
+        let rest = seen(&app, (&path, "ann"), "run_end", 3 - ended).await;
+        let key = |it: &(String, String, Value)| {
+            (it.2["run_id"].as_str().unwrap().to_owned(), it.2["seq"].as_u64(), it.1.clone())
+        };
+        let mut joined: Vec<_> = all[..=at].iter().chain(&rest).map(key).collect();
+        let mut want: Vec<_> = all.iter().map(key).collect();
+        joined.sort();
+        want.sort();
+        assert_eq!(joined, want, "behind {}", all[at].0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_without_a_place_begins_with_what_goes_on() {
+    let (_, app) = service(scripted([
+        ScriptedTurn::new().text("Done."),
+        ScriptedTurn::new().text("So far.").hang(),
+    ]));
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    text(get(&app, &format!("{run}/events"), "ann").await).await;
+    let run = begin(&app, "ann", &json!({ "input": "Go on." })).await;
+    let all = seen(&app, ("/v1/events", "ann"), "message_content", 1).await;
+    let id = run.rsplit('/').next().unwrap();
+    assert!(all.iter().all(|it| it.2["run_id"] == id), "{all:?}");
+    assert_eq!(all[0].2["seq"], 0);
+}
+
+#[tokio::test]
+async fn places_that_are_none_are_told() {
+    let (_, app) = service(chatty());
+    begin(&app, "ann", &json!({ "input": "one" })).await;
+    for (after, want) in
+        [("x", 400), ("-1.0", 400), ("1.0~1:0", 400), ("9.0", 409), ("1.0~0:99999", 409)]
+    {
+        let response = get(&app, &format!("/v1/events?after={after}"), "ann").await;
+        assert_eq!(response.status(), want, "{after}");
+    }
+    assert_eq!(get(&app, "/v1/events", "").await.status(), 401);
+}

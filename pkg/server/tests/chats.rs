@@ -1,0 +1,206 @@
+//! Chats whose reader is asked: the answer ends where the run waits, and another goes on there.
+
+use super::*;
+
+/// An agent that asks to remove, then reads the page, then has an end.
+fn asking() -> DefaultAgent {
+    let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
+    let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+    let provider = ScriptedProvider::from_fn(|request: &Asked| {
+        let results =
+            request.messages.iter().flat_map(|it| it.tool_results()).map(|it| it.content.clone());
+        let results: Vec<_> = results.collect();
+        match results.len() {
+            0 => ScriptedTurn::new().text("First.").call("remove", json!({})),
+            1 => ScriptedTurn::new().call("page", json!({})),
+            _ => ScriptedTurn::new().text(format!("{results:?}")),
+        }
+    });
+    let agent =
+        DefaultAgent::builder(provider).tool(remove.effects(ToolEffects::Irreversible)).tool(page);
+    agent.build().unwrap()
+}
+
+/// The parts of an answer.
+fn parts(frames: &str) -> Vec<Value> {
+    let data = frames.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
+    data.filter_map(|data| serde_json::from_str(data).ok()).collect()
+}
+
+fn with<'p>(parts: &'p [Value], kind: &str) -> &'p Value {
+    parts.iter().find(|part| part["type"] == kind).unwrap_or_else(|| panic!("{kind}: {parts:#?}"))
+}
+
+/// The text of an answer.
+fn told(parts: &[Value]) -> String {
+    let kinds = ["text-delta", "TEXT_MESSAGE_CONTENT"];
+    let deltas = parts.iter().filter(|part| kinds.iter().any(|kind| part["type"] == *kind));
+    deltas.map(|part| part["delta"].as_str().unwrap()).collect()
+}
+
+async fn chat(app: &Router, token: &str, message: Value) -> (u16, Vec<Value>, String) {
+    let body = json!({ "id": "c1", "messages": [message] });
+    let response = post(app, "/api/chat", token, &body).await;
+    let status = response.status().as_u16();
+    let frames = text(response).await;
+    (status, parts(&frames), frames)
+}
+
+fn user(text: &str) -> Value {
+    json!({ "role": "user", "parts": [{ "type": "text", "text": text }] })
+}
+
+#[tokio::test(start_paused = true)]
+async fn use_chat_decides_and_runs_what_it_is_asked() {
+    let (_, app) = service(asking());
+    let (_, first, frames) = chat(&app, "ann", user("Go.")).await;
+    assert!(frames.ends_with("data: [DONE]\n\n"), "{frames}");
+    let asked = with(&first, "tool-approval-request");
+    let metadata = &with(&first, "finish")["messageMetadata"];
+    assert_eq!(first.iter().filter(|part| part["type"] == "start").count(), 1);
+
+    let decided = json!({ "role": "assistant", "metadata": metadata, "parts": [{
+        "type": "dynamic-tool", "state": "approval-responded", "toolCallId": asked["toolCallId"],
+        "approval": { "id": asked["approvalId"], "approved": true },
+    }] });
+    // Who is not asked has nothing to answer.
+    for token in ["bob", "eve"] {
+        assert_eq!(chat(&app, token, decided.clone()).await.0, 404, "{token}");
+    }
+    let (status, second, _) = chat(&app, "ann", decided.clone()).await;
+    assert_eq!(status, 200);
+    assert_eq!(with(&second, "start")["messageId"], with(&first, "start")["messageId"]);
+    assert_eq!(with(&second, "tool-output-available")["toolCallId"], asked["toolCallId"]);
+    assert!(!second.iter().any(|part| part["type"] == "text-delta"), "told before: {second:#?}");
+    let call = with(&second, "tool-input-available");
+    assert_eq!(call["toolName"], "page");
+
+    let ran = json!({ "role": "assistant", "metadata": with(&second, "finish")["messageMetadata"], "parts": [
+        decided["parts"][0],
+        { "type": "tool-page", "state": "output-available", "toolCallId": call["toolCallId"], "output": { "title": "A" } },
+    ] });
+    let (_, third, _) = chat(&app, "ann", ran.clone()).await;
+    assert_eq!(told(&third), r#"["removed", "{\"title\":\"A\"}"]"#);
+    assert_eq!(with(&third, "finish")["finishReason"], "stop");
+    // Ids of sections are not told twice.
+    let ids = |parts: &[Value]| {
+        let begun = parts.iter().filter(|part| part["type"] == "text-start");
+        begun.map(|part| part["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_ne!(ids(&first), ids(&third));
+    assert_eq!(chat(&app, "ann", ran).await.0, 404, "it has ended");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejection_and_a_failure_at_the_client_are_told() {
+    let (_, app) = service(asking());
+    let (_, first, _) = chat(&app, "ann", user("Go.")).await;
+    let id = &with(&first, "tool-approval-request")["approvalId"];
+    let rejected = json!({ "role": "assistant", "parts": [{ "type": "tool-remove", "state": "approval-responded",
+        "approval": { "id": id, "approved": false, "reason": "Not mine." } }] });
+    let (_, second, _) = chat(&app, "ann", rejected).await;
+    with(&second, "tool-output-denied");
+    let call = &with(&second, "tool-input-available")["toolCallId"];
+    let failed = json!({ "role": "assistant", "parts": [{ "type": "tool-page", "state": "output-error",
+        "toolCallId": call, "errorText": "no page" }] });
+    let (_, third, _) = chat(&app, "ann", failed).await;
+    assert_eq!(with(&third, "tool-output-error")["toolCallId"], *call);
+    let told = told(&third);
+    assert!(told.contains("Not mine.") && told.contains("no page"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_the_run_and_a_closed_page_only_where_it_says_so() {
+    for (query, cancels) in [("", false), ("?on_disconnect=cancel", true)] {
+        let (_, app) = service(scripted([ScriptedTurn::new().text("So far.").hang()]));
+        let body = json!({ "id": "c1", "messages": [user("Go.")] });
+        let response = post(&app, &format!("/api/chat{query}"), "ann", &body).await;
+        let mut frames = response.into_body().into_data_stream();
+        let mut seen = String::new();
+        while !seen.contains("So far.") {
+            seen.push_str(std::str::from_utf8(&frames.next().await.unwrap().unwrap()).unwrap());
+        }
+        drop(frames);
+        let id = with(&parts(&seen), "start")["messageId"].as_str().unwrap().to_owned();
+        sleep(Duration::from_secs(1)).await;
+        let status = async || {
+            value(get(&app, &format!("/v1/runs/{id}"), "ann").await).await.1["status"].clone()
+        };
+        assert_eq!(status().await, if cancels { "cancelled" } else { "running" }, "{query}");
+        let stop = request(Method::DELETE, "/api/chat/c1/stream", "eve").body(Body::empty());
+        app.clone().oneshot(stop.unwrap()).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(status().await, if cancels { "cancelled" } else { "running" }, "of another");
+        let stop = request(Method::DELETE, "/api/chat/c1/stream", "ann").body(Body::empty());
+        assert_eq!(app.clone().oneshot(stop.unwrap()).await.unwrap().status(), 204);
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(status().await, "cancelled");
+    }
+}
+
+async fn agui(app: &Router, token: &str, body: Value) -> (u16, Vec<Value>) {
+    let mut whole = json!({ "threadId": "t1", "runId": "r1", "state": {}, "tools": [], "context": [],
+        "messages": [] });
+    whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+    let response = post(app, "/agui", token, &whole).await;
+    let status = response.status().as_u16();
+    (status, parts(&text(response).await))
+}
+
+#[tokio::test(start_paused = true)]
+async fn ag_ui_is_interrupted_and_goes_on_by_resume() {
+    let (_, app) = service(asking());
+    let said = json!({ "messages": [{ "id": "u1", "role": "user", "content": "Go." }] });
+    let (_, first) = agui(&app, "ann", said.clone()).await;
+    let end = &with(&first, "RUN_FINISHED")["outcome"];
+    assert_eq!(end["type"], "interrupt");
+    let interrupt = &end["interrupts"][0];
+    assert_eq!(interrupt["responseSchema"]["required"], json!(["approved"]));
+    let id = &interrupt["id"];
+    assert_eq!(agui(&app, "ann", said).await.0, 409, "an answer is waited for");
+    let resume = |id: &Value, payload: Value| json!({ "resume": [{ "interruptId": id, "status": "resolved", "payload": payload }] });
+    for (body, want) in [
+        (resume(&json!("other"), json!({ "approved": true })), 404),
+        (resume(id, json!({ "yes": true })), 400),
+        (json!({ "resume": [{ "interruptId": id, "status": "resolved" }] }), 400),
+    ] {
+        assert_eq!(agui(&app, "ann", body.clone()).await.0, want, "{body}");
+    }
+    assert_eq!(agui(&app, "eve", resume(id, json!({ "approved": true }))).await.0, 404);
+    let (_, second) = agui(&app, "ann", resume(id, json!({ "approved": true }))).await;
+    with(&second, "RUN_STARTED");
+    assert_eq!(with(&second, "TOOL_CALL_RESULT")["content"], "removed");
+    assert_eq!(with(&second, "RUN_FINISHED")["outcome"]["type"], "success");
+    let call = &with(&second, "TOOL_CALL_START")["toolCallId"];
+    let result = json!({ "messages": [{ "id": "x", "role": "tool", "toolCallId": call, "content": "A page." }] });
+    let (_, third) = agui(&app, "ann", result).await;
+    assert_eq!(told(&third), r#"["removed", "A page."]"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_of_an_ag_ui_request_run_at_its_client() {
+    let provider = ScriptedProvider::new([
+        ScriptedTurn::new().call("colour", json!({ "of": "sky" })),
+        ScriptedTurn::new().text("Done."),
+    ]);
+    let (_, app) =
+        service(DefaultAgent::builder(provider.clone()).tool(Calculator).build().unwrap());
+    let tool = |name: &str| {
+        json!({ "name": name, "description": "Sets the colour.",
+        "parameters": { "type": "object", "properties": { "of": { "type": "string" } } } })
+    };
+    let many: Vec<_> = (0..129).map(|number| tool(&format!("t{number}"))).collect();
+    let said = json!([{ "id": "u1", "role": "user", "content": "Go." }]);
+    let body = json!({ "messages": said, "tools": many });
+    assert_eq!(agui(&app, "ann", body).await.0, 400);
+    let body = json!({ "messages": said, "tools": [tool("colour")] });
+    let (_, first) = agui(&app, "ann", body).await;
+    let call = &with(&first, "TOOL_CALL_START")["toolCallId"];
+    let result = json!({ "messages": [{ "id": "x", "role": "tool", "toolCallId": call, "error": "no colour", "content": "" }] });
+    let (_, second) = agui(&app, "ann", result).await;
+    assert_eq!(told(&second), "Done.");
+    let requests = provider.requests();
+    let names: Vec<_> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["calculator", "colour"]);
+    assert!(requests[0].system.as_deref().unwrap_or_default().is_empty(), "no member gets there");
+}

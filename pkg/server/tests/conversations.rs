@@ -1,0 +1,152 @@
+//! Conversations, tools and notifications over the stores.
+
+use super::*;
+use crate::{
+    store::{Conversation, ConversationKey, Entry, Stores},
+    types::Message,
+};
+
+/// A service with three conversations of Ann, one of Bob and one of Eve.
+async fn kept() -> Router {
+    let stores = Stores::in_memory();
+    for (scope, owner, id, at) in [
+        ("team-a", "ann", "a1", 1),
+        ("team-a", "ann", "a2", 2),
+        ("team-a", "ann", "a3", 3),
+        ("team-a", "bob", "b1", 4),
+        ("team-e", "eve", "a1", 5),
+    ] {
+        let key = ConversationKey::new(scope, id);
+        let conversation = Conversation::new(key.clone(), owner, "main", at);
+        stores.conversations.begin(conversation).await.unwrap();
+        let said = |at: u64| Entry::new(at).message(Message::user(format!("{owner} says {at}")));
+        for at in 0..3 {
+            stores.conversations.append(&key, at, said(at)).await.unwrap();
+        }
+    }
+    router(built(chatty()).stores(stores).build().unwrap())
+}
+
+async fn ask(app: &Router, method: Method, path: &str, token: &str, body: &Value) -> Response {
+    let request = request(method, path, token)
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_string()));
+    app.clone().oneshot(request.unwrap()).await.unwrap()
+}
+
+#[tokio::test]
+async fn conversations_are_listed_page_by_page_and_are_ones_own() {
+    let app = kept().await;
+    let ids = |page: &Value| -> Vec<String> {
+        let all = page["conversations"].as_array().unwrap().iter();
+        all.map(|it| it["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let (mut seen, mut path) = (Vec::new(), "/v1/conversations?limit=2".to_owned());
+    loop {
+        let (status, page) = value(get(&app, &path, "ann").await).await;
+        assert_eq!(status, 200, "{page}");
+        seen.extend(ids(&page));
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/v1/conversations?limit=2&after={next}");
+    }
+    seen.sort();
+    assert_eq!(seen, ["a1", "a2", "a3"]);
+    assert_eq!(ids(&value(get(&app, "/v1/conversations", "bob").await).await.1), ["b1"]);
+    assert_eq!(ids(&value(get(&app, "/api/chat/history", "eve").await).await.1), ["a1"]);
+    for path in ["?limit=0", "?limit=201", "?limit=x", "?after=nonsense", "?owner=bob"] {
+        let status = get(&app, &format!("/v1/conversations{path}"), "ann").await.status();
+        assert_eq!(status, 400, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_read_renamed_and_deleted() {
+    let app = kept().await;
+    let path = "/v1/conversations/a1";
+    let (status, first) = value(get(&app, &format!("{path}?limit=2"), "ann").await).await;
+    assert_eq!((status, &first["page"]["next"]), (200, &json!(1)), "{first}");
+    let (_, rest) = value(get(&app, &format!("{path}?limit=2&after=1"), "ann").await).await;
+    assert_eq!(rest["page"]["messages"][0]["number"], 2);
+    assert_eq!(rest["page"]["next"], Value::Null);
+    assert!(rest.to_string().contains("ann says 2"), "{rest}");
+    let (status, renamed) =
+        value(ask(&app, Method::PATCH, path, "ann", &json!({ "title": " Mine " })).await).await;
+    assert_eq!((status, &renamed["title"]), (200, &json!("Mine")));
+    for body in [
+        json!({}),
+        json!({ "title": " " }),
+        json!({ "title": "a\nb" }),
+        json!({ "title": "a", "owner": "eve" }),
+    ] {
+        assert_eq!(ask(&app, Method::PATCH, path, "ann", &body).await.status(), 400, "{body}");
+    }
+    assert_eq!(ask(&app, Method::DELETE, path, "ann", &json!({})).await.status(), 204);
+    assert_eq!(get(&app, path, "ann").await.status(), 404);
+    assert_eq!(get(&app, path, "eve").await.status(), 200, "another scope's stays");
+    let chat = "/api/chat/history?id=a2";
+    assert!(text(get(&app, chat, "ann").await).await.contains("ann says 0"));
+    assert_eq!(ask(&app, Method::DELETE, chat, "ann", &json!({})).await.status(), 204);
+    assert_eq!(get(&app, chat, "ann").await.status(), 404);
+    assert_eq!(
+        ask(&app, Method::DELETE, "/api/chat/history", "ann", &json!({})).await.status(),
+        400
+    );
+}
+
+#[tokio::test]
+async fn the_conversation_of_another_is_not_found_in_any_route() {
+    let app = kept().await;
+    for (id, token) in [("b1", "ann"), ("a2", "bob"), ("a2", "eve"), ("b1", "eve"), ("x", "ann")] {
+        let path = format!("/v1/conversations/{id}");
+        let answers = [
+            get(&app, &path, token).await,
+            get(&app, &format!("{path}?after=1"), token).await,
+            get(&app, &format!("/api/chat/history?id={id}"), token).await,
+            ask(&app, Method::PATCH, &path, token, &json!({ "title": "x" })).await,
+            ask(&app, Method::DELETE, &path, token, &json!({})).await,
+            ask(&app, Method::DELETE, &format!("/api/chat/history?id={id}"), token, &json!({}))
+                .await,
+        ];
+        for (at, answer) in answers.into_iter().enumerate() {
+            assert_eq!(answer.status(), 404, "{id} {token} {at}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_caller_sees_the_tools_that_it_may_use() {
+    let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+    let own = tool_fn("own", "Is for some.", |_: ToolContext, _: Value| async { "" });
+    let agent = DefaultAgent::builder(ScriptedProvider::new([])).tool(page);
+    let (_, app) = service(agent.tool(own.permission("some")).build().unwrap());
+    let (_, tools) = value(get(&app, "/v1/tools", "ann").await).await;
+    let tools = tools["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 1, "{tools:?}");
+    assert_eq!((&tools[0]["name"], &tools[0]["place"]), (&json!("page"), &json!("client")));
+}
+
+#[tokio::test]
+async fn a_host_notifies_a_scope_and_others_may_not() {
+    let host = Caller::new("host").scope("team-a").permission("service.notify");
+    let tokens = Tokens::new().token("host", host).token("ann", Caller::new("ann").scope("team-a"));
+    let stores = Stores::in_memory();
+    let service = Service::builder().agent("main", chatty()).identify(tokens);
+    let app = router(service.stores(stores.clone()).build().unwrap());
+    let body = json!({ "kind": "report_ready", "data": { "id": 7 } });
+    assert_eq!(post(&app, "/v1/notifications", "ann", &body).await.status(), 403);
+    let (status, answer) = value(post(&app, "/v1/notifications", "host", &body).await).await;
+    assert_eq!((status, &answer["number"]), (202, &json!(0)), "{answer}");
+    let kept = stores.notifications.read("team-a", 0, 9).await.unwrap();
+    assert_eq!((kept[0].1.kind.as_str(), kept[0].1.data.as_str()), ("report_ready", "{\"id\":7}"));
+    assert!(stores.notifications.read("team-e", 0, 9).await.unwrap().is_empty());
+    for body in [
+        json!({ "kind": "", "data": 1 }),
+        json!({ "kind": "a\n", "data": 1 }),
+        json!({ "kind": "a" }),
+        json!({ "kind": "a", "data": 1, "scope": "team-e" }),
+    ] {
+        assert_eq!(post(&app, "/v1/notifications", "host", &body).await.status(), 400, "{body}");
+    }
+    let long = json!({ "kind": "a", "data": "a".repeat(65 << 10) });
+    assert_eq!(post(&app, "/v1/notifications", "host", &long).await.status(), 413);
+}

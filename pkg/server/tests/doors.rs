@@ -1,0 +1,196 @@
+//! Who is let in, and how much at a time.
+
+use std::net::SocketAddr;
+
+use axum::extract::ConnectInfo;
+
+use super::*;
+
+fn local() -> Router {
+    router(Service::builder().agent("main", chatty()).build().unwrap())
+}
+
+/// Asks without a token; returns the status and the code.
+async fn ask(app: &Router, peer: Option<&str>, headers: &[(&str, &str)]) -> (u16, String) {
+    let mut builder = Request::builder().uri("/v1/agents");
+    for (name, value) in headers {
+        builder = builder.header(*name, *value);
+    }
+    let mut request = builder.body(Body::empty()).unwrap();
+    if let Some(peer) = peer {
+        request.extensions_mut().insert(ConnectInfo(peer.parse::<SocketAddr>().unwrap()));
+    }
+    let (status, body) = value(app.clone().oneshot(request).await.unwrap()).await;
+    (status, body["code"].as_str().unwrap_or_default().to_owned())
+}
+
+const OWN: Option<&str> = Some("127.0.0.1:50000");
+
+#[tokio::test]
+async fn without_tokens_only_this_machine_is_let_in() {
+    let app = local();
+    for peer in ["127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+        let answer = ask(&app, Some(peer), &[("host", "localhost:8787")]).await;
+        assert_eq!(answer.0, 200, "{peer}");
+    }
+    for peer in [None, Some("10.0.0.7:1"), Some("[fe80::1]:1"), Some("[::ffff:10.0.0.7]:1")] {
+        let answer = ask(&app, peer, &[("host", "localhost:8787")]).await;
+        assert_eq!(answer, (403, "wrong_peer".to_owned()), "{peer:?}");
+    }
+    for proxy in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] {
+        let answer = ask(&app, OWN, &[("host", "localhost"), (proxy, "10.0.0.7")]).await;
+        assert_eq!(answer, (403, "wrong_peer".to_owned()), "{proxy}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_was_bound_anew_is_refused() {
+    let app = local();
+    for host in ["127.0.0.1:8787", "localhost", "LOCALHOST:1", "[::1]:8787", "127.0.0.2"] {
+        assert_eq!(ask(&app, OWN, &[("host", host)]).await.0, 200, "{host}");
+    }
+    for host in [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:8787",
+        "localhost@evil.example",
+        "evil.example@localhost",
+        "[::2]:8787",
+        "[fe80::1]",
+        "0.0.0.0:8787",
+        "2130706433",
+        "",
+        "a b",
+    ] {
+        let answer = ask(&app, OWN, &[("host", host)]).await;
+        assert_eq!(answer, (403, "wrong_host".to_owned()), "{host}");
+    }
+    assert_eq!(ask(&app, OWN, &[]).await.1, "wrong_host");
+    let two = [("host", "localhost"), ("host", "evil.example")];
+    assert_eq!(ask(&app, OWN, &two).await.1, "wrong_host");
+}
+
+#[tokio::test]
+async fn a_page_of_another_origin_is_refused() {
+    let app = local();
+    let host = ("host", "127.0.0.1:8787");
+    let own = ("origin", "http://127.0.0.1:8787");
+    for allowed in [vec![], vec![own], vec![own, ("sec-fetch-site", "same-origin")]] {
+        assert_eq!(ask(&app, OWN, &[&[host][..], &allowed].concat()).await.0, 200, "{allowed:?}");
+    }
+    for origin in [
+        "http://evil.example",
+        "null",
+        "",
+        "http://127.0.0.1:9999",
+        "http://127.0.0.1:87870",
+        "https://127.0.0.1:8787",
+        "http://localhost:8787",
+        "http://127.0.0.1:8787.evil.example",
+    ] {
+        let answer = ask(&app, OWN, &[host, ("origin", origin)]).await;
+        assert_eq!(answer, (403, "wrong_origin".to_owned()), "{origin}");
+    }
+    // A form or a picture of another page, for which a browser sends no origin.
+    for site in ["cross-site", "same-site"] {
+        let answer = ask(&app, OWN, &[host, ("sec-fetch-site", site)]).await;
+        assert_eq!(answer, (403, "wrong_origin".to_owned()), "{site}");
+    }
+}
+
+#[tokio::test]
+async fn a_scope_has_so_many_connections_and_gives_them_back() {
+    let mut limits = Limits::default();
+    limits.scope_connections = 3;
+    let (_, app) = limited(scripted([ScriptedTurn::new().text("So far.").hang()]), limits);
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    let path = format!("{run}/events");
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        streams.push(get(&app, &path, "ann").await);
+    }
+    // A thousand more are refused, and the other scope is not.
+    for _ in 0..1_000 {
+        let response = get(&app, "/v1/agents", "bob").await;
+        assert_eq!(response.status(), 429);
+        assert_eq!(response.headers()["retry-after"], "30");
+    }
+    let (_, problem) = value(get(&app, "/v1/agents", "ann").await).await;
+    assert_eq!(problem["code"], "too_many_connections");
+    assert_eq!(get(&app, "/v1/agents", "eve").await.status(), 200);
+    // A stream that its reader leaves makes room, in its middle.
+    let mut body = streams.pop().unwrap().into_body().into_data_stream();
+    assert!(body.next().await.is_some());
+    assert_eq!(get(&app, "/v1/agents", "ann").await.status(), 429);
+    drop(body);
+    assert_eq!(get(&app, "/v1/agents", "ann").await.status(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_begins_so_many_runs_a_minute() {
+    let mut limits = Limits::default();
+    limits.runs_per_minute = 2;
+    let (_, app) = limited(chatty(), limits);
+    let begun = async |token: &str| {
+        let response = post(&app, "/v1/runs", token, &json!({ "input": "a" })).await;
+        let wait = response.headers().get("retry-after").map(|it| it.to_str().unwrap().to_owned());
+        (response.status().as_u16(), wait)
+    };
+    assert_eq!((begun("ann").await.0, begun("ann").await.0), (202, 202));
+    assert_eq!(begun("ann").await, (429, Some("30".to_owned())));
+    assert_eq!(begun("bob").await.0, 202);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    assert_eq!(begun("ann").await.0, 202);
+}
+
+#[tokio::test]
+async fn a_scope_has_so_many_runs_that_have_not_ended() {
+    let mut limits = Limits::default();
+    limits.scope_runs = 2;
+    let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().hang());
+    let (_, app) = limited(DefaultAgent::builder(hangs).build().unwrap(), limits);
+    let body = json!({ "input": "Go." });
+    let run = begin(&app, "ann", &body).await;
+    begin(&app, "bob", &body).await;
+    let (status, problem) = value(post(&app, "/v1/runs", "ann", &body).await).await;
+    assert_eq!((status, &problem["code"]), (429, &json!("too_many_runs")));
+    begin(&app, "eve", &body).await;
+    post(&app, &format!("{run}/cancel"), "ann", &json!({})).await;
+    until(&app, &run, "run_end").await;
+    // Given back once the end is told.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    begin(&app, "ann", &body).await;
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_a_person_has_no_place() {
+    let mut limits = Limits::default();
+    (limits.runs, limits.waiting_runs) = (1, 0);
+    let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
+    let turns = ScriptedProvider::from_fn(|request: &Asked| {
+        let has_result = request.messages.iter().any(|it| it.tool_results().next().is_some());
+        if has_result {
+            return ScriptedTurn::new().text("Done.");
+        }
+        ScriptedTurn::new().call("remove", json!({}))
+    });
+    let agent = DefaultAgent::builder(turns).tool(remove.effects(ToolEffects::Irreversible));
+    let (service, app) = limited(agent.build().unwrap(), limits);
+    let body = json!({ "input": "Go." });
+    let mut asked = Vec::new();
+    for _ in 0..5 {
+        let run = begin(&app, "ann", &body).await;
+        let request = until(&app, &run, "tool_approval_request").await;
+        while service.metrics_text().contains("forgeline_runs_working 1\n") {
+            tokio::task::yield_now().await;
+        }
+        asked.push((run, request["approval_id"].clone()));
+    }
+    for (run, id) in asked {
+        let grant = json!({ "approval_id": id, "decision": "grant" });
+        assert_eq!(post(&app, &format!("{run}/approvals"), "ann", &grant).await.status(), 200);
+        assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
+    }
+}

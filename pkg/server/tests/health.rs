@@ -1,0 +1,100 @@
+//! How the service does: readiness, metrics, latencies, and what is in none of them.
+
+use super::*;
+
+/// A service whose Ann may see how it does.
+fn observed(agent: DefaultAgent) -> ServiceBuilder {
+    let ann = Caller::new("ann").scope("team-a").permission("service.observe");
+    let tokens = Tokens::new().token("ann", ann).token("eve", Caller::new("eve"));
+    Service::builder().agent("main", agent).identify(tokens)
+}
+
+// Covers: CT-111, CT-112, CT-113
+#[tokio::test]
+async fn readiness_names_each_part() {
+    let degraded = || async { CheckState::Degraded("half of it".into()) };
+    let service = observed(chatty()).check("billing", degraded).build().unwrap();
+    let app = router(service.clone());
+    assert_eq!(get(&app, "/ready", "").await.status(), 401);
+    let (status, report) = value(get(&app, "/ready", "eve").await).await;
+    assert_eq!((status, &report["status"]), (200, &json!("degraded")), "{report}");
+    let state = |name: &str| {
+        let mut checks = report["checks"].as_array().unwrap().iter();
+        checks.find(|it| it["name"] == name).unwrap()["status"].clone()
+    };
+    for name in ["provider:main", "event_log", "store"] {
+        assert_eq!(state(name), "healthy", "{name}");
+    }
+    assert_eq!(state("billing"), "degraded");
+
+    let unhealthy = || async { CheckState::Unhealthy("gone".into()) };
+    let app = router(observed(chatty()).check("billing", unhealthy).build().unwrap());
+    assert_eq!(value(get(&app, "/ready", "eve").await).await.0, 503);
+    assert_eq!(get(&app, "/health", "").await.status(), 200, "it lives");
+
+    service.shutdown(Duration::ZERO).await;
+    assert_eq!(get(&router(service), "/ready", "eve").await.status(), 503);
+}
+
+#[tokio::test]
+async fn metrics_count_and_have_neither_ids_nor_what_was_said() {
+    let app = router(observed(chatty()).build().unwrap());
+    let run = begin(&app, "ann", &json!({ "input": "planted prompt 6*7" })).await;
+    until(&app, &run, "run_end").await;
+    get(&app, "/v1/runs/planted-id", "ann").await;
+    get(&app, "/planted-path", "ann").await;
+    assert_eq!(get(&app, "/metrics", "eve").await.status(), 403);
+    assert_eq!(get(&app, "/metrics", "").await.status(), 401);
+    // The end is counted behind the last event.
+    let metrics = loop {
+        let metrics = text(get(&app, "/metrics", "ann").await).await;
+        if metrics.contains("forgeline_runs_live 0\n") && metrics.contains("runs_ended_total{") {
+            break metrics;
+        }
+        tokio::task::yield_now().await;
+    };
+    for line in [
+        "forgeline_runs_begun_total 1\n",
+        "forgeline_runs_ended_total{status=\"completed\"} 1\n",
+        "forgeline_tool_calls_total{tool=\"calculator\",end=\"succeeded\"} 1\n",
+        "forgeline_turn_seconds_count 2\n",
+        "forgeline_requests_total{route=\"/v1/runs/{id}\",status=\"404\"} 1\n",
+        "forgeline_requests_total{route=\"other\",status=\"404\"} 1\n",
+        "forgeline_runs_live 0\n",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+    for secret in ["planted", "ann", "eve", "team-a", run.rsplit('/').next().unwrap()] {
+        assert!(!metrics.contains(secret), "{secret}");
+    }
+}
+
+#[tokio::test]
+async fn latencies_are_shown_where_they_are_switched_on() {
+    let app = router(observed(chatty()).build().unwrap());
+    assert_eq!(get(&app, "/dev/latency", "ann").await.status(), 404);
+    let app = router(observed(chatty()).dev(true).build().unwrap());
+    let run = begin(&app, "ann", &json!({ "input": "6*7" })).await;
+    until(&app, &run, "run_end").await;
+    assert_eq!(get(&app, "/dev/latency", "eve").await.status(), 403);
+    let (status, shown) = value(get(&app, "/dev/latency", "ann").await).await;
+    assert_eq!((status, &shown["window_seconds"]), (200, &json!(3_600)));
+    assert_eq!(shown["models"][0]["turn_ms"]["count"], 2, "{shown}");
+    assert_eq!(shown["tools"][0]["tool"], "calculator");
+    assert_eq!(shown["tools"][0]["error_rate"], 0.0);
+}
+
+#[tokio::test]
+async fn each_answer_has_the_id_of_its_request() {
+    let (_, app) = service(chatty());
+    let ask = async |id: &str| {
+        let request = request(Method::GET, "/v1/agents", "ann").header("x-request-id", id);
+        let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        response.headers()["x-request-id"].to_str().unwrap().to_owned()
+    };
+    assert_eq!(ask("proxy-17").await, "proxy-17");
+    for odd in ["a b", "", "a\"b", &"a".repeat(65)] {
+        assert!(ask(odd).await.starts_with("req-"), "{odd}");
+    }
+    assert_ne!(ask("").await, ask("").await);
+}

@@ -1,0 +1,176 @@
+//! Durable Streams, of runs and of hosts.
+
+use axum::http::HeaderMap;
+
+use super::*;
+
+/// Sends a request; returns the status, the headers and the body.
+async fn send(
+    app: &Router,
+    (method, path, token): (&str, &str, &str),
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (u16, HeaderMap, String) {
+    let mut builder = request(method.parse().unwrap(), path, token);
+    for (name, value) in headers {
+        builder = builder.header(*name, *value);
+    }
+    let response = app.clone().oneshot(builder.body(Body::from(body.to_owned())).unwrap()).await;
+    let response = response.unwrap();
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    (status, headers, text(response).await)
+}
+
+fn field<'h>(headers: &'h HeaderMap, name: &str) -> &'h str {
+    headers.get(name).map_or("", |value| value.to_str().unwrap())
+}
+
+const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+
+/// The data of all events `data` of a stream of server-sent events, joined.
+fn sse_values(frames: &str) -> Vec<Value> {
+    let frames = frames.split("\n\n").filter_map(|it| it.strip_prefix("event: data\n"));
+    let data = frames.map(|it| it.lines().map(|line| &line["data:".len()..]).collect::<String>());
+    data.flat_map(|data| serde_json::from_str::<Vec<Value>>(&data).unwrap()).collect()
+}
+
+/// A run that has ended, and its path.
+async fn ended(app: &Router) -> String {
+    let run = begin(app, "ann", &json!({ "input": "What is 6*7?" })).await;
+    text(get(app, &format!("{run}/events"), "ann").await).await;
+    run
+}
+
+#[tokio::test]
+async fn a_run_is_a_stream_in_each_mode_from_each_place() {
+    let (_, app) = service(chatty());
+    let run = ended(&app).await;
+    for protocol in ["native", "ag-ui"] {
+        let path = format!("{run}/stream?as={protocol}");
+        let whole = get(&app, &path, "ann").await;
+        assert_eq!(field(whole.headers(), "stream-closed"), "true");
+        assert_eq!(field(whole.headers(), "stream-up-to-date"), "true");
+        let end = field(whole.headers(), "stream-next-offset").to_owned();
+        let all: Vec<Value> = serde_json::from_str(&text(whole).await).unwrap();
+        let (first, last) = match protocol {
+            "native" => ("update_busy", "run_end"),
+            _ => ("RUN_STARTED", "RUN_FINISHED"),
+        };
+        assert_eq!((&all[0]["type"], &all.last().unwrap()["type"]), (&json!(first), &json!(last)));
+        let count: u64 = end.split_once('_').unwrap().1.parse().unwrap();
+        for number in 0..=count {
+            let offset = format!("{:014}_{number:016}", 0);
+            let (status, _, rest) =
+                send(&app, ("GET", &format!("{path}&offset={offset}"), "ann"), &[], "").await;
+            let rest: Vec<Value> = serde_json::from_str(&rest).unwrap();
+            assert!(status == 200 && all.ends_with(&rest), "{protocol} from {number}");
+            let query = format!("{path}&offset={offset}&live=long-poll");
+            let (status, headers, polled) = send(&app, ("GET", &query, "ann"), &[], "").await;
+            let polled: Vec<Value> = serde_json::from_str(&polled).unwrap_or_default();
+            assert_eq!((status, polled), (if rest.is_empty() { 204 } else { 200 }, rest.clone()));
+            assert_eq!(field(&headers, "stream-next-offset"), end);
+            let query = format!("{path}&offset={offset}&live=sse");
+            let (_, _, frames) = send(&app, ("GET", &query, "ann"), &[], "").await;
+            assert_eq!(sse_values(&frames), rest, "{protocol} from {number}: {frames}");
+            assert!(frames.ends_with("\"upToDate\":true,\"streamClosed\":true}\n\n"), "{frames}");
+        }
+    }
+    let path = format!("{run}/stream");
+    let (status, headers, _) = send(&app, ("HEAD", &path, "ann"), &[], "").await;
+    assert_eq!((status, field(&headers, "stream-closed")), (200, "true"));
+    for (method, want) in [("POST", 405), ("PUT", 405), ("DELETE", 405)] {
+        assert_eq!(send(&app, (method, &path, "ann"), JSON, "{}").await.0, want, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn places_that_are_none_are_told() {
+    let (_, app) = service(chatty());
+    let run = ended(&app).await;
+    let behind = format!("{:014}_{:016}", 0, 9_999);
+    let other = format!("{:014}_{:016}", 7, 0);
+    let huge = "9".repeat(40);
+    #[rustfmt::skip]
+    let rows = [
+        ("offset=", 400, "must be one that an answer gave"),
+        ("offset=-2", 400, "must be one that an answer gave"),
+        ("offset=1", 400, "must be one that an answer gave"),
+        (&format!("offset={huge}"), 400, "must be one that an answer gave"),
+        (&format!("offset={other}"), 400, "not of this run"),
+        (&format!("offset={behind}"), 409, "no such event yet"),
+        (&format!("offset={behind}&live=sse"), 409, "no such event yet"),
+        (&format!("offset={behind}&live=long-poll"), 409, "no such event yet"),
+        ("offset=now&offset=now", 400, "twice"),
+        ("live=sse", 400, "needs an `offset`"),
+        ("offset=-1&live=ever", 400, "`long-poll` or `sse`"),
+        ("as=nothing", 400, "`native` or `ag-ui`"),
+    ];
+    for (query, want, said) in rows {
+        let (status, _, body) =
+            send(&app, ("GET", &format!("{run}/stream?{query}"), "ann"), &[], "").await;
+        assert!(status == want && body.contains(said), "{query}: {status} {body}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_stream_has_belongs_to_its_scope() {
+    let (_, app) = service(chatty());
+    let path = "/v1/streams/notes/of today";
+    let path = &path.replace(' ', "%20");
+    let (status, headers, _) = send(&app, ("PUT", path, "ann"), JSON, "[1,2]").await;
+    assert_eq!((status, field(&headers, "content-type")), (201, "application/json"));
+    assert_eq!(send(&app, ("POST", path, "bob"), JSON, "{\"of\":\"bob\"}").await.0, 204);
+    assert_eq!(send(&app, ("GET", path, "ann"), &[], "").await.2, "[1,2,{\"of\":\"bob\"}]");
+    for (method, body) in [("GET", ""), ("HEAD", ""), ("POST", "1"), ("DELETE", "")] {
+        assert_eq!(send(&app, (method, path, "eve"), JSON, body).await.0, 404, "{method}");
+        assert_eq!(send(&app, (method, path, ""), JSON, body).await.0, 401, "{method}");
+    }
+    // One of the same name is another stream.
+    assert_eq!(send(&app, ("PUT", path, "eve"), JSON, "").await.0, 201);
+    assert_eq!(send(&app, ("GET", path, "eve"), &[], "").await.2, "[]");
+    // Its log is no run, and a run is no stream.
+    let run = ended(&app).await;
+    let id = run.rsplit('/').next().unwrap();
+    assert_eq!(get(&app, &format!("/v1/streams/{id}"), "ann").await.status(), 404);
+    assert_eq!(get(&app, "/v1/runs/stream%2Fnotes%2Fof%20today/events", "ann").await.status(), 404);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_created_again_is_another() {
+    let (_, app) = service(chatty());
+    let path = "/v1/streams/notes";
+    send(&app, ("PUT", path, "ann"), JSON, "[1]").await;
+    let (_, headers, _) = send(&app, ("GET", path, "ann"), &[], "").await;
+    let old = field(&headers, "stream-next-offset").to_owned();
+    assert_eq!(send(&app, ("DELETE", path, "ann"), &[], "").await.0, 204);
+    send(&app, ("PUT", path, "ann"), JSON, "[2,3]").await;
+    let (status, _, body) =
+        send(&app, ("GET", &format!("{path}?offset={old}"), "ann"), &[], "").await;
+    assert!(status == 410 && body.contains("created again"), "{status} {body}");
+    let (_, headers, _) = send(&app, ("HEAD", path, "ann"), &[], "").await;
+    assert!(field(&headers, "stream-next-offset") > old.as_str());
+}
+
+#[tokio::test]
+async fn a_stream_has_its_bounds() {
+    let (_, app) = service(chatty());
+    let bytes = &[("content-type", "application/octet-stream")];
+    let piece = "x".repeat(8 << 20);
+    assert_eq!(send(&app, ("PUT", "/v1/streams/full", "ann"), bytes, &piece).await.0, 201);
+    let mut statuses = Vec::new();
+    for _ in 0..8 {
+        statuses.push(send(&app, ("POST", "/v1/streams/full", "ann"), bytes, &piece).await.0);
+    }
+    assert_eq!(statuses, [204, 204, 204, 204, 204, 204, 204, 413]);
+    let over = format!("{piece}x");
+    assert_eq!(send(&app, ("POST", "/v1/streams/full", "ann"), bytes, &over).await.0, 413);
+    for number in 1..1_000 {
+        let path = format!("/v1/streams/{number}");
+        assert_eq!(send(&app, ("PUT", &path, "ann"), JSON, "").await.0, 201, "{number}");
+    }
+    let (status, _, body) = send(&app, ("PUT", "/v1/streams/more", "ann"), JSON, "").await;
+    assert!(status == 429 && body.contains("1000 streams"), "{status} {body}");
+    assert_eq!(send(&app, ("PUT", "/v1/streams/more", "eve"), JSON, "").await.0, 201, "others");
+    let name = "n".repeat(201);
+    assert_eq!(send(&app, ("PUT", &format!("/v1/streams/{name}"), "ann"), JSON, "").await.0, 400);
+}

@@ -1,0 +1,134 @@
+//! Long runs of base64 in texts, such as pictures, which are kept once for each content.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// Shortest run that is kept apart, in bytes.
+const MIN_BYTES: usize = 1_024;
+
+/// Ends of a place where a run was. JSON has it in no other place.
+const MARK: char = '\u{1}';
+
+/// The SHA-256 of a run.
+pub(super) type Hash = [u8; 32];
+
+/// A text whose long runs were taken out.
+#[derive(Debug, Default)]
+pub(super) struct Split<'t> {
+    /// The text, with a place for each run.
+    pub(super) text: String,
+    /// The runs.
+    pub(super) blobs: Vec<(Hash, &'t str)>,
+}
+
+/// Takes the long runs of base64 out of a text.
+pub(super) fn split(text: &str) -> Split<'_> {
+    let mut split = Split::default();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let run = rest.bytes().take_while(|byte| is_base64(*byte)).count();
+        let (taken, behind) = rest.split_at(run);
+        if run >= MIN_BYTES {
+            let hash: Hash = Sha256::digest(taken).into();
+            split.text.push(MARK);
+            for byte in hash {
+                // Writing to a string does not fail.
+                let _: std::fmt::Result = write!(split.text, "{byte:02x}");
+            }
+            split.text.push(MARK);
+            split.blobs.push((hash, taken));
+        } else {
+            split.text.push_str(taken);
+        }
+        let other = behind.find(|char: char| u8::try_from(char).is_ok_and(is_base64));
+        let (other, behind) = behind.split_at(other.unwrap_or(behind.len()));
+        for (at, part) in other.split(MARK).enumerate() {
+            if at > 0 {
+                split.text.extend([MARK, MARK]);
+            }
+            split.text.push_str(part);
+        }
+        rest = behind;
+    }
+    split
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
+}
+
+/// Puts the runs back, each of which `find` returns; `None` when one is missing.
+pub(super) fn join<T: AsRef<str>>(
+    text: &str,
+    mut find: impl FnMut(&Hash) -> Option<T>,
+) -> Option<String> {
+    let mut joined = String::with_capacity(text.len());
+    let mut parts = text.split(MARK);
+    joined.push_str(parts.next()?);
+    while let Some(hex) = parts.next() {
+        if hex.is_empty() {
+            joined.push(MARK);
+        } else {
+            joined.push_str(find(&hash_of(hex)?)?.as_ref());
+        }
+        joined.push_str(parts.next()?);
+    }
+    Some(joined)
+}
+
+/// Returns the hashes of the runs of a text.
+#[cfg(feature = "sqlite")]
+pub(super) fn hashes(text: &str) -> Vec<Hash> {
+    text.split(MARK).skip(1).step_by(2).filter_map(hash_of).collect()
+}
+
+fn hash_of(hex: &str) -> Option<Hash> {
+    let mut hash = [0; 32];
+    if hex.len() != 64 || !hex.is_ascii() {
+        return None;
+    }
+    for (at, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn round_trip(text: &str) -> (String, usize) {
+        let taken = split(text);
+        let blobs: HashMap<_, _> = taken.blobs.iter().copied().collect();
+        (join(&taken.text, |hash| blobs.get(hash)).unwrap(), blobs.len())
+    }
+
+    #[test]
+    fn a_picture_is_taken_out_once_and_put_back_as_it_was() {
+        let picture = "iVBORw0KGgo".repeat(100);
+        let text = format!("{{\"a\":\"{picture}\",\"b\":\"data:image/png;base64,{picture}\"}}");
+        let taken = split(&text);
+        assert!(taken.text.len() < 250, "{}", taken.text);
+        assert_eq!(taken.blobs.len(), 2);
+        assert_eq!(round_trip(&text), (text.clone(), 1));
+        assert!(join("a\u{1}b", |_| Some("")).is_none(), "what is no place is refused");
+        assert!(join(&taken.text, |_| None::<&str>).is_none(), "what is missing is told");
+        let short = "x".repeat(MIN_BYTES - 1);
+        assert!(split(&short).blobs.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back(parts in prop::collection::vec(
+            prop_oneof![any::<String>(), Just("\u{1}".to_owned()), Just("QUJD".repeat(300))], 0..8,
+        )) {
+            let text = parts.concat();
+            prop_assert_eq!(round_trip(&text).0, text);
+        }
+    }
+}

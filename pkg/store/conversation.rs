@@ -1,0 +1,212 @@
+//! A stored conversation.
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use crate::types::{Message, Part, Text};
+
+/// The name of a conversation in its scope. What another scope has is not found.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::ConversationKey;
+///
+/// assert_ne!(ConversationKey::new("team-a", "c1"), ConversationKey::new("team-b", "c1"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ConversationKey {
+    /// The tenant, team or project.
+    pub scope: Text,
+    /// The id, unique in the scope.
+    pub id: Text,
+}
+
+impl ConversationKey {
+    /// Returns the name of a conversation in a scope.
+    #[must_use]
+    pub fn new(scope: impl Into<Text>, id: impl Into<Text>) -> Self {
+        Self { scope: scope.into(), id: id.into() }
+    }
+}
+
+/// What a store knows of a conversation, without its messages.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{Conversation, ConversationKey, ConversationStatus};
+///
+/// let new = Conversation::new(ConversationKey::new("team-a", "c1"), "ann", "main", 1_000);
+/// assert_eq!((new.status, new.messages), (ConversationStatus::Active, 0));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Conversation {
+    /// Its name.
+    pub key: ConversationKey,
+    /// The id of the caller whose it is; empty once it was erased.
+    pub owner: Text,
+    /// The name of its agent.
+    pub agent: Text,
+    /// Its title, if it has one.
+    pub title: Option<Text>,
+    /// Whether it goes on.
+    pub status: ConversationStatus,
+    /// Its beginning, in milliseconds since the Unix epoch.
+    pub created_ms: u64,
+    /// Its last change, in milliseconds since the Unix epoch.
+    pub updated_ms: u64,
+    /// The number of its entries.
+    pub entries: u64,
+    /// The number of its messages.
+    pub messages: u64,
+}
+
+impl Conversation {
+    /// Returns a new conversation, which begins at this time.
+    #[must_use]
+    pub fn new(
+        key: ConversationKey,
+        owner: impl Into<Text>,
+        agent: impl Into<Text>,
+        created_ms: u64,
+    ) -> Self {
+        Self {
+            key,
+            owner: owner.into(),
+            agent: agent.into(),
+            title: None,
+            status: ConversationStatus::Active,
+            created_ms,
+            updated_ms: created_ms,
+            entries: 0,
+            messages: 0,
+        }
+    }
+}
+
+/// Whether a conversation goes on.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::ConversationStatus;
+///
+/// assert!(ConversationStatus::Ended.is_last() && !ConversationStatus::Active.is_last());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ConversationStatus {
+    /// It goes on.
+    Active,
+    /// It has ended; it is read and not added to.
+    Ended,
+    /// Its owner was erased; the number and the roles of its messages are left.
+    Erased,
+}
+
+impl ConversationStatus {
+    /// Returns `true` when no other status follows.
+    #[must_use]
+    pub fn is_last(self) -> bool {
+        self != Self::Active
+    }
+}
+
+/// What is added to a conversation at a time: kept whole or not at all.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{store::Entry, types::Message};
+///
+/// let entry = Entry::new(1_000).message(Message::user("Hi."));
+/// assert_eq!(entry.messages.len(), 1);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The line of the agent's [`Journal`](crate::agent::journal::Journal), from which a run goes on in another process.
+    pub line: Option<String>,
+    /// The messages that it added.
+    pub messages: Vec<Message>,
+    /// The time, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+}
+
+impl Entry {
+    /// Returns an entry of this time, without a line and messages.
+    #[must_use]
+    pub fn new(at_ms: u64) -> Self {
+        Self { line: None, messages: Vec::new(), at_ms }
+    }
+
+    /// Sets the line of the journal.
+    #[must_use]
+    pub fn line(mut self, line: impl Into<String>) -> Self {
+        self.line = Some(line.into());
+        self
+    }
+
+    /// Adds a message.
+    #[must_use]
+    pub fn message(mut self, message: Message) -> Self {
+        self.messages.push(message);
+        self
+    }
+}
+
+/// A message of a conversation.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{store::StoredMessage, types::Message};
+///
+/// let stored = StoredMessage::new(0, 1_000, Message::user("Hi."));
+/// assert_eq!(stored.message.text(), "Hi.");
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StoredMessage {
+    /// Its number in the conversation, from 0.
+    pub number: u64,
+    /// The time, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// The message; of an erased conversation, one of the same role with `[erased]` in place of each part.
+    pub message: Message,
+}
+
+impl StoredMessage {
+    /// Returns a message with its number and time.
+    #[must_use]
+    pub fn new(number: u64, at_ms: u64, message: Message) -> Self {
+        Self { number, at_ms, message }
+    }
+}
+
+/// What stands in place of what was said.
+const ERASED: &str = "[erased]";
+
+/// Returns a message of the same role and as many parts, in which nothing of it is left.
+pub(super) fn erased(message: &Message) -> Message {
+    let mut left = message.clone();
+    left.parts = message.parts.iter().map(|_| Part::Text { text: ERASED.to_owned() }).collect();
+    left
+}
+
+pub(super) fn to_json(message: &Message) -> Result<String, StoreError> {
+    serde_json::to_string(message)
+        .map_err(|error| StoreError::Corrupt { reason: error.to_string() })
+}
+
+pub(super) fn to_message(json: &str) -> Result<Message, StoreError> {
+    serde_json::from_str(json).map_err(|error| {
+        // The place is said, and not the text.
+        let reason = format!("a message ends at column {}, or is not one", error.column());
+        StoreError::Corrupt { reason }
+    })
+}

@@ -1,0 +1,114 @@
+//! The error of a store.
+
+use std::time::Duration;
+
+use super::LogError;
+use crate::types::Text;
+
+/// An error of a store.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::StoreError;
+///
+/// let error = StoreError::Newer { found: 7, own: 1 };
+/// assert!(error.to_string().contains("version 7"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// What was asked for is not there, or is another scope's.
+    #[error("there is no {what} `{name}`")]
+    NotFound {
+        /// What it is: `conversation` or `run`.
+        what: &'static str,
+        /// The name that was given.
+        name: Text,
+    },
+    /// The name is taken.
+    #[error("there is a {what} `{name}` already")]
+    Exists {
+        /// What it is.
+        what: &'static str,
+        /// The name that was given.
+        name: Text,
+    },
+    /// It has ended, and does not change any more.
+    #[error("the {what} `{name}` has ended, and does not change any more")]
+    Ended {
+        /// What it is.
+        what: &'static str,
+        /// The name that was given.
+        name: Text,
+    },
+    /// It ends elsewhere: another writer was faster, or this one has lost something.
+    #[error("the conversation `{name}` has {end} entries, not {at}")]
+    Behind {
+        /// The name of the conversation.
+        name: Text,
+        /// The number that was given.
+        at: u64,
+        /// The number of its entries.
+        end: u64,
+    },
+    /// The items from there on were dropped, as they were too old.
+    #[error("the items before {first} were dropped; read from there on")]
+    Dropped {
+        /// The number of the first that is there.
+        first: u64,
+    },
+    /// The place where a list is to go on is not one that a list has given.
+    #[error("`{cursor}` is not a place in a list; give the `next` of a page as it was")]
+    BadCursor {
+        /// The place that was given.
+        cursor: Text,
+    },
+    /// A limit is reached.
+    #[error("the store is full: {reason}")]
+    Full {
+        /// The limit and what to do.
+        reason: String,
+    },
+    /// The store can be read and not written.
+    #[error("the store cannot be written: {reason}")]
+    ReadOnly {
+        /// The reason and what to do.
+        reason: String,
+    },
+    /// A newer version has written the store; it was left as it is.
+    #[error(
+        "the store has version {found}, and this library knows those up to {own}; go on with the library that wrote \
+         it, or with another file"
+    )]
+    Newer {
+        /// The version of the store.
+        found: u64,
+        /// The newest version that is known.
+        own: u64,
+    },
+    /// What is stored cannot be read; it was left as it is.
+    #[error("what is stored cannot be read: {reason}")]
+    Corrupt {
+        /// The reason and what to do.
+        reason: String,
+    },
+    /// The store did not answer in time; what was to be written may have been.
+    #[error("the store did not answer within {limit:?}")]
+    Slow {
+        /// The time that was given.
+        limit: Duration,
+    },
+    /// The store cannot be reached.
+    #[error("the store cannot be used: {reason}")]
+    Unavailable {
+        /// The reason, for whoever runs the service.
+        reason: String,
+    },
+}
+
+impl From<StoreError> for LogError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable { reason: error.to_string() }
+    }
+}

@@ -1,0 +1,25 @@
+//! Ids that cannot be guessed, and the time.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::BuildHasher as _,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use crate::types::Text;
+
+/// Returns an id of 128 random bits behind a prefix.
+pub(crate) fn new_id(prefix: &str) -> Text {
+    let mut id = Text::from(prefix);
+    for _ in 0..2 {
+        // Its keys are drawn anew for each.
+        id.push_str(&format!("{:016x}", RandomState::new().hash_one(0)));
+    }
+    id
+}
+
+/// Returns the milliseconds since the Unix epoch; 0 on a clock before it.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

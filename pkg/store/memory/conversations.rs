@@ -1,0 +1,289 @@
+//! Conversations in memory.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use futures_core::future::BoxFuture;
+
+use super::{MemoryStore, lock, ready};
+use crate::{
+    store::{
+        Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+        ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
+        blobs::{Hash, join, split},
+        conversation::{erased, to_json, to_message},
+        cursor::Cursor,
+    },
+    types::Text,
+};
+
+/// Most conversations that are kept.
+const MAX_CONVERSATIONS: usize = 1_000;
+
+/// Conversations by their names, and the long parts of their entries.
+#[derive(Debug, Default)]
+pub(super) struct Conversations {
+    all: BTreeMap<ConversationKey, Kept>,
+    blobs: HashMap<Hash, (usize, Arc<str>)>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    head: Conversation,
+    lines: Vec<(u64, String)>,
+    messages: Vec<(u64, String)>,
+    /// The long parts, once for each use.
+    blobs: Vec<Hash>,
+}
+
+fn not_found(key: &ConversationKey) -> StoreError {
+    StoreError::NotFound { what: "conversation", name: key.id.clone() }
+}
+
+fn ended(key: &ConversationKey) -> StoreError {
+    StoreError::Ended { what: "conversation", name: key.id.clone() }
+}
+
+impl Conversations {
+    fn get(&self, key: &ConversationKey) -> Result<&Kept, StoreError> {
+        self.all.get(key).ok_or_else(|| not_found(key))
+    }
+
+    fn begin(&mut self, head: Conversation) -> Result<(), StoreError> {
+        let key = head.key.clone();
+        if self.all.contains_key(&key) {
+            return Err(StoreError::Exists { what: "conversation", name: key.id });
+        }
+        if self.all.len() >= MAX_CONVERSATIONS {
+            let oldest = self.all.values().min_by_key(|kept| kept.head.updated_ms);
+            if let Some(oldest) = oldest.map(|kept| kept.head.key.clone()) {
+                self.delete(&oldest);
+            }
+        }
+        let (lines, messages, blobs) = (Vec::new(), Vec::new(), Vec::new());
+        self.all.insert(key, Kept { head, lines, messages, blobs });
+        Ok(())
+    }
+
+    fn append(&mut self, key: &ConversationKey, at: u64, entry: Entry) -> Result<(), StoreError> {
+        let Self { all, blobs } = self;
+        let kept = all.get_mut(key).ok_or_else(|| not_found(key))?;
+        if kept.head.status.is_last() {
+            return Err(ended(key));
+        }
+        if kept.head.entries != at {
+            let (name, end) = (key.id.clone(), kept.head.entries);
+            return Err(StoreError::Behind { name, at, end });
+        }
+        let messages = entry.messages.iter().map(to_json).collect::<Result<Vec<_>, _>>()?;
+        let mut keep = |text: &str| {
+            let taken = split(text);
+            for (hash, part) in taken.blobs {
+                blobs.entry(hash).or_insert_with(|| (0, part.into())).0 += 1;
+                kept.blobs.push(hash);
+            }
+            taken.text
+        };
+        kept.lines.extend(entry.line.as_deref().map(|line| (at, keep(line))));
+        kept.messages.extend(messages.iter().map(|text| (entry.at_ms, keep(text))));
+        kept.head.entries += 1;
+        kept.head.messages = kept.messages.len() as u64;
+        kept.head.updated_ms = entry.at_ms;
+        Ok(())
+    }
+
+    fn join(&self, text: &str) -> Result<String, StoreError> {
+        join(text, |hash| self.blobs.get(hash).map(|(_, part)| Arc::clone(part))).ok_or_else(|| {
+            StoreError::Corrupt { reason: "a part of an entry is missing".to_owned() }
+        })
+    }
+
+    fn change(
+        &mut self,
+        key: &ConversationKey,
+        at_ms: u64,
+        change: impl FnOnce(&mut Conversation) -> bool,
+    ) -> Result<(), StoreError> {
+        let kept = self.all.get_mut(key).ok_or_else(|| not_found(key))?;
+        if !change(&mut kept.head) {
+            return Err(ended(key));
+        }
+        kept.head.updated_ms = at_ms;
+        Ok(())
+    }
+
+    fn release(&mut self, hashes: &[Hash]) {
+        for hash in hashes {
+            if let Some((uses, _)) = self.blobs.get_mut(hash) {
+                *uses -= 1;
+                if *uses == 0 {
+                    self.blobs.remove(hash);
+                }
+            }
+        }
+    }
+
+    fn delete(&mut self, key: &ConversationKey) -> bool {
+        let Some(kept) = self.all.remove(key) else { return false };
+        self.release(&kept.blobs);
+        true
+    }
+
+    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> Result<Erased, StoreError> {
+        let is_theirs = |kept: &&Kept| {
+            !owner.is_empty() && kept.head.key.scope == *scope && kept.head.owner == *owner
+        };
+        let theirs: Vec<_> =
+            self.all.values().filter(is_theirs).map(|kept| kept.head.key.clone()).collect();
+        let mut count = Erased::default();
+        for key in theirs {
+            count.conversations += 1;
+            count.messages += self.get(&key)?.head.messages;
+            match mode {
+                EraseMode::Count => {}
+                EraseMode::Hard => {
+                    self.delete(&key);
+                }
+                EraseMode::Tombstone => self.bury(&key)?,
+            }
+        }
+        Ok(count)
+    }
+
+    fn bury(&mut self, key: &ConversationKey) -> Result<(), StoreError> {
+        let kept = self.get(key)?;
+        let mut messages = Vec::new();
+        for (at_ms, text) in &kept.messages {
+            let message = erased(&to_message(&self.join(text)?)?);
+            messages.push((*at_ms, to_json(&message)?));
+        }
+        let Some(kept) = self.all.get_mut(key) else { return Ok(()) };
+        kept.lines.clear();
+        kept.messages = messages;
+        kept.head.status = ConversationStatus::Erased;
+        (kept.head.owner, kept.head.title) = (Text::new(), None);
+        let blobs = std::mem::take(&mut kept.blobs);
+        self.release(&blobs);
+        Ok(())
+    }
+
+    fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
+        let after = Cursor::read(query.after.as_ref())?;
+        let place =
+            |head: &Conversation| Cursor { at_ms: head.updated_ms, name: head.key.id.clone() };
+        let mut found: Vec<_> = self
+            .all
+            .values()
+            .map(|kept| &kept.head)
+            .filter(|head| head.key.scope == query.scope)
+            .filter(|head| query.owner.as_ref().is_none_or(|owner| head.owner == *owner))
+            .filter(|head| query.agent.as_ref().is_none_or(|agent| head.agent == *agent))
+            .filter(|head| after.as_ref().is_none_or(|after| place(head) < *after))
+            .collect();
+        found.sort_by_key(|head| std::cmp::Reverse(place(head)));
+        let page: Vec<_> = found.iter().take(query.most).copied().cloned().collect();
+        let is_more = found.len() > page.len();
+        let next = page.last().filter(|_| is_more).map(|last| place(last).write());
+        Ok(ConversationPage::new(page, next))
+    }
+}
+
+impl ConversationStore for MemoryStore {
+    fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).begin(conversation))
+    }
+
+    fn get<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+    ) -> BoxFuture<'a, Result<Conversation, StoreError>> {
+        ready(lock(&self.0.conversations).get(key).map(|kept| kept.head.clone()))
+    }
+
+    fn list(
+        &self,
+        query: ConversationQuery,
+    ) -> BoxFuture<'_, Result<ConversationPage, StoreError>> {
+        ready(lock(&self.0.conversations).list(&query))
+    }
+
+    fn append<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        at: u64,
+        entry: Entry,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).append(key, at, entry))
+    }
+
+    fn lines<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        from: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>> {
+        let all = lock(&self.0.conversations);
+        ready(all.get(key).and_then(|kept| {
+            let lines = kept.lines.iter().filter(|(number, _)| *number >= from).take(most);
+            lines.map(|(number, line)| Ok((*number, all.join(line)?))).collect()
+        }))
+    }
+
+    fn messages<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        from: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
+        let all = lock(&self.0.conversations);
+        ready(all.get(key).and_then(|kept| {
+            let messages = (0..).zip(&kept.messages).skip_while(|(number, _)| *number < from);
+            let read = |(number, (at_ms, text)): (u64, &(u64, String))| {
+                Ok(StoredMessage::new(number, *at_ms, to_message(&all.join(text)?)?))
+            };
+            messages.take(most).map(read).collect()
+        }))
+    }
+
+    fn rename<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        title: Text,
+        at_ms: u64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
+            head.title = Some(title);
+            head.status != ConversationStatus::Erased
+        }))
+    }
+
+    fn set_status<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        status: ConversationStatus,
+        at_ms: u64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
+            if head.status.is_last() {
+                return head.status == status;
+            }
+            head.status = status;
+            true
+        }))
+    }
+
+    fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+        ready(Ok(lock(&self.0.conversations).delete(key)))
+    }
+
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> BoxFuture<'a, Result<Erased, StoreError>> {
+        ready(lock(&self.0.conversations).erase(scope, owner, mode))
+    }
+}

@@ -1,0 +1,77 @@
+//! Stores in memory, for one process.
+
+mod conversations;
+mod latency;
+mod notifications;
+mod runs;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_core::future::BoxFuture;
+
+use self::{conversations::Conversations, latency::Latencies, notifications::Scopes, runs::Runs};
+use super::{MemoryLog, Stores};
+
+/// Conversations, runs, notifications and latency records in memory, for one process: what it has is lost with it.
+///
+/// It holds the 1,000 conversations and the 1,000 ended runs that came last.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::{
+///     store::{Conversation, ConversationKey, ConversationStore, Entry, MemoryStore},
+///     types::Message,
+/// };
+///
+/// let (store, key) = (MemoryStore::new(), ConversationKey::new("team-a", "c1"));
+/// store.begin(Conversation::new(key.clone(), "ann", "main", 1_000)).await?;
+/// store.append(&key, 0, Entry::new(1_001).message(Message::user("Hi."))).await?;
+/// assert_eq!(store.messages(&key, 0, 10).await?[0].message.text(), "Hi.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore(Arc<Inside>);
+
+#[derive(Debug, Default)]
+struct Inside {
+    conversations: Mutex<Conversations>,
+    runs: Mutex<Runs>,
+    notifications: Mutex<Scopes>,
+    latency: Mutex<Latencies>,
+}
+
+impl MemoryStore {
+    /// Returns stores that are empty.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Stores {
+    /// Returns stores in memory, which are lost with the process.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        let (log, store) = (Arc::new(MemoryLog::new()), Arc::new(MemoryStore::new()));
+        Self {
+            log,
+            conversations: store.clone(),
+            runs: store.clone(),
+            notifications: store.clone(),
+            latency: store,
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns a value that is there already.
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}

@@ -1,0 +1,206 @@
+//! Runs in memory.
+
+use std::collections::{HashMap, VecDeque};
+
+use futures_core::future::BoxFuture;
+
+use super::{MemoryStore, lock, ready};
+use crate::{
+    store::{
+        EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord, RunStore, StoreError,
+        cursor::Cursor,
+    },
+    types::Text,
+};
+
+/// Most runs that have ended and are kept.
+const MAX_ENDED: usize = 1_000;
+
+/// Most keys that a sweep returns.
+const MAX_SWEPT: usize = 1_000;
+
+/// Runs by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    all: HashMap<LogKey, RunRecord>,
+    /// In the order of their beginning.
+    order: Vec<LogKey>,
+    /// In the order of their end.
+    ended: VecDeque<LogKey>,
+    /// By scope, owner and key of the request.
+    requests: HashMap<(Text, Text, Text), LogKey>,
+}
+
+fn not_found(key: &LogKey) -> StoreError {
+    StoreError::NotFound { what: "run", name: key.name.clone() }
+}
+
+fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
+    let request = run.request.as_ref()?;
+    Some((run.key.scope.clone(), run.owner.clone(), request.key.clone()))
+}
+
+impl Runs {
+    fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
+        let (key, request) = (run.key.clone(), request_of(&run));
+        if self.all.contains_key(&key) {
+            return Err(StoreError::Exists { what: "run", name: key.name });
+        }
+        let earlier = request.as_ref().and_then(|request| self.requests.get(request));
+        if let Some(earlier) = earlier.and_then(|key| self.all.get(key)) {
+            let is_same = earlier.request == run.request;
+            let same = || RunBegun::Same(Box::new(earlier.clone()));
+            return Ok(if is_same { same() } else { RunBegun::Other });
+        }
+        if let Some(request) = request {
+            self.requests.insert(request, key.clone());
+        }
+        self.order.push(key.clone());
+        self.all.insert(key, run);
+        Ok(RunBegun::New)
+    }
+
+    fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
+        let run = self.all.get_mut(key).ok_or_else(|| not_found(key))?;
+        if run.progress.has_ended() {
+            return Err(StoreError::Ended { what: "run", name: key.name.clone() });
+        }
+        run.progress = change.progress;
+        run.resumed += u32::from(change.is_resumed);
+        if change.progress.has_ended() {
+            (run.end, run.ended_ms, run.input) = (change.end, Some(change.at_ms), None);
+            run.usage = change.usage;
+            self.ended.push_back(key.clone());
+            while self.ended.len() > MAX_ENDED {
+                let Some(oldest) = self.ended.front().cloned() else { break };
+                self.delete(&oldest);
+            }
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &LogKey) -> bool {
+        let Some(run) = self.all.remove(key) else { return false };
+        if let Some(request) = request_of(&run) {
+            self.requests.remove(&request);
+        }
+        self.order.retain(|other| other != key);
+        self.ended.retain(|other| other != key);
+        true
+    }
+
+    fn sweep(&mut self, before_ms: u64, keep: u64) -> Vec<LogKey> {
+        let mut swept = Vec::new();
+        while let Some(oldest) = self.ended.front().cloned()
+            && swept.len() < MAX_SWEPT
+        {
+            let ended_ms = self.all.get(&oldest).and_then(|run| run.ended_ms);
+            let is_old = ended_ms.is_none_or(|ended_ms| ended_ms < before_ms);
+            if !is_old && self.ended.len() as u64 <= keep {
+                break;
+            }
+            self.delete(&oldest);
+            swept.push(oldest);
+        }
+        swept
+    }
+
+    fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
+        let after = Cursor::read(query.after.as_ref())?;
+        let place = |run: &RunRecord| Cursor { at_ms: run.begun_ms, name: run.key.name.clone() };
+        let mut found: Vec<_> = self
+            .all
+            .values()
+            .filter(|run| run.key.scope == query.scope)
+            .filter(|run| query.owner.as_ref().is_none_or(|owner| run.owner == *owner))
+            .filter(|run| query.conversation.as_ref().is_none_or(|it| run.conversation == *it))
+            .filter(|run| after.as_ref().is_none_or(|after| place(run) < *after))
+            .collect();
+        found.sort_by_key(|run| std::cmp::Reverse(place(run)));
+        let page: Vec<_> = found.iter().take(query.most).copied().cloned().collect();
+        let is_more = found.len() > page.len();
+        let next = page.last().filter(|_| is_more).map(|last| place(last).write());
+        Ok(RunPage::new(page, next))
+    }
+
+    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
+        let is_theirs =
+            |run: &&RunRecord| !owner.is_empty() && run.key.scope == *scope && run.owner == *owner;
+        let theirs: Vec<_> =
+            self.all.values().filter(is_theirs).map(|run| run.key.clone()).collect();
+        for key in &theirs {
+            match mode {
+                EraseMode::Count => {}
+                EraseMode::Hard => {
+                    self.delete(key);
+                }
+                EraseMode::Tombstone => {
+                    let Some(run) = self.all.get_mut(key) else { continue };
+                    if let Some(request) = request_of(run) {
+                        self.requests.remove(&request);
+                    }
+                    run.owner = Text::new();
+                    (run.request, run.input, run.end) = (None, None, None);
+                }
+            }
+        }
+        theirs.len() as u64
+    }
+}
+
+impl RunStore for MemoryStore {
+    fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
+        ready(lock(&self.0.runs).begin(run))
+    }
+
+    fn of_request<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        request: &'a str,
+    ) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
+        let runs = lock(&self.0.runs);
+        let key = runs.requests.get(&(scope.into(), owner.into(), request.into()));
+        ready(Ok(key.and_then(|key| runs.all.get(key)).cloned()))
+    }
+
+    fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>> {
+        ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| not_found(key)))
+    }
+
+    fn change<'a>(
+        &'a self,
+        key: &'a LogKey,
+        change: RunChange,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        ready(lock(&self.0.runs).change(key, change))
+    }
+
+    fn open(&self, most: usize) -> BoxFuture<'_, Result<Vec<RunRecord>, StoreError>> {
+        let runs = lock(&self.0.runs);
+        let all = runs.order.iter().filter_map(|key| runs.all.get(key));
+        let open = all.filter(|run| !run.progress.has_ended()).take(most);
+        ready(Ok(open.cloned().collect()))
+    }
+
+    fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<RunPage, StoreError>> {
+        ready(lock(&self.0.runs).list(&query))
+    }
+
+    fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>> {
+        ready(Ok(lock(&self.0.runs).sweep(before_ms, keep)))
+    }
+
+    fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+        ready(Ok(lock(&self.0.runs).delete(key)))
+    }
+
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        ready(Ok(lock(&self.0.runs).erase(scope, owner, mode)))
+    }
+}

@@ -1,0 +1,221 @@
+//! A stored run.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ConversationKey, LogKey};
+use crate::types::{Text, UsageInfo, setters};
+
+/// What a store knows of a run. Its events are in the [log](super::EventLog) of the same key, its messages and its journal in the
+/// [conversation](super::ConversationStore).
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{LogKey, RunProgress, RunRecord};
+///
+/// let run = RunRecord::new(LogKey::new("team-a", "run_1"), "c1", "ann", "main", 1_000);
+/// assert!(!run.progress.has_ended());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunRecord {
+    /// Its scope and id.
+    pub key: LogKey,
+    /// The id of its conversation, in the same scope.
+    pub conversation: Text,
+    /// The id of the caller whose it is; empty once it was erased.
+    pub owner: Text,
+    /// The name of its agent.
+    pub agent: Text,
+    /// How far it is.
+    pub progress: RunProgress,
+    /// The key of the request that began it, if it had one.
+    pub request: Option<RunRequest>,
+    /// Its input as JSON, until it has ended: a run that had not begun when its process died begins from it.
+    pub input: Option<String>,
+    /// How often another process went on with it.
+    pub resumed: u32,
+    /// Its beginning, in milliseconds since the Unix epoch.
+    pub begun_ms: u64,
+    /// Its end, in milliseconds since the Unix epoch.
+    pub ended_ms: Option<u64>,
+    /// The record of its end, as JSON.
+    pub end: Option<String>,
+    /// The tokens of all its requests, where they are known.
+    pub usage: Option<UsageInfo>,
+}
+
+impl RunRecord {
+    /// Returns a run that waits for its place.
+    #[must_use]
+    pub fn new(
+        key: LogKey,
+        conversation: impl Into<Text>,
+        owner: impl Into<Text>,
+        agent: impl Into<Text>,
+        begun_ms: u64,
+    ) -> Self {
+        Self {
+            key,
+            conversation: conversation.into(),
+            owner: owner.into(),
+            agent: agent.into(),
+            progress: RunProgress::Queued,
+            request: None,
+            input: None,
+            resumed: 0,
+            begun_ms,
+            ended_ms: None,
+            end: None,
+            usage: None,
+        }
+    }
+
+    setters! {
+        RunRecord:
+        request(some RunRequest),
+        input(some into String),
+    }
+
+    /// Returns the name of its conversation.
+    #[must_use]
+    pub fn conversation_key(&self) -> ConversationKey {
+        ConversationKey::new(self.key.scope.clone(), self.conversation.clone())
+    }
+}
+
+/// How far a run is.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::RunProgress;
+///
+/// assert!(RunProgress::Interrupted.has_ended());
+/// assert_eq!(RunProgress::Interrupted.as_str(), "interrupted");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunProgress {
+    /// It waits for a place.
+    Queued,
+    /// It works.
+    Running,
+    /// It waits for a person or the client.
+    Waiting,
+    /// It came to its end.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+    /// Its process died, and it could not go on.
+    Interrupted,
+}
+
+impl RunProgress {
+    /// Every progress.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Queued,
+        Self::Running,
+        Self::Waiting,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Interrupted,
+    ];
+
+    /// Returns `true` when nothing follows.
+    #[must_use]
+    pub fn has_ended(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running | Self::Waiting)
+    }
+
+    /// Returns its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The key of a request: a second one with the same key is the same run.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::RunRequest;
+///
+/// assert_ne!(RunRequest::new("k", 1), RunRequest::new("k", 2));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunRequest {
+    /// The key, unique among those of the scope and the owner.
+    pub key: Text,
+    /// A digest of the rest of the request, the same in each process.
+    pub digest: u64,
+}
+
+impl RunRequest {
+    /// Returns the key of a request with this digest.
+    #[must_use]
+    pub fn new(key: impl Into<Text>, digest: u64) -> Self {
+        Self { key: key.into(), digest }
+    }
+}
+
+/// What becomes of a run.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{RunChange, RunProgress};
+///
+/// let change = RunChange::to(RunProgress::Failed, 2_000).end("{}");
+/// assert!(change.progress.has_ended());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunChange {
+    /// How far it is now.
+    pub progress: RunProgress,
+    /// The time, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// `true` when another process goes on with it.
+    pub is_resumed: bool,
+    /// The record of its end, as JSON.
+    pub end: Option<String>,
+    /// The tokens of all its requests, where they are known.
+    pub usage: Option<UsageInfo>,
+}
+
+impl RunChange {
+    /// Returns a change to this progress, at this time.
+    #[must_use]
+    pub fn to(progress: RunProgress, at_ms: u64) -> Self {
+        Self { progress, at_ms, is_resumed: false, end: None, usage: None }
+    }
+
+    setters! {
+        RunChange:
+        /// Sets whether another process goes on with the run.
+        is_resumed(bool),
+        end(some into String),
+    }
+
+    /// Sets the tokens of all its requests.
+    #[must_use]
+    pub fn usage(mut self, usage: Option<UsageInfo>) -> Self {
+        self.usage = usage;
+        self
+    }
+}

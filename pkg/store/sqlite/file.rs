@@ -1,0 +1,145 @@
+//! The file: who may open it, and its version.
+
+use std::{fs::File, path::Path, time::Duration};
+
+use sqlx::{
+    AssertSqlSafe, ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{
+    Durability, SqliteOptions, WAIT, errors,
+    schema::{APPLICATION_ID, MIGRATIONS},
+};
+use crate::store::StoreError;
+
+/// Longest wait for a lock of the database.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Most connections that read.
+const MAX_READERS: u32 = 4;
+
+/// Size of the log of the database that is kept between commits, in bytes.
+const WAL_BYTES: u64 = 64 << 20;
+
+/// Keeps other processes out until it is dropped, or the process ends.
+pub(super) struct Lock(#[expect(dead_code, reason = "it is held")] File);
+
+/// An open file.
+pub(super) struct Opened {
+    pub(super) writer: SqliteConnection,
+    pub(super) readers: SqlitePool,
+    pub(super) lock: Lock,
+}
+
+/// Opens the file, and brings it to the newest version.
+pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> {
+    let path = &options.path;
+    let lock = lock(path)?;
+    let exists = std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
+    if exists {
+        // Of a file that is not ours nothing is changed, its journal mode included.
+        let reading = base(path).read_only(true);
+        let mut reader = reading.connect().await.map_err(errors::of)?;
+        version(&mut reader).await?;
+        reader.close().await.map_err(errors::of)?;
+    }
+    let synchronous = match options.durability {
+        Durability::Process => SqliteSynchronous::Normal,
+        Durability::Power => SqliteSynchronous::Full,
+    };
+    let writing = base(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(synchronous)
+        .pragma("journal_size_limit", WAL_BYTES.to_string());
+    let mut writer = writing.connect().await.map_err(errors::of)?;
+    migrate(&mut writer).await?;
+    if let Some(bytes) = options.max_bytes {
+        let page: i64 = scalar(&mut writer, "PRAGMA page_size").await?;
+        let pages = bytes / u64::try_from(page).unwrap_or(4_096).max(1);
+        let limit = format!("PRAGMA max_page_count = {}", pages.max(1));
+        let set = sqlx::query(AssertSqlSafe(limit)).execute(&mut writer).await;
+        set.map_err(errors::of)?;
+    }
+    // Reading never creates or changes the file.
+    let reading = base(path).pragma("query_only", "1");
+    let pool = SqlitePoolOptions::new().max_connections(MAX_READERS).acquire_timeout(WAIT);
+    let readers = pool.connect_with(reading).await.map_err(errors::of)?;
+    Ok(Opened { writer, readers, lock })
+}
+
+fn base(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(BUSY)
+        .foreign_keys(false)
+        .thread_name(|number| format!("forgeline-sqlite-{number}"))
+        .disable_statement_logging()
+}
+
+/// Keeps other processes out: two that go on with the same runs would run their tools twice.
+fn lock(path: &Path) -> Result<Lock, StoreError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".lock");
+    let failed = |error: &std::io::Error| StoreError::Unavailable {
+        reason: format!("{}: {error}", Path::new(&beside).display()),
+    };
+    let options = File::options().read(true).write(true).create(true).truncate(false).open(&beside);
+    let file = match options {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            let reason = format!("{}: {error}; let this process write there", path.display());
+            return Err(StoreError::ReadOnly { reason });
+        }
+        file => file.map_err(|error| failed(&error))?,
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(Lock(file)),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let reason = format!(
+                "another process has {} open; end it, or give this one another file",
+                path.display()
+            );
+            Err(StoreError::Unavailable { reason })
+        }
+        Err(std::fs::TryLockError::Error(error)) => Err(failed(&error)),
+    }
+}
+
+async fn scalar(connection: &mut SqliteConnection, sql: &'static str) -> Result<i64, StoreError> {
+    sqlx::query_scalar(sql).fetch_one(connection).await.map_err(errors::of)
+}
+
+/// Returns the version of the file; 0 of one without tables.
+async fn version(connection: &mut SqliteConnection) -> Result<usize, StoreError> {
+    let tables = scalar(connection, "SELECT count(*) FROM sqlite_schema").await?;
+    if tables == 0 {
+        return Ok(0);
+    }
+    let mark = scalar(connection, "PRAGMA application_id").await?;
+    if mark != APPLICATION_ID {
+        let reason = "the file is a database of another program; give another file".to_owned();
+        return Err(StoreError::Corrupt { reason });
+    }
+    let version = scalar(connection, "PRAGMA user_version").await?;
+    let known = usize::try_from(version).ok().filter(|version| *version <= MIGRATIONS.len());
+    known.ok_or(StoreError::Newer {
+        found: u64::try_from(version).unwrap_or_default(),
+        own: MIGRATIONS.len() as u64,
+    })
+}
+
+async fn migrate(writer: &mut SqliteConnection) -> Result<(), StoreError> {
+    let from = version(writer).await?;
+    for (at, migration) in MIGRATIONS.iter().enumerate().skip(from) {
+        let mark = format!(
+            "BEGIN IMMEDIATE; {migration} PRAGMA application_id = {APPLICATION_ID}; \
+             PRAGMA user_version = {}; COMMIT;",
+            at + 1
+        );
+        // Either the whole version is there, or the one before it.
+        let done = sqlx::raw_sql(AssertSqlSafe(mark)).execute(&mut *writer).await;
+        done.map_err(errors::of)?;
+    }
+    Ok(())
+}

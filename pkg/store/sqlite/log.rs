@@ -1,0 +1,482 @@
+//! The log of events.
+
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use sqlx::SqliteConnection;
+
+use super::{
+    SqliteStore, errors, packed,
+    rows::{int, number},
+    within,
+    writer::work,
+};
+use crate::store::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, StoreError, now_ms};
+
+/// Most logs that a sweep retires at a time, and packs.
+const SWEPT_AT_A_TIME: i64 = 64;
+
+/// Records of a packed chunk, and one append more.
+const MAX_PACKED: usize = 1_024;
+
+/// Bytes of records that are packed into a chunk, unless one append has more.
+const PACKED_BYTES: usize = 1 << 20;
+
+const OPEN: i64 = 0;
+const CLOSED: i64 = 1;
+const RETIRED: i64 = 2;
+
+/// What is known of a log without its records.
+struct Head {
+    id: i64,
+    ends: u64,
+    state: i64,
+}
+
+async fn head(connection: &mut SqliteConnection, key: &LogKey) -> Result<Option<Head>, StoreError> {
+    let row: Option<(i64, i64, i64)> =
+        sqlx::query_as("SELECT id, ends, state FROM log WHERE scope = ? AND name = ?")
+            .bind(key.scope.as_str())
+            .bind(key.name.as_str())
+            .fetch_optional(connection)
+            .await
+            .map_err(errors::of)?;
+    Ok(row.map(|(id, ends, state)| Head { id, ends: number(ends), state }))
+}
+
+/// Returns the log if its records are there.
+fn readable(key: &LogKey, head: Option<Head>) -> Result<Head, LogError> {
+    let name = || key.name.clone();
+    match head {
+        None => Err(LogError::NotFound { name: name() }),
+        Some(head) if head.state == RETIRED => Err(LogError::Retired { name: name() }),
+        Some(head) => Ok(head),
+    }
+}
+
+/// Appends, and returns what is wrong with the log if it did not.
+async fn append(
+    connection: &mut SqliteConnection,
+    key: &LogKey,
+    at: u64,
+    count: usize,
+    data: &[u8],
+) -> Result<Result<(), LogError>, StoreError> {
+    let id: Option<i64> = sqlx::query_scalar(
+        "UPDATE log SET ends = ends + ?, bytes = bytes + ? \
+         WHERE scope = ? AND name = ? AND ends = ? AND state = 0 RETURNING id",
+    )
+    .bind(int(count as u64))
+    .bind(int(data.len() as u64))
+    .bind(key.scope.as_str())
+    .bind(key.name.as_str())
+    .bind(int(at))
+    .fetch_optional(&mut *connection)
+    .await
+    .map_err(errors::of)?;
+    let Some(id) = id else {
+        let head = match readable(key, head(connection, key).await?) {
+            Ok(head) => head,
+            Err(error) => return Ok(Err(error)),
+        };
+        let (name, end) = (key.name.clone(), head.ends);
+        return Ok(Err(if head.state == OPEN {
+            LogError::Behind { name, at, end }
+        } else {
+            LogError::Closed { name }
+        }));
+    };
+    if count > 0 {
+        sqlx::query("INSERT INTO chunk (log, begins, count, data) VALUES (?, ?, ?, ?)")
+            .bind(id)
+            .bind(int(at))
+            .bind(int(count as u64))
+            .bind(data)
+            .execute(connection)
+            .await
+            .map_err(errors::of)?;
+    }
+    Ok(Ok(()))
+}
+
+/// Reads records of a log of this id.
+async fn read(
+    connection: &mut SqliteConnection,
+    id: i64,
+    from: u64,
+    most: usize,
+) -> Result<Vec<LogRecord>, StoreError> {
+    let (mut records, mut at) = (Vec::new(), from);
+    while records.len() < most {
+        // The chunk that has the record, or nothing.
+        let row: Option<(i64, i64, Vec<u8>)> = sqlx::query_as(
+            "SELECT begins, is_packed, data FROM chunk \
+             WHERE log = ? AND begins <= ? ORDER BY begins DESC LIMIT 1",
+        )
+        .bind(id)
+        .bind(int(at))
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(errors::of)?;
+        let Some((begins, is_packed, data)) = row else { break };
+        let chunk = packed::read(data, is_packed != 0)?;
+        let skipped = usize::try_from(at - number(begins)).unwrap_or(usize::MAX);
+        let before = records.len();
+        records.extend(chunk.into_iter().skip(skipped).take(most - before));
+        if records.len() == before {
+            break;
+        }
+        at = from + records.len() as u64;
+    }
+    Ok(records)
+}
+
+/// Sets the state of a log; drops the records of one that is retired.
+async fn set_state(
+    connection: &mut SqliteConnection,
+    key: &LogKey,
+    state: i64,
+) -> Result<Result<(), LogError>, StoreError> {
+    let found = head(connection, key).await?;
+    let head = match readable(key, found) {
+        Err(LogError::Retired { .. }) if state == RETIRED => return Ok(Ok(())),
+        Err(error) => return Ok(Err(error)),
+        Ok(head) => head,
+    };
+    if head.state != state {
+        change(connection, head.id, state).await?;
+    }
+    Ok(Ok(()))
+}
+
+/// Removes a log with its name.
+async fn remove(
+    connection: &mut SqliteConnection,
+    key: &LogKey,
+) -> Result<Result<(), LogError>, StoreError> {
+    let Some(Head { id, .. }) = head(connection, key).await? else {
+        return Ok(Err(LogError::NotFound { name: key.name.clone() }));
+    };
+    change(connection, id, RETIRED).await?;
+    sqlx::query("DELETE FROM log WHERE id = ?")
+        .bind(id)
+        .execute(connection)
+        .await
+        .map_err(errors::of)?;
+    Ok(Ok(()))
+}
+
+async fn change(connection: &mut SqliteConnection, id: i64, state: i64) -> Result<(), StoreError> {
+    if state == RETIRED {
+        sqlx::query("DELETE FROM chunk WHERE log = ?")
+            .bind(id)
+            .execute(&mut *connection)
+            .await
+            .map_err(errors::of)?;
+        sqlx::query("UPDATE log SET bytes = 0 WHERE id = ?")
+            .bind(id)
+            .execute(&mut *connection)
+            .await
+            .map_err(errors::of)?;
+    }
+    sqlx::query("UPDATE log SET state = ?, changed_ms = ? WHERE id = ?")
+        .bind(state)
+        .bind(int(now_ms()))
+        .bind(id)
+        .execute(connection)
+        .await
+        .map(drop)
+        .map_err(errors::of)
+}
+
+/// Retires some of the logs that are not to be kept, packs some that are, and forgets names.
+async fn sweep(
+    connection: &mut SqliteConnection,
+    keep: Retention,
+) -> Result<Vec<LogKey>, StoreError> {
+    let oldest: Vec<(i64, String, String, i64, i64)> = sqlx::query_as(
+        "SELECT id, scope, name, changed_ms, bytes FROM log WHERE state = 1 \
+         ORDER BY changed_ms, id LIMIT ?",
+    )
+    .bind(SWEPT_AT_A_TIME)
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(errors::of)?;
+    let mut bytes = match keep.max_bytes {
+        Some(_) => sqlx::query_scalar("SELECT coalesce(sum(bytes), 0) FROM log WHERE state < 2")
+            .fetch_one(&mut *connection)
+            .await
+            .map(number)
+            .map_err(errors::of)?,
+        None => 0,
+    };
+    let mut retired = Vec::new();
+    for (id, scope, name, closed_ms, size) in oldest {
+        let is_old = keep.closed_before_ms.is_some_and(|before| number(closed_ms) < before);
+        if !is_old && keep.max_bytes.is_none_or(|most| bytes <= most) {
+            break;
+        }
+        change(connection, id, RETIRED).await?;
+        bytes = bytes.saturating_sub(number(size));
+        retired.push(LogKey::new(scope, name));
+    }
+    sqlx::query(
+        "DELETE FROM log WHERE id IN (SELECT id FROM log WHERE state = 2 \
+         ORDER BY changed_ms DESC, id DESC LIMIT -1 OFFSET ?)",
+    )
+    .bind(int(keep.max_retired))
+    .execute(&mut *connection)
+    .await
+    .map_err(errors::of)?;
+    Ok(retired)
+}
+
+/// Packs the records of one closed log; `false` when there is none to be packed.
+async fn pack_one(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+    let sql = "SELECT id, ends FROM log WHERE state = 1 AND is_packed = 0 ORDER BY id LIMIT 1";
+    let row: Option<(i64, i64)> =
+        sqlx::query_as(sql).fetch_optional(&mut *connection).await.map_err(errors::of)?;
+    let Some((id, ends)) = row else { return Ok(false) };
+    let (mut at, ends, mut size) = (0, number(ends), 0);
+    while at < ends {
+        let records = whole_chunks(connection, id, at).await?;
+        let next = at + records.len() as u64;
+        if next == at {
+            let reason = format!("the record {at} of a log is missing");
+            return Err(StoreError::Corrupt { reason });
+        }
+        let plain = packed::write(&records);
+        let packed = packed::pack(&plain).filter(|packed| packed.len() < plain.len());
+        let (data, is_packed) = packed.map_or((plain, false), |packed| (packed, true));
+        sqlx::query("DELETE FROM chunk WHERE log = ? AND begins >= ? AND begins < ?")
+            .bind(id)
+            .bind(int(at))
+            .bind(int(next))
+            .execute(&mut *connection)
+            .await
+            .map_err(errors::of)?;
+        size += data.len() as u64;
+        let sql = "INSERT INTO chunk (log, begins, count, is_packed, data) VALUES (?, ?, ?, ?, ?)";
+        sqlx::query(sql)
+            .bind(id)
+            .bind(int(at))
+            .bind(int(records.len() as u64))
+            .bind(i64::from(is_packed))
+            .bind(data)
+            .execute(&mut *connection)
+            .await
+            .map_err(errors::of)?;
+        at = next;
+    }
+    sqlx::query("UPDATE log SET is_packed = 1, bytes = ? WHERE id = ?")
+        .bind(int(size))
+        .bind(id)
+        .execute(connection)
+        .await
+        .map_err(errors::of)?;
+    Ok(true)
+}
+
+/// Reads chunks from the one on that begins here, until they are enough for a packed one.
+async fn whole_chunks(
+    connection: &mut SqliteConnection,
+    id: i64,
+    begins: u64,
+) -> Result<Vec<LogRecord>, StoreError> {
+    let (mut records, mut bytes) = (Vec::new(), 0);
+    while records.len() < MAX_PACKED && bytes < PACKED_BYTES {
+        let row: Option<(i64, Vec<u8>)> =
+            sqlx::query_as("SELECT is_packed, data FROM chunk WHERE log = ? AND begins = ?")
+                .bind(id)
+                .bind(int(begins + records.len() as u64))
+                .fetch_optional(&mut *connection)
+                .await
+                .map_err(errors::of)?;
+        let Some((is_packed, data)) = row else { break };
+        bytes += data.len();
+        // A chunk that is large already stays alone, so that it can be unpacked.
+        if bytes > PACKED_BYTES && !records.is_empty() {
+            break;
+        }
+        records.extend(packed::read(data, is_packed != 0)?);
+    }
+    Ok(records)
+}
+
+impl SqliteStore {
+    async fn log_state(&self, key: &LogKey, state: i64) -> Result<(), LogError> {
+        let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
+        let ended = Arc::clone(&log);
+        let after = Box::new(move || tails.end(&ended));
+        let write = work(move |connection| {
+            let log = Arc::clone(&log);
+            Box::pin(async move { set_state(connection, &log, state).await })
+        });
+        self.0.writer.write(0, write, Some(after)).await?
+    }
+}
+
+impl EventLog for SqliteStore {
+    fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>> {
+        let key = Arc::new(key);
+        let name = key.name.clone();
+        let write = work(move |connection| {
+            let key = Arc::clone(&key);
+            Box::pin(async move {
+                let sql = "INSERT INTO log (scope, name, changed_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+                let inserted = sqlx::query(sql)
+                    .bind(key.scope.as_str())
+                    .bind(key.name.as_str())
+                    .bind(int(now_ms()))
+                    .execute(connection)
+                    .await
+                    .map_err(errors::of)?;
+                Ok(inserted.rows_affected() > 0)
+            })
+        });
+        Box::pin(async move {
+            let is_new = self.0.writer.write(0, write, None).await?;
+            if is_new { Ok(()) } else { Err(LogError::Exists { name }) }
+        })
+    }
+
+    fn append<'a>(
+        &'a self,
+        key: &'a LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+    ) -> BoxFuture<'a, Result<(), LogError>> {
+        Box::pin(async move {
+            let (data, count) = (packed::write(&records), records.len());
+            if data.len() > packed::MAX_CHUNK_BYTES {
+                let reason = format!(
+                    "{} bytes are more than the {} of an append",
+                    data.len(),
+                    packed::MAX_CHUNK_BYTES
+                );
+                return Err(LogError::Unavailable { reason });
+            }
+            let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
+            let (grown, bytes, data) = (Arc::clone(&log), data.len(), Arc::new(data));
+            let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let is_done = Arc::clone(&done);
+            let after = Box::new(move || {
+                if is_done.load(std::sync::atomic::Ordering::Acquire) {
+                    tails.add(&grown, at, &records);
+                }
+            });
+            let write = work(move |connection| {
+                let (log, data, done) = (Arc::clone(&log), Arc::clone(&data), Arc::clone(&done));
+                Box::pin(async move {
+                    let appended = append(connection, &log, at, count, &data).await;
+                    let is_ok = matches!(appended, Ok(Ok(())));
+                    done.store(is_ok, std::sync::atomic::Ordering::Release);
+                    appended
+                })
+            });
+            self.0.writer.write(bytes, write, Some(after)).await?
+        })
+    }
+
+    fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        Box::pin(self.log_state(key, CLOSED))
+    }
+
+    fn read<'a>(
+        &'a self,
+        key: &'a LogKey,
+        from: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<LogPage, LogError>> {
+        Box::pin(async move {
+            if let Some(page) = self.0.tails.read(key, from, most) {
+                return Ok(page);
+            }
+            within(async {
+                // One moment of the file: the head and the records fit each other.
+                let mut at = self.0.readers.begin().await.map_err(errors::of)?;
+                let head = match readable(key, head(&mut at, key).await?) {
+                    Ok(head) => head,
+                    Err(error) => return Ok(Err(error)),
+                };
+                if from > head.ends {
+                    let (name, end) = (key.name.clone(), head.ends);
+                    return Ok(Err(LogError::Behind { name, at: from, end }));
+                }
+                let records = read(&mut at, head.id, from, most).await?;
+                let next = from + records.len() as u64;
+                if records.is_empty() && most > 0 && from < head.ends {
+                    let reason = format!("the record {from} of a log is missing");
+                    return Err(StoreError::Corrupt { reason });
+                }
+                let is_end = head.state == CLOSED && next == head.ends;
+                Ok(Ok(LogPage::new(records, next, is_end)))
+            })
+            .await?
+        })
+    }
+
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>> {
+        Box::pin(async move {
+            let mut waiting = self.0.tails.subscribe(key);
+            loop {
+                match self.0.tails.has(key, from) {
+                    Some(true) => return Ok(()),
+                    Some(false) => {
+                        waiting.changed().await;
+                        continue;
+                    }
+                    None => {}
+                }
+                let found = within(async {
+                    let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
+                    head(&mut reader, key).await
+                });
+                let head = readable(key, found.await?)?;
+                if head.ends > from || head.state == CLOSED {
+                    return Ok(());
+                }
+                waiting.changed().await;
+            }
+        })
+    }
+
+    fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        Box::pin(self.log_state(key, RETIRED))
+    }
+
+    fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        Box::pin(async move {
+            let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
+            let ended = Arc::clone(&log);
+            let after = Box::new(move || tails.end(&ended));
+            let write = work(move |connection| {
+                let log = Arc::clone(&log);
+                Box::pin(async move { remove(connection, &log).await })
+            });
+            self.0.writer.write(0, write, Some(after)).await?
+        })
+    }
+
+    fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
+        Box::pin(async move {
+            let mut count = 0;
+            loop {
+                let write = work(move |connection| Box::pin(sweep(connection, keep)));
+                let retired = self.0.writer.write(0, write, None).await?;
+                retired.iter().for_each(|key| self.0.tails.end(key));
+                count += retired.len() as u64;
+                if retired.len() < usize::try_from(SWEPT_AT_A_TIME).unwrap_or(usize::MAX) {
+                    break;
+                }
+            }
+            for _ in 0..SWEPT_AT_A_TIME {
+                let write = work(move |connection| Box::pin(pack_one(connection)));
+                if !self.0.writer.write(0, write, None).await? {
+                    break;
+                }
+            }
+            Ok(count)
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! Stores in a file of SQLite.
+
+mod conversations;
+mod erase;
+mod errors;
+mod file;
+mod latency;
+mod log;
+mod notifications;
+mod packed;
+mod rows;
+mod runs;
+mod schema;
+mod tails;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use sqlx::SqlitePool;
+
+use self::{file::Lock, tails::Tails, writer::Writer};
+use super::StoreError;
+use crate::types::setters;
+
+/// Longest wait for an answer.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// All stores in one file of SQLite, for one process at a time. Clones are handles to the same file.
+///
+/// One task writes. What all runs append while a commit is under way goes into the next one together; an append has ended once it is
+/// committed. Readers read beside it, and the newest events of a log that grows from memory. A process that is killed loses nothing
+/// that was acknowledged; whether a loss of power does is [`Durability`].
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use forgeline::store::{EventLog, LogKey, LogRecord, SqliteStore};
+///
+/// let folder = std::env::temp_dir().join(format!("forgeline-doc-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let (path, key) = (folder.join("service.db"), LogKey::new("team-a", "run_1"));
+/// let store = SqliteStore::open(&path).await?;
+/// store.create(key.clone()).await?;
+/// store.append(&key, 0, vec![LogRecord::new("turn_end", "{}")]).await?;
+/// store.close_file().await;
+///
+/// let store = SqliteStore::open(&path).await?;
+/// assert_eq!(store.read(&key, 0, 10).await?.next, 1);
+/// store.close_file().await;
+/// std::fs::remove_dir_all(folder)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SqliteStore(Arc<Inside>);
+
+struct Inside {
+    path: PathBuf,
+    writer: Writer,
+    readers: SqlitePool,
+    tails: Arc<Tails>,
+    /// Keeps other processes out.
+    _lock: Lock,
+}
+
+/// What an acknowledged write outlives, beside the process.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{Durability, SqliteOptions};
+///
+/// let options = SqliteOptions::new("service.db").durability(Durability::Power);
+/// assert_eq!(options.durability, Durability::Power);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// A process that is killed. A loss of power may take the writes of the last moments, and leaves the file sound.
+    #[default]
+    Process,
+    /// A loss of power too: each commit waits for the disk.
+    Power,
+}
+
+/// The setup of a [`SqliteStore`].
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::SqliteOptions;
+///
+/// let options = SqliteOptions::new("service.db").max_bytes(1 << 30);
+/// assert_eq!(options.max_bytes, Some(1 << 30));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SqliteOptions {
+    /// The file; it is created if need be, in a folder that is there.
+    pub path: PathBuf,
+    /// What an acknowledged write outlives.
+    pub durability: Durability,
+    /// Largest file, in bytes; beyond it what is written is refused as [`StoreError::Full`]. Without it, the disk is the limit.
+    pub max_bytes: Option<u64>,
+}
+
+impl SqliteOptions {
+    /// Returns the setup of a store in this file.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), durability: Durability::default(), max_bytes: None }
+    }
+
+    setters! {
+        SqliteOptions:
+        durability(Durability),
+        max_bytes(some u64),
+    }
+}
+
+impl SqliteStore {
+    /// Opens the store in a file, which is created if need be.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Newer`] for a file of a newer version, [`StoreError::Corrupt`] for one that is damaged or of another program,
+    /// [`StoreError::ReadOnly`], and [`StoreError::Unavailable`] when another process has it. The file stays as it is then.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(SqliteOptions::new(path.as_ref())).await
+    }
+
+    /// Opens the store with a setup; see [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// As for that.
+    pub async fn open_with(options: SqliteOptions) -> Result<Self, StoreError> {
+        let opened = file::open(&options).await?;
+        let tails = Arc::new(Tails::default());
+        let writer = Writer::start(opened.writer);
+        let (path, readers) = (options.path, opened.readers);
+        Ok(Self(Arc::new(Inside { path, writer, readers, tails, _lock: opened.lock })))
+    }
+
+    /// Looks through the whole file for damage, which takes time in proportion to its size.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Corrupt`] with the first that was found.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        let found: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
+            .fetch_one(&self.0.readers)
+            .await
+            .map_err(errors::of)?;
+        if found == "ok" { Ok(()) } else { Err(StoreError::Corrupt { reason: found }) }
+    }
+
+    /// Writes what is under way and closes the file, for all handles: what they ask for later fails.
+    pub async fn close_file(&self) {
+        self.0.writer.stop().await;
+        self.0.readers.close().await;
+    }
+}
+
+/// Bounds a wait.
+async fn within<T>(
+    work: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(WAIT, work).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Slow { limit: WAIT }),
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SqliteStore").field("path", &self.0.path).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! The newest records of logs that grow, for their readers, who wait for the next.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::watch;
+
+use crate::store::{LogKey, LogPage, LogRecord};
+
+/// Most records of a log that are kept in memory.
+const MAX_RECORDS: usize = 256;
+
+/// Most bytes of all of them together.
+const MAX_BYTES: usize = 64 << 20;
+
+/// Most logs that are known here.
+const MAX_LOGS: usize = 4_096;
+
+/// The tails of logs that grow or are waited for.
+#[derive(Default)]
+pub(super) struct Tails(Mutex<All>);
+
+#[derive(Default)]
+struct All {
+    logs: HashMap<LogKey, Tail>,
+    bytes: usize,
+    /// The number of changes so far.
+    changes: u64,
+}
+
+#[derive(Default)]
+struct Tail {
+    /// The number of the first record, and the records; empty when nothing is known.
+    first: u64,
+    records: VecDeque<LogRecord>,
+    bytes: usize,
+    changed_at: u64,
+    changed: watch::Sender<()>,
+}
+
+impl Tails {
+    fn lock(&self) -> MutexGuard<'_, All> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds records that were committed, and wakes those who wait for them.
+    pub(super) fn add(&self, key: &LogKey, at: u64, records: &[LogRecord]) {
+        let mut all = self.lock();
+        all.changes += 1;
+        let changes = all.changes;
+        let tail = all.logs.entry(key.clone()).or_default();
+        let before = tail.bytes;
+        if tail.first + tail.records.len() as u64 != at {
+            tail.clear();
+        }
+        if tail.records.is_empty() {
+            tail.first = at;
+        }
+        for record in records {
+            tail.bytes += size(record);
+            tail.records.push_back(record.clone());
+        }
+        while tail.records.len() > MAX_RECORDS
+            && let Some(oldest) = tail.records.pop_front()
+        {
+            tail.bytes -= size(&oldest);
+            tail.first += 1;
+        }
+        tail.changed_at = changes;
+        tail.changed.send_replace(());
+        let after = tail.bytes;
+        all.bytes = all.bytes + after - before;
+        all.shrink();
+    }
+
+    /// Forgets a log that was closed or retired, and wakes those who wait for it.
+    pub(super) fn end(&self, key: &LogKey) {
+        let mut all = self.lock();
+        if let Some(tail) = all.logs.remove(key) {
+            all.bytes -= tail.bytes;
+            tail.changed.send_replace(());
+        }
+    }
+
+    /// Reads records of a log that is open, if they are here.
+    pub(super) fn read(&self, key: &LogKey, from: u64, most: usize) -> Option<LogPage> {
+        let all = self.lock();
+        let tail = all.logs.get(key)?;
+        let skipped = usize::try_from(from.checked_sub(tail.first)?).ok()?;
+        if skipped >= tail.records.len() {
+            return None;
+        }
+        let records: Vec<_> = tail.records.iter().skip(skipped).take(most).cloned().collect();
+        let next = from + records.len() as u64;
+        Some(LogPage::new(records, next, false))
+    }
+
+    /// Returns `true` when an open log has this record, `false` when the record is the next one, `None` when that is not known here.
+    pub(super) fn has(&self, key: &LogKey, from: u64) -> Option<bool> {
+        let all = self.lock();
+        let tail = all.logs.get(key).filter(|tail| !tail.records.is_empty())?;
+        let end = tail.first + tail.records.len() as u64;
+        (from <= end).then_some(from < end)
+    }
+
+    /// Returns what tells of the next change of a log.
+    pub(super) fn subscribe(self: &Arc<Self>, key: &LogKey) -> Waiting {
+        let changed = self.lock().logs.entry(key.clone()).or_default().changed.subscribe();
+        Waiting { tails: Arc::clone(self), key: key.clone(), changed }
+    }
+}
+
+impl All {
+    /// Drops the records of the logs that were quiet for longest, until half of the room is free.
+    fn shrink(&mut self) {
+        if self.bytes <= MAX_BYTES && self.logs.len() <= MAX_LOGS {
+            return;
+        }
+        let mut by_age: Vec<_> =
+            self.logs.iter().map(|(key, tail)| (tail.changed_at, key.clone())).collect();
+        by_age.sort_unstable_by_key(|(changed_at, _)| *changed_at);
+        for (_, key) in by_age {
+            if self.bytes <= MAX_BYTES / 2 && self.logs.len() <= MAX_LOGS / 2 {
+                break;
+            }
+            let Some(tail) = self.logs.get_mut(&key) else { continue };
+            self.bytes -= tail.bytes;
+            tail.clear();
+            if tail.changed.receiver_count() == 0 {
+                self.logs.remove(&key);
+            }
+        }
+    }
+}
+
+impl Tail {
+    fn clear(&mut self) {
+        (self.bytes, self.first) = (0, 0);
+        self.records.clear();
+    }
+}
+
+fn size(record: &LogRecord) -> usize {
+    record.kind.len() + record.data.len()
+}
+
+/// A wait for a change of a log.
+pub(super) struct Waiting {
+    tails: Arc<Tails>,
+    key: LogKey,
+    changed: watch::Receiver<()>,
+}
+
+impl Waiting {
+    /// Waits for the next change.
+    pub(super) async fn changed(&mut self) {
+        if self.changed.changed().await.is_err() {
+            // It was closed or forgotten meanwhile.
+            let again = self.tails.subscribe(&self.key);
+            self.changed = again.changed.clone();
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut all = self.tails.lock();
+        let is_idle = |tail: &Tail| tail.records.is_empty() && tail.changed.receiver_count() <= 1;
+        if all.logs.get(&self.key).is_some_and(is_idle) {
+            all.logs.remove(&self.key);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The one task that writes, and commits what has come meanwhile together.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_core::future::BoxFuture;
+use sqlx::{Connection as _, SqliteConnection};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use super::{errors, within};
+use crate::store::StoreError;
+
+/// Most writes that wait.
+const MAX_QUEUED: usize = 1_024;
+
+/// Most bytes of the writes that wait, in KiB.
+const MAX_QUEUED_KIB: u32 = 64 << 10;
+
+/// Most writes of a commit.
+const MAX_BATCH: usize = 256;
+
+/// The way to the task that writes.
+pub(super) struct Writer {
+    queue: mpsc::Sender<Box<dyn Write>>,
+    room: Arc<Semaphore>,
+    task: Mutex<Option<JoinHandle<()>>>,
+    stop: tokio_util::sync::CancellationToken,
+}
+
+/// A write, which may be done again when one beside it fails.
+trait Write: Send {
+    fn run<'a>(
+        &'a mut self,
+        connection: &'a mut SqliteConnection,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Tells whoever waits. A write that was refused did nothing.
+    fn done(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+/// What a write does, on the connection that it is given.
+pub(super) type Work<T> =
+    Box<dyn for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send>;
+
+struct Task<T> {
+    work: Work<T>,
+    result: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+    /// What is to be done once the write is committed, whoever waits.
+    after: Option<Box<dyn FnOnce() + Send>>,
+    _room: OwnedSemaphorePermit,
+}
+
+impl<T: Send> Write for Task<T> {
+    fn run<'a>(
+        &'a mut self,
+        connection: &'a mut SqliteConnection,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let result = (self.work)(connection).await;
+            let failed = result.as_ref().err().filter(|error| !errors::is_refusal(error)).cloned();
+            self.result = Some(result);
+            failed.map_or(Ok(()), Err)
+        })
+    }
+
+    fn done(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { result, reply, after, .. } = *self;
+        let gone = || StoreError::Unavailable { reason: "the write was not done".to_owned() };
+        let result = committed.and_then(|()| result.unwrap_or_else(|| Err(gone())));
+        if let (Ok(_), Some(after)) = (&result, after) {
+            after();
+        }
+        // Whoever waited may be gone.
+        drop(reply.send(result));
+    }
+}
+
+/// Returns what a write does: values that it needs are shared with it, as it may be done twice.
+pub(super) fn work<T, F>(work: F) -> Work<T>
+where
+    F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
+        + Send
+        + 'static,
+{
+    Box::new(work)
+}
+
+impl Writer {
+    /// Spawns the task.
+    pub(super) fn start(connection: SqliteConnection) -> Self {
+        let (queue, writes) = mpsc::channel(MAX_QUEUED);
+        let stop = tokio_util::sync::CancellationToken::new();
+        let task = tokio::spawn(serve(connection, writes, stop.clone()));
+        let room = Arc::new(Semaphore::new(MAX_QUEUED_KIB as usize));
+        Self { queue, room, task: Mutex::new(Some(task)), stop }
+    }
+
+    /// Writes, and returns once it is committed. A wait that is dropped has written all, or nothing.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: Work<T>,
+        after: Option<Box<dyn FnOnce() + Send>>,
+    ) -> Result<T, StoreError> {
+        within(async {
+            let closed = || StoreError::Unavailable { reason: "the file was closed".to_owned() };
+            let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX).saturating_add(1);
+            let room = Arc::clone(&self.room).acquire_many_owned(kib.min(MAX_QUEUED_KIB));
+            let room = room.await.map_err(|_| closed())?;
+            let (reply, replied) = oneshot::channel();
+            let task = Task { work, result: None, reply, after, _room: room };
+            self.queue.send(Box::new(task)).await.map_err(|_| closed())?;
+            replied.await.map_err(|_| closed())?
+        })
+        .await
+    }
+
+    /// Ends the task behind what waits.
+    pub(super) async fn stop(&self) {
+        self.stop.cancel();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            drop(task.await);
+        }
+    }
+}
+
+async fn serve(
+    mut connection: SqliteConnection,
+    mut writes: mpsc::Receiver<Box<dyn Write>>,
+    stop: tokio_util::sync::CancellationToken,
+) {
+    let mut batch = Vec::new();
+    loop {
+        let count = tokio::select! {
+            biased;
+            count = writes.recv_many(&mut batch, MAX_BATCH) => count,
+            () = stop.cancelled(), if !writes.is_closed() => {
+                writes.close();
+                continue;
+            }
+        };
+        if count == 0 {
+            break;
+        }
+        commit(&mut connection, &mut batch).await;
+    }
+    // It moves what was committed into the main file.
+    if let Err(error) = connection.close().await {
+        tracing::warn!(%error, "the file of the store could not be closed");
+    }
+}
+
+/// Commits writes together; where one fails, each on its own, so that none suffers for another.
+async fn commit(connection: &mut SqliteConnection, batch: &mut Vec<Box<dyn Write>>) {
+    let together = transaction(connection, batch).await;
+    if together.is_ok() || batch.len() == 1 {
+        for write in batch.drain(..) {
+            write.done(together.clone());
+        }
+        return;
+    }
+    for write in batch.drain(..) {
+        let mut alone = [write];
+        let done = transaction(connection, &mut alone).await;
+        let [write] = alone;
+        write.done(done);
+    }
+}
+
+async fn transaction(
+    connection: &mut SqliteConnection,
+    writes: &mut [Box<dyn Write>],
+) -> Result<(), StoreError> {
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await.map_err(errors::of)?;
+    let mut done = Ok(());
+    for write in writes {
+        done = write.run(connection).await;
+        if done.is_err() {
+            break;
+        }
+    }
+    if done.is_ok() {
+        done = sqlx::query("COMMIT").execute(&mut *connection).await.map(drop).map_err(errors::of);
+    }
+    if done.is_err() {
+        // The database may have done so by itself.
+        drop(sqlx::query("ROLLBACK").execute(&mut *connection).await);
+    }
+    done
+}

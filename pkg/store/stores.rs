@@ -1,0 +1,45 @@
+//! The stores of a service.
+
+use std::{fmt, sync::Arc};
+
+use super::{ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore};
+
+/// The stores of a service: one for each job, each with an engine of its own if need be.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Stores {
+    /// The events of runs.
+    pub log: Arc<dyn EventLog>,
+    /// Conversations.
+    pub conversations: Arc<dyn ConversationStore>,
+    /// Runs.
+    pub runs: Arc<dyn RunStore>,
+    /// Notifications.
+    pub notifications: Arc<dyn NotificationChannel>,
+    /// How long turns took.
+    pub latency: Arc<dyn LatencyStore>,
+}
+
+impl Stores {
+    /// Returns the stores of an engine that has all of them.
+    #[must_use]
+    pub fn of<S>(engine: S) -> Self
+    where
+        S: EventLog + ConversationStore + RunStore + NotificationChannel + LatencyStore,
+    {
+        let engine = Arc::new(engine);
+        Self {
+            log: engine.clone(),
+            conversations: engine.clone(),
+            runs: engine.clone(),
+            notifications: engine.clone(),
+            latency: engine,
+        }
+    }
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Stores").finish_non_exhaustive()
+    }
+}
