@@ -60,17 +60,22 @@ export class Ask {
     const { path, body, shown } = given;
     this.error.textContent = "";
     this.disable(true);
+    this.isSending = true;
+    let end = null;
     try {
       await this.reply(path, body);
-      this.settle(shown);
+      end = shown;
     } catch (error) {
       if (error instanceof Problem && error.isGone) {
-        this.settle("Answered elsewhere, or no longer needed");
+        end = "Answered elsewhere, or no longer needed";
       } else {
         this.error.textContent = `Not sent: ${error.message}`;
         this.disable(false);
       }
     }
+    this.isSending = false;
+    const told = end === shown ? end : this.told ?? end;
+    if (told !== null) this.settle(told);
   }
 
   disable(is) {
@@ -80,6 +85,11 @@ export class Ask {
   /// Ends it; what was said first stays.
   settle(text) {
     if (!this.isOpen) return;
+    if (this.isSending) {
+      // The event of an answer may be here before the answer to it.
+      this.told = text;
+      return;
+    }
     this.isOpen = false;
     open.delete(this);
     const had = this.node.contains(document.activeElement);

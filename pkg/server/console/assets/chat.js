@@ -11,7 +11,7 @@ import { Turn, past } from "./turn.js";
 const MOST_MESSAGES = 2000;
 
 const nodes = {};
-const state = { conversation: null, turns: [], open: null, queued: [], onBegun: () => {} };
+const state = { conversation: null, turns: [], open: null, queued: [], isAtEnd: true, onBegun: () => {} };
 
 /// Sets the page up; `onBegun` is told of a run that has begun, and of one that has ended.
 export function setUp({ onBegun }) {
@@ -36,7 +36,17 @@ export function setUp({ onBegun }) {
     toEnd();
     nodes.text.focus();
   });
-  nodes.scroll.addEventListener("scroll", () => (nodes.jump.hidden = isAtEnd()), { passive: true });
+  nodes.scroll.addEventListener("scroll", () => {
+    state.isAtEnd = isAtEnd();
+    nodes.jump.hidden = state.isAtEnd;
+  }, { passive: true });
+  // Whatever grows or shrinks, the end stays in view where it was.
+  const sizes = new ResizeObserver(() => {
+    if (state.isAtEnd) toEnd();
+    else nodes.jump.hidden = isAtEnd();
+  });
+  sizes.observe(nodes.scroll);
+  sizes.observe(nodes.talk);
   watchAsks(showAsks);
 }
 
@@ -54,16 +64,15 @@ function grow() {
 const isAtEnd = () => nodes.scroll.scrollHeight - nodes.scroll.scrollTop - nodes.scroll.clientHeight < 48;
 
 function toEnd() {
+  state.isAtEnd = true;
   nodes.scroll.scrollTop = nodes.scroll.scrollHeight;
   nodes.jump.hidden = true;
 }
 
 /// Changes what is shown, and stays at the end where it was.
 function keeping(change) {
-  const was = isAtEnd();
   change();
-  if (was) toEnd();
-  else nodes.jump.hidden = isAtEnd();
+  if (state.isAtEnd) toEnd();
 }
 
 function note(text, isError = false) {

@@ -39,14 +39,16 @@ async function load(cursor) {
   show();
 }
 
+/// Returns what the service keeps, and what it does not and this tab has seen.
 function all() {
-  const own = rememberedConversations();
-  if (!state.isKept) return own;
-  const runs = new Map(own.map((it) => [it.id, it]));
-  return state.kept.map((it) => {
-    const mine = runs.get(it.id);
-    return { id: it.id, title: it.title ?? mine?.title ?? "Untitled", at: it.updated_ms, run: mine?.run ?? null };
+  const own = new Map(rememberedConversations().map((it) => [it.id, it]));
+  const kept = state.isKept ? state.kept : [];
+  const listed = kept.map((it) => {
+    const mine = own.get(it.id);
+    own.delete(it.id);
+    return { id: it.id, title: it.title ?? mine?.title ?? "Untitled", at: it.updated_ms, run: mine?.run ?? null, isKept: true };
   });
+  return [...listed, ...own.values()].sort((one, other) => other.at - one.at);
 }
 
 function show() {
@@ -61,13 +63,13 @@ function show() {
   if (focused) byId("conversations").querySelector(`li[data-id="${CSS.escape(focused)}"] a`)?.focus();
 }
 
-function row({ id, title, at, run }) {
+function row({ id, title, at, run, isKept }) {
   const words = cut(title.replace(/\s+/g, " "), 80);
   const to = run ? path`/chat/${id}/${run}` : path`/chat/${id}`;
   const link = el("a", { href: `#${to}`, "aria-current": id === state.current ? "page" : null },
     el("span", { class: "title", text: words }), el("small", { text: at ? moment(at) : "" }));
   const own = { class: "quiet" };
-  const menu = state.isKept
+  const menu = isKept
     ? [button("Rename", () => rename(id, title), { ...own, "aria-label": `Rename ${words}` }),
       button("Delete", () => remove(id, words), { ...own, "aria-label": `Delete ${words}` })]
     : [button("Forget", () => forgotten(id), { ...own, "aria-label": `Forget ${words}` })];

@@ -3,9 +3,9 @@
 import { el, svg } from "./dom.js";
 import { count, duration } from "./values.js";
 
-const ROW = 30;
+const ROW = 36;
 const LEFT = 8;
-const WIDTH = 640;
+const WIDTH = 460;
 const TOP = 22;
 
 /// Returns the picture and the table of rows `{ name, count, p50, p90, p99 }`, in milliseconds.
@@ -34,10 +34,10 @@ function drawn(rows) {
       svg("text", { x: at, y: 12, "text-anchor": anchor, class: "tick", text: tick(10 ** power) }));
   }
   for (const [at, row] of rows.entries()) {
-    const y = TOP + at * ROW + 20;
+    const y = TOP + at * ROW + 25;
     const [from, middle, to] = [x(row.p50), x(row.p90 ?? row.p50), x(row.p99 ?? row.p50)];
     picture.append(
-      svg("text", { x: LEFT, y: y - 9, class: "name", text: row.name }),
+      svg("text", { x: LEFT, y: y - 11, class: "name", text: row.name }),
       svg("line", { x1: from, x2: to, y1: y, y2: y, class: "span" }),
       svg("circle", { cx: from, cy: y, r: 4.5, class: "p50" }),
       svg("rect", { x: middle - 3.5, y: y - 3.5, width: 7, height: 7, class: "p90" }),
@@ -46,10 +46,14 @@ function drawn(rows) {
   return picture;
 }
 
-const tick = (ms) => (ms < 1 ? `${ms * 1000} µs` : duration(ms));
+const tick = (ms) => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 1000 ? `${ms} ms` : `${count(ms / 1000)} s`);
 
 /// Returns a time of the table.
-const shown = (ms) => (!Number.isFinite(ms) ? "–" : ms < 1 ? `${Math.round(ms * 1000)} µs` : duration(ms));
+function shown(ms) {
+  if (!Number.isFinite(ms)) return "–";
+  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
+  return ms < 10 ? `${ms.toFixed(1)} ms` : duration(ms);
+}
 
 function table(rows) {
   const head = [["", ""], ["count", ""], ["median", "circle"], ["p90", "square"], ["p99", "diamond"]];

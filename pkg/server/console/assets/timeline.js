@@ -125,7 +125,7 @@ class Timeline {
     seq.textContent = event.seq;
     time.textContent = at === null ? "" : `+${((at - this.began) / 1000).toFixed(3)}`;
     kind.textContent = inner.type;
-    kind.className = `cell-2 ${groupOf(inner.type)} depth-${Math.min(depth, 4)}`;
+    kind.className = `cell-2 of-${groupOf(inner.type)} depth-${Math.min(depth, 4)}`;
     what.textContent = agent ? `${agent}: ${text}` : text;
   }
 
