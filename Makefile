@@ -172,5 +172,11 @@ service-test: service-setup ## run them against the service; they fail instead o
 	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test it service_clients -- --nocapture
 	FORGELINE_REQUIRE_SERVICE=1 $(CARGO) test -q --workspace --test cli serve::clients -- --nocapture
 
+console-setup: ## install what drives the browser of the console's tests into target/console (npm; Chromium is the machine's)
+	sh internal/testkit/console/setup.sh
+
+console-test: console-setup ## run the tests of the web console in Chromium; they fail instead of skipping
+	FORGELINE_REQUIRE_BROWSER=1 $(CARGO) test -p forgeline-itest --test it console:: -- --nocapture
+
 record: llama-setup ## rewrite the recordings in testdata/recordings from that server
 	FORGELINE_RECORD=1 FORGELINE_REQUIRE_LLAMA=1 $(CARGO) test --workspace --test it recordings::own -- --nocapture

@@ -18,10 +18,11 @@
 //!
 //! A run is begun by `POST /v1/runs` and read at `GET /v1/runs/{id}/events`, from any place and as often as is wanted: its events are in an
 //! [event log](crate::store::EventLog) before a reader sees them. `POST /api/chat` is read by `useChat` of the AI SDK, `POST /agui` by
-//! clients of AG-UI.
+//! clients of AG-UI. `GET /` is the web console, for people.
 
 mod body;
 mod client_tools;
+mod console;
 mod conversations;
 mod durable;
 pub mod encode;

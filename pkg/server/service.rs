@@ -62,6 +62,7 @@ struct Inside {
     latency: Option<Arc<LatencyWindow>>,
     checks: Checks,
     tasks: TaskTracker,
+    has_console: bool,
 }
 
 /// The setup of a [`Service`].
@@ -74,6 +75,7 @@ pub struct ServiceBuilder {
     limits: Limits,
     checks: Vec<Check>,
     is_dev: bool,
+    has_console: bool,
 }
 
 /// An error of the setup of a service.
@@ -111,6 +113,7 @@ impl Service {
             limits: Limits::default(),
             checks: Vec::new(),
             is_dev: false,
+            has_console: true,
         }
     }
 
@@ -128,6 +131,11 @@ impl Service {
 
     pub(super) fn identify(&self, parts: &axum::http::request::Parts) -> Result<Caller, Problem> {
         self.0.identify.identify(parts)
+    }
+
+    /// Returns `true` when the web console is one of the routes.
+    pub(super) fn has_console(&self) -> bool {
+        self.0.has_console
     }
 
     pub(super) fn log(&self) -> Arc<dyn EventLog> {
@@ -523,13 +531,29 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets whether the web console is there, at `/` and below `/console/`; a host's application that has a page of its own there
+    /// leaves it out, or nests the routes below another path. Default: it is there. Its files hold no data, and are sent to whoever asks.
+    pub fn console(mut self, is_there: bool) -> Self {
+        self.has_console = is_there;
+        self
+    }
+
     /// Sets the service up.
     ///
     /// # Errors
     ///
     /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
     pub fn build(self) -> Result<Service, ServiceError> {
-        let Self { agents: given, identify, stores, long_poll, limits, mut checks, is_dev } = self;
+        let Self {
+            agents: given,
+            identify,
+            stores,
+            long_poll,
+            limits,
+            mut checks,
+            is_dev,
+            has_console,
+        } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
         let metrics = Arc::new(Metrics::default());
         let latency = is_dev.then(Arc::<LatencyWindow>::default);
@@ -561,6 +585,7 @@ impl ServiceBuilder {
             latency,
             checks: Checks::new(checks),
             tasks: TaskTracker::new(),
+            has_console,
         })))
     }
 }

@@ -14,6 +14,7 @@ use std::{
 };
 
 pub mod canned;
+pub mod console;
 pub mod fixtures;
 pub mod llama;
 pub mod mcp;

@@ -22,7 +22,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{Problem, Service, durable, gate::gate, request_log::noted};
+use super::{Problem, Service, console, durable, gate::gate, request_log::noted};
 
 /// Returns the routes of a service, for a host's own application.
 pub fn router(service: Service) -> Router {
@@ -65,8 +65,10 @@ pub fn router(service: Service) -> Router {
         .route("/agui", post(ag_ui::begin))
         .layer(from_fn_with_state(service.clone(), gate));
     let most = service.usage().limits().body_bytes;
+    let console = if service.has_console() { console::routes() } else { Router::new() };
     Router::new()
         .merge(runs)
+        .merge(console)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
         .fallback(async || Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here"))
         .method_not_allowed_fallback(async || {

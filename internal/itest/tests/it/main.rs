@@ -19,6 +19,7 @@ mod bodies;
 mod catalog;
 mod cohere_requests;
 mod conformance;
+mod console;
 mod conventions;
 mod coverage;
 mod drops;

@@ -1,0 +1,90 @@
+//! The web console in a browser, against the service with models that play scenes.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+    sync::{Mutex, PoisonError},
+};
+
+use forgeline_testkit::{console::browser, say};
+
+use super::source::root;
+
+/// One browser at a time: pages that share two processors with others are slow for no reason of theirs.
+static ONE: Mutex<()> = Mutex::new(());
+
+struct Service {
+    child: Child,
+    address: String,
+}
+
+impl Service {
+    fn start(token: Option<&str>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scripted_service"));
+        command.arg("127.0.0.1:0").args(token).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        Self { child, address: address.trim().to_owned() }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Runs checks in a browser; each line that it prints is shown.
+fn check(names: &[&str], token: Option<&str>) {
+    let Some(mut command) = browser() else { return };
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let service = Service::start(token);
+    let pictures = root().join("target/console/pictures");
+    fs::create_dir_all(&pictures).unwrap();
+    let output = command.arg(&service.address).arg(pictures).args(names).output().unwrap();
+    let (told, failed) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let passed = told.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(output.status.success() && passed > 0, "{told}\n{failed}");
+    for line in told.lines() {
+        say(format!("the console in a browser: {line}"));
+    }
+}
+
+#[test]
+fn the_console_does_every_flow_by_keyboard() {
+    check(&["keyboard"], None);
+}
+
+#[test]
+fn hostile_text_is_inert_in_the_console() {
+    check(&["hostile"], None);
+}
+
+#[test]
+fn the_console_renders_markdown_the_same_at_every_cut() {
+    check(&["markdown"], None);
+}
+
+#[test]
+fn the_console_resumes_after_a_reload_and_a_cut() {
+    check(&["resume"], None);
+}
+
+#[test]
+fn the_console_holds_ten_thousand_events() {
+    check(&["many"], None);
+}
+
+#[test]
+fn the_console_is_accessible_in_light_and_dark() {
+    check(&["looks"], None);
+}
+
+#[test]
+fn the_console_asks_for_a_token_and_keeps_it_in_the_tab() {
+    check(&["token"], Some("s3cret-of-ann"));
+}

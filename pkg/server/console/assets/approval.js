@@ -1,0 +1,90 @@
+// A call that waits for permission.
+
+import { parse } from "./api.js";
+import { Ask } from "./ask.js";
+import { el, hidden, newId } from "./dom.js";
+import { pretty } from "./values.js";
+
+const REASONS = {
+  policy: "The agent asks before calls of this kind.",
+  outside_text: "Text from outside is in the conversation, and may be the reason for this call. Look closely.",
+  provider: "The provider runs this tool itself, and asks before it does.",
+};
+
+/// Shows a request; `reply` sends the answer.
+export function approval(parent, request, reply, options) {
+  const ask = new Ask(parent, `${request.tool_name} asks for your permission`, reply, options);
+  ask.body.append(el("p", { class: "why", text: REASONS[request.reason ?? "policy"] ?? REASONS.policy }));
+  if (request.preview) ask.body.append(preview(request.preview));
+  const given = pretty(request.arguments);
+  const changed = el("textarea", { class: "mono", rows: Math.min(12, given.split("\n").length + 1), spellcheck: "false" });
+  changed.value = given;
+  const reason = el("input", { type: "text", maxlength: "2000", autocomplete: "off" });
+  const error = el("p", { class: "error", role: "alert" });
+  ask.body.append(
+    el("details", { open: !request.preview }, el("summary", { text: "All arguments" }),
+      el("label", { class: "field" }, el("span", { text: "You may change them before you allow the call once" }), changed), error),
+  );
+  ask.controls.append(el("label", { class: "field" }, el("span", { text: "Reason for a rejection, which the model reads" }), reason));
+  const answer = (decision, shown, more = {}) => ({
+    path: "approvals",
+    body: { approval_id: request.approval_id, decision, ...more },
+    shown,
+  });
+  ask.buttons(
+    ["Allow once", () => {
+      error.textContent = "";
+      if (changed.value === given) return answer("grant", "Allowed once");
+      const read = readObject(changed.value);
+      if (read !== null) return answer("grant", "Allowed once, with other arguments", { arguments: read });
+      error.textContent = "The arguments must be one JSON object.";
+      changed.closest("details").open = true;
+      changed.focus();
+      return null;
+    }],
+    ["Always allow", () => answer("grant_always", "Allowed, also from now on")],
+    ["Reject", () => answer("reject", "Rejected", { reason: reason.value.trim() })],
+  );
+  return ask;
+}
+
+function readObject(text) {
+  try {
+    const value = parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/// Returns what shows the effect of a call.
+export function preview({ kind, text }) {
+  if (kind === "diff") return diff(text);
+  const label = kind === "command" ? "Command" : "Effect";
+  const id = newId("preview");
+  return el("div", { class: `preview ${kind === "command" ? "command" : "text"}` },
+    el("p", { class: "caption", id, text: label }),
+    el("pre", { tabindex: "0", "aria-labelledby": id, text }));
+}
+
+const KINDS = { "+": ["added", "added: "], "-": ["removed", "removed: "], "@": ["place", ""] };
+
+/// Returns a unified diff; each line keeps its sign, so that colour is not all that tells them apart.
+function diff(text) {
+  const id = newId("preview");
+  const list = el("ol", { class: "diff", tabindex: "0", "aria-labelledby": id });
+  let [plus, minus] = [0, 0];
+  for (const line of text.replace(/\n$/, "").split("\n").slice(0, 5000)) {
+    const isHead = /^(\+\+\+|---) /.test(line);
+    const [kind, spoken] = isHead ? ["head", ""] : KINDS[line[0]] ?? ["same", ""];
+    plus += kind === "added" ? 1 : 0;
+    minus += kind === "removed" ? 1 : 0;
+    const sign = isHead || kind === "place" ? "" : line[0] ?? " ";
+    list.append(el("li", { class: kind },
+      el("span", { class: "sign", "aria-hidden": "true", text: sign }),
+      spoken ? hidden(spoken) : null,
+      el("span", { text: sign === "" ? line : line.slice(1) })));
+  }
+  const caption = `Change: ${plus} ${plus === 1 ? "line" : "lines"} added, ${minus} removed`;
+  return el("div", { class: "preview" }, el("p", { class: "caption", id, text: caption }), list);
+}

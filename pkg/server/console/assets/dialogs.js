@@ -1,0 +1,37 @@
+// Questions of the page itself.
+
+import { byId } from "./dom.js";
+
+/// Waits until a dialog is closed; returns the value of the button.
+function closed(dialog) {
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true }));
+}
+
+/// Asks for a token; returns it, or `null`.
+export async function askForToken(wasWrong) {
+  const input = byId("token");
+  input.value = "";
+  byId("token-text").textContent = wasWrong
+    ? "The service does not know this token. Enter another; it is kept until this tab is closed."
+    : "It is kept until this tab is closed.";
+  const pressed = await closed(byId("ask-token"));
+  const token = input.value.trim();
+  input.value = "";
+  return pressed === "use" && token !== "" ? token : null;
+}
+
+/// Asks the user; returns `null` for no, else the text of the field, which is empty where there is none.
+export async function askUser({ title, text = "", yes, label, value = "" }) {
+  byId("dialog-title").textContent = title;
+  byId("dialog-text").textContent = text;
+  byId("dialog-yes").textContent = yes;
+  byId("dialog-field").hidden = label === undefined;
+  byId("dialog-label").textContent = label ?? "";
+  const input = byId("dialog-input");
+  input.value = value;
+  const pressed = closed(byId("dialog"));
+  if (label !== undefined) input.select();
+  return (await pressed) === "yes" ? input.value.trim() : null;
+}

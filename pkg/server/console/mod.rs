@@ -1,0 +1,108 @@
+//! The web console: a page, its styles and its modules, as they stand in `assets`.
+//!
+//! They are in the program, hold no data and ask no other host. What they show comes from the routes of the service, with the caller's own token.
+
+mod assets;
+
+use std::{fmt::Write as _, sync::LazyLock};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{OriginalUri, Path},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use sha2::{Digest as _, Sha256};
+
+use self::assets::{ASSETS, Asset, PAGE};
+use super::{Problem, Service};
+
+/// The headers of every answer. Nothing but what this service sends is loaded, run or asked.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
+         frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    // Asked about each time, so that a newer program is seen at once.
+    (header::CACHE_CONTROL, "no-cache"),
+];
+
+/// The place in the page where the path of the service stands.
+const BASE: &str = "{base}";
+
+/// The tags of the assets, in their order.
+static TAGS: LazyLock<Vec<String>> =
+    LazyLock::new(|| ASSETS.iter().map(|asset| tag(asset.text)).collect());
+
+/// Returns the routes of the console.
+pub(super) fn routes() -> Router<Service> {
+    Router::new().route("/", get(page)).route("/console/{name}", get(asset))
+}
+
+async fn page(OriginalUri(uri): OriginalUri, headers: HeaderMap) -> Response {
+    // Below the path of a host's application, where it stands in one.
+    let page = PAGE.replace(BASE, &escaped(uri.path().trim_end_matches('/')));
+    let tag = tag(&page);
+    answer(&headers, "text/html; charset=utf-8", &tag, page)
+}
+
+async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    let known = ASSETS.iter().zip(&*TAGS).find(|(asset, _)| asset.name == name);
+    let Some((Asset { kind, text, .. }, tag)) = known else {
+        return Problem::not_found("file of the console", &name).into_response();
+    };
+    answer(&headers, kind, tag, *text)
+}
+
+fn answer(headers: &HeaderMap, kind: &'static str, tag: &str, text: impl Into<Body>) -> Response {
+    let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| {
+        let tags = known.to_str().unwrap_or_default().split(',');
+        tags.map(|it| it.trim().trim_start_matches("W/")).any(|it| it == tag || it == "*")
+    });
+    let mut response = if is_known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        Response::new(text.into())
+    };
+    let head = response.headers_mut();
+    for (name, value) in HEADERS {
+        head.insert(name, HeaderValue::from_static(value));
+    }
+    head.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        head.insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// Returns the tag of a text, by which a browser asks whether it has changed.
+fn tag(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    let mut tag = String::from('"');
+    for byte in digest.iter().take(12) {
+        // A string takes whatever is written into it.
+        let _written = write!(tag, "{byte:02x}");
+    }
+    tag.push('"');
+    tag
+}
+
+/// Returns a path as it can stand in an attribute of the page.
+fn escaped(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-._~%".contains(c);
+    if path.starts_with("//") || !path.chars().all(is_plain) {
+        String::new()
+    } else {
+        path.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests;
