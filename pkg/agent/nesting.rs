@@ -82,14 +82,19 @@ pub(super) fn depth() -> usize {
     depth.unwrap_or_default()
 }
 
+/// Returns the run of an agent below another that this task drives.
+pub(super) fn own_family() -> Option<Arc<Family>> {
+    let family = WITHIN.try_with(|within| {
+        // Another agent that a tool asks is not that one.
+        within.family.clone().filter(|_| within.agent.is_none())
+    });
+    family.ok().flatten()
+}
+
 /// Calls `tell` with the part of the budget that the run of this task has of the one above, if it is one of an agent
 /// below.
 pub(super) fn with_draw(tell: impl FnOnce(&Draw)) {
-    let family = WITHIN.try_with(|within| {
-        // Another agent that a tool asks is not the one that has the part.
-        within.family.clone().filter(|_| within.agent.is_none())
-    });
-    if let Ok(Some(family)) = family
+    if let Some(family) = own_family()
         && let Some(draw) = family.draw()
     {
         tell(draw);

@@ -168,6 +168,10 @@ impl<'a> RunningCalls<'a> {
             }
             let duration_ms = elapsed_ms(started);
             let end = ToolEnd { parts, duration_ms, origin, ..ToolEnd::at_once(result) };
+            if let Some(family) = nesting::family() {
+                // An agent above goes on, and needs the place that it gave up for the call.
+                Box::pin(family.call_ended(&cancel)).await;
+            }
             News::Ended(id, Box::new(end))
         };
         self.running.push(Box::pin(running));

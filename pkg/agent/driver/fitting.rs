@@ -95,6 +95,7 @@ impl Conversation<'_> {
         let (messages_of, estimator) = (messages.iter().map(|it| &**it), &self.parts.estimator);
         let parts = Parts::of(messages_of, most, estimator, |text| self.mode.broken(text));
         let parts = parts.map_err(failed)?;
+        let messages = messages.get(..parts.messages()).unwrap_or_default();
         let (limit, cancel) = (config.summary_timeout, self.emitter.cancel().clone());
         let mut so_far = marks.summary.as_deref().map(str::to_owned);
         for at in 0..parts.len() {

@@ -448,6 +448,11 @@ impl<'a> Driver<'a> {
 
     /// Waits for the next input; `None` when the run is over or cancelled.
     async fn next(&mut self) -> Option<StepInput> {
+        if let Some(Due::Answer(..) | Due::Summary(_)) = self.due
+            && let Some(family) = nesting::own_family()
+        {
+            Box::pin(family.calls_ended(self.conversation.emitter.cancel())).await;
+        }
         match self.due.take() {
             Some(Due::Prompt) => return self.prepare().await,
             Some(Due::Answer(id, kind)) => {

@@ -1,6 +1,6 @@
 //! The requests for a summary of a conversation's beginning.
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     agent::feedback,
@@ -8,7 +8,7 @@ use crate::{
     types::{Message, MessageRole, Part, slice},
 };
 
-/// Most requests for one summary.
+/// Most requests for one summary; of a longer beginning the next summary has the rest.
 const MAX_PARTS: usize = 32;
 
 /// Most bytes of one result, or of the arguments of one call, that a summary is made from.
@@ -28,6 +28,8 @@ pub(in crate::agent) struct Parts {
     /// The instructions.
     system: Arc<str>,
     texts: Vec<String>,
+    /// The number of messages that they have.
+    messages: usize,
     /// Most tokens of a summary, and of an answer that may think before it.
     tokens: u64,
     estimator: TokenEstimator,
@@ -35,11 +37,11 @@ pub(in crate::agent) struct Parts {
 
 impl Parts {
     /// Writes messages out, so that each request is at most `most` tokens with its answer; `broken` takes the markers
-    /// out of what others wrote.
+    /// out of what others wrote. Of more than [`MAX_PARTS`] can hold, the first messages are taken, at least one.
     ///
     /// # Errors
     ///
-    /// When a request has no room for a part, or there are more parts than [`MAX_PARTS`].
+    /// When a request has no room for a part.
     pub(in crate::agent) fn of<'a>(
         messages: impl Iterator<Item = &'a Message>,
         most: u64,
@@ -56,29 +58,30 @@ impl Parts {
                 "requests of {most} tokens leave no room for a summary; raise `max_context_tokens`"
             ));
         }
-        let (mut parts, mut part, mut filled) = (Vec::new(), String::new(), 0);
-        let mut add = |piece: &str, tokens: u64| {
-            if filled + tokens > room && !part.is_empty() {
-                parts.push(mem::take(&mut part));
-                filled = 0;
-            }
-            part.push_str(piece);
-            filled += tokens;
-        };
+        let (mut filling, mut taken) = (Filling::default(), 0);
         for message in messages {
-            each_piece(&broken(&written(message)), room, estimator, &mut add);
+            let (text, before) = (broken(&written(message)), filling.mark());
+            let mut bytes = text.len();
+            let mut has_room = filling.take(&text, room, estimator);
+            // One that is too long for all parts is shortened: each summary would stop at it.
+            while !has_room && taken == 0 {
+                filling.back_to(before);
+                bytes /= 2;
+                has_room = filling.take(&feedback::shortened(&text, bytes), room, estimator);
+            }
+            if !has_room {
+                filling.back_to(before);
+                break;
+            }
+            taken += 1;
         }
-        if !part.is_empty() {
-            parts.push(part);
-        }
-        if parts.len() > MAX_PARTS {
-            return Err(format!(
-                "the conversation takes {} requests to sum up, and at most {MAX_PARTS} are made; raise \
-                 `max_context_tokens`",
-                parts.len()
-            ));
-        }
-        Ok(Self { system, texts: parts, tokens, estimator: estimator.clone() })
+        let texts = filling.parts;
+        Ok(Self { system, texts, messages: taken, tokens, estimator: estimator.clone() })
+    }
+
+    /// Returns the number of messages that a summary of the parts is of.
+    pub(in crate::agent) fn messages(&self) -> usize {
+        self.messages
     }
 
     /// Returns the number of requests.
@@ -116,15 +119,50 @@ impl Parts {
     }
 }
 
-/// Gives the pieces of a text that fit into the room each.
-fn each_piece(text: &str, room: u64, estimator: &TokenEstimator, add: &mut impl FnMut(&str, u64)) {
-    let tokens = estimator.text(text);
-    let half = text.floor_char_boundary(text.len() / 2);
-    if tokens <= room || half == 0 {
-        return add(text, tokens);
+/// Parts that are being filled.
+#[derive(Debug, Default)]
+struct Filling {
+    parts: Vec<String>,
+    /// The tokens of the last one.
+    filled: u64,
+}
+
+impl Filling {
+    /// Adds a text in pieces that have room; returns `false` where it takes more than [`MAX_PARTS`].
+    fn take(&mut self, text: &str, room: u64, estimator: &TokenEstimator) -> bool {
+        let tokens = estimator.text(text);
+        let half = text.floor_char_boundary(text.len() / 2);
+        if tokens > room && half > 0 {
+            return self.take(slice(text, ..half), room, estimator)
+                && self.take(slice(text, half..), room, estimator);
+        }
+        match self.parts.last_mut() {
+            Some(part) if self.filled + tokens <= room => {
+                part.push_str(text);
+                self.filled += tokens;
+            }
+            _ if text.is_empty() => {}
+            _ => {
+                self.parts.push(text.to_owned());
+                self.filled = tokens;
+            }
+        }
+        self.parts.len() <= MAX_PARTS
     }
-    each_piece(slice(text, ..half), room, estimator, add);
-    each_piece(slice(text, half..), room, estimator, add);
+
+    /// Returns the end of what is filled.
+    fn mark(&self) -> (usize, usize, u64) {
+        (self.parts.len(), self.parts.last().map_or(0, String::len), self.filled)
+    }
+
+    /// Takes out what is behind a mark.
+    fn back_to(&mut self, (parts, bytes, filled): (usize, usize, u64)) {
+        self.parts.truncate(parts);
+        if let Some(part) = self.parts.last_mut() {
+            part.truncate(bytes);
+        }
+        self.filled = filled;
+    }
 }
 
 /// Writes a message out.
@@ -224,10 +262,43 @@ mod tests {
         let few = messages(4, 10);
         let error = Parts::of(few.iter(), 200, &TokenEstimator::new(), str::to_owned).unwrap_err();
         assert!(error.contains("200 tokens leave no room"), "{error}");
+    }
+
+    #[test]
+    fn of_what_is_too_long_for_one_summary_the_first_messages_are_taken() {
+        let estimator = TokenEstimator::new();
         let many = messages(4_000, 400);
-        let error =
-            Parts::of(many.iter(), MOST, &TokenEstimator::new(), str::to_owned).unwrap_err();
-        assert!(error.contains("at most 32 are made"), "{error}");
+        let (mut rest, mut rounds, mut whole) = (many.as_slice(), 0, String::new());
+        while !rest.is_empty() {
+            let parts = Parts::of(rest.iter(), MOST, &estimator, str::to_owned).unwrap();
+            assert!(parts.len() <= MAX_PARTS && parts.messages() > 0);
+            let is_last = parts.messages() == rest.len();
+            assert!(is_last || parts.len() == MAX_PARTS, "no room is left unused");
+            whole.extend(parts.texts.iter().map(String::as_str));
+            (rest, rounds) = (&rest[parts.messages()..], rounds + 1);
+        }
+        let written: String = many.iter().map(written).collect();
+        assert_eq!(whole, written, "nothing is lost between rounds");
+        assert!(rounds > 3, "{rounds}");
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_for_one_summary_is_shortened_and_not_in_the_way() {
+        let estimator = TokenEstimator::new();
+        let long =
+            |at: usize| Message::user(format!("First {at}. {}Last {at}.", "word ".repeat(40_000)));
+        let messages = [long(0), Message::assistant("Well."), long(1), Message::assistant("So.")];
+        let mut rest = messages.as_slice();
+        for (first, count) in [("User: First 0.", 2), ("User: First 1.", 2)] {
+            let parts = Parts::of(rest.iter(), MOST, &estimator, str::to_owned).unwrap();
+            assert_eq!(parts.messages(), count, "{first}");
+            assert!(parts.len() <= MAX_PARTS && parts.len() > MAX_PARTS / 4, "{}", parts.len());
+            let text = parts.texts.concat();
+            let last = first.replace("User: First", "Last");
+            assert!(text.starts_with(first) && text.contains(&last), "both ends are there");
+            assert!(text.contains("bytes are left out"));
+            rest = &rest[count..];
+        }
     }
 
     #[test]

@@ -231,7 +231,9 @@ impl Window {
         let threshold = most / 100 * u64::from(share);
         let tokens = self.estimated();
         if tokens <= threshold || self.marks.has_failed {
-            return None;
+            let Marks { first, pinned, .. } = self.marks;
+            let tokens = self.marks.in_scale(tokens);
+            return self.marks.is_to_catch_up().then_some(Outgrown { first, pinned, tokens });
         }
         let room = super::summary_tokens(most) + self.estimator.text(&feedback::summary(""));
         let aim = (threshold.saturating_sub(self.around) / 2).saturating_sub(room);

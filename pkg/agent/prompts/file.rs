@@ -1,6 +1,9 @@
 //! The part of the system prompt that is a file.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use futures_core::future::BoxFuture;
 
@@ -16,7 +19,8 @@ const MAX_FILE_BYTES: usize = 256 << 10;
 /// The part of the system prompt that is a file, read for each run.
 ///
 /// The file is text in UTF-8 of at most 256 KiB. One that is empty, too large or no text fails the run with a
-/// message that names it; so does one that is not there, unless there is a text for that case.
+/// message that names it, and so does one that cannot be opened, or a link to what is not there. So does one that is not
+/// there, unless there is a text for that case.
 ///
 /// # Examples
 ///
@@ -77,7 +81,14 @@ impl SystemPrompt for FilePrompt {
 /// Returns the text at a path; `None` when nothing is there.
 fn text(path: &Path) -> Result<Option<FileText>, String> {
     // Links that the application names are followed; what they lead to is opened without following any.
-    let Ok(path) = path.canonicalize() else { return Ok(None) };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    // What cannot be opened is there: a text in its place would hide that.
+    let path = path.canonicalize().map_err(|error| {
+        format!("it cannot be opened: {}; make it readable, or remove it", error.kind())
+    })?;
     let name = path.file_name().and_then(|name| name.to_str());
     let (Some(folder), Some(name)) = (path.parent(), name) else {
         return Err("its name is not UTF-8; rename it".to_owned());

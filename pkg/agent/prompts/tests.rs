@@ -266,6 +266,24 @@ async fn a_file_that_cannot_be_used_is_named_with_what_to_do() {
         let named = format!("the prompt file `{}` cannot be used: ", path.display());
         assert!(error.starts_with(&named) && error.contains(problem), "{error}");
     }
+    #[cfg(unix)]
+    {
+        let link = |name: &str, to: &str| {
+            let path = folder.0.join(name);
+            std::os::unix::fs::symlink(to, &path).unwrap();
+            path
+        };
+        let unopened = [
+            link("dangling.md", "not-there.md"),
+            link("circle.md", "circle.md"),
+            folder.0.join("system.md/below.md"),
+        ];
+        for path in unopened {
+            let error = made(FilePrompt::new(&path).or("fallback"), &context).await.unwrap_err();
+            let named = format!("the prompt file `{}` cannot be used: ", path.display());
+            assert!(error.starts_with(&named) && error.contains("it cannot be opened"), "{error}");
+        }
+    }
     let missing = FilePrompt::new(folder.0.join("missing.md"));
     let error = made(missing.clone(), &context).await.unwrap_err();
     assert!(error.contains("it is not there; create it"), "{error}");

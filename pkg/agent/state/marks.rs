@@ -39,6 +39,9 @@ pub(crate) struct Marks {
     /// The place that is to be summed up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) due: Option<Outgrown>,
+    /// `true` when the last summary was of a part only of what is before the first message that is sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_behind: bool,
     /// `true` when the last summary failed, and nothing was left out since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) has_failed: bool,
@@ -110,6 +113,7 @@ impl Marks {
             summary: None,
             summed: 0,
             due: None,
+            is_behind: false,
             has_failed: false,
             turn: None,
             scale,
@@ -129,6 +133,11 @@ impl Marks {
     /// Returns `true` when there was a summary before this turn.
     pub(crate) fn has_summed_before(&self, turn: u32) -> bool {
         self.turn == Some(turn)
+    }
+
+    /// Returns `true` when what a summary has left is to be summed up now: once a run.
+    pub(crate) fn is_to_catch_up(&self) -> bool {
+        self.is_behind && !self.has_failed && self.turn.is_none()
     }
 
     /// Returns an estimate in the scale of the last report.
@@ -159,7 +168,9 @@ impl Marks {
             return;
         };
         let Some(Outgrown { first, pinned, .. }) = due else { return };
-        (self.first, self.pinned, self.summed) = (first, pinned, first);
+        (self.first, self.pinned) = (first, pinned);
+        self.summed = self.summed.saturating_add(summary.messages).min(first);
+        self.is_behind = self.summed < first;
         self.results = self.results.max(first);
         self.summary = Some(summary.text.as_str().into());
         self.has_failed = false;

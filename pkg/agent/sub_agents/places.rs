@@ -108,12 +108,37 @@ impl Family {
         self.lock().place = None;
     }
 
+    /// Takes the place again behind a call, once the run waits for no other agent; one that is told to stop goes on
+    /// without.
+    pub(crate) async fn call_ended(&self, stop: &CancellationToken) {
+        self.go_on(stop, |held| held.place.is_none() && held.waits_for == 0).await;
+    }
+
+    /// Takes the place again behind all calls. The task of one that was given up may still be there, and waits for
+    /// nothing any more.
+    pub(crate) async fn calls_ended(&self, stop: &CancellationToken) {
+        self.go_on(stop, |held| held.place.is_none()).await;
+    }
+
+    async fn go_on(&self, stop: &CancellationToken, wants_place: impl Fn(&Held) -> bool) {
+        if !wants_place(&self.lock()) {
+            return;
+        }
+        let place = self.places.take(stop).await;
+        let mut held = self.lock();
+        // Another call may have taken it, or wait for an agent by now.
+        if wants_place(&held) {
+            held.place = place;
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A wait for an agent below, in which the run above holds no place.
+/// A wait for an agent below, in which the run above holds no place. That one takes its place again itself, where a call
+/// has ended: one that ends by its time limit cannot wait for a place.
 pub(super) struct Waiting(Option<Arc<Family>>);
 
 impl Waiting {
@@ -126,33 +151,13 @@ impl Waiting {
         }
         Self(above)
     }
-
-    /// Ends the wait: the run above has its place again when it waits for no other agent. One that is told to
-    /// stop goes on without.
-    pub(super) async fn end(mut self, stop: &CancellationToken) {
-        let Some(above) = self.0.take() else { return };
-        if leave(&above) > 0 {
-            return;
-        }
-        let place = above.places.take(stop).await;
-        let mut held = above.lock();
-        if held.waits_for == 0 && held.place.is_none() {
-            held.place = place;
-        }
-    }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(above) = &self.0 {
-            leave(above);
+            let mut held = above.lock();
+            held.waits_for = held.waits_for.saturating_sub(1);
         }
     }
-}
-
-/// Ends one wait; returns how many others there are.
-fn leave(above: &Family) -> usize {
-    let mut held = above.lock();
-    held.waits_for = held.waits_for.saturating_sub(1);
-    held.waits_for
 }

@@ -116,9 +116,12 @@ impl Tool for AgentResult {
                 () = context.cancelled().cancelled() => Some(Err(ToolError::Cancelled { abandoned: false })),
                 () = tokio::time::sleep(Duration::from_secs(seconds.into())) => None,
             };
-            waiting.end(context.cancelled()).await;
+            drop(waiting);
             match report {
-                Some(Err(_)) if stop && !context.cancelled().is_cancelled() => {
+                // An agent that failed before it was told to stop has an error of its own.
+                Some(Err(ToolError::Cancelled { .. }))
+                    if stop && !context.cancelled().is_cancelled() =>
+                {
                     Ok(ToolOutput::new(format!("The agent `{agent}` is stopped.")))
                 }
                 Some(report) => report,

@@ -45,7 +45,7 @@ impl SubAgent {
         } else {
             Err(ToolError::Cancelled { abandoned: false })
         };
-        waiting.end(&stop).await;
+        drop(waiting);
         result
     }
 
@@ -155,8 +155,13 @@ impl SubAgent {
                 context.send(|| event).await;
             }
         }
-        let outcome =
-            stream.outcome().await.map_err(|failed| self.failed(&words(&agent, &failed.error)))?;
+        let is_stopped = |error: &AgentError| {
+            error.code == ErrorCode::Cancelled && context.cancelled().is_cancelled()
+        };
+        let outcome = stream.outcome().await.map_err(|failed| match &failed.error {
+            error if is_stopped(error) => ToolError::Cancelled { abandoned: false },
+            error => self.failed(&words(&agent, error)),
+        })?;
         let output = ToolOutput::new(self.report(outcome)?);
         let is_outside = agent.has_outside_text();
         Ok(if is_outside { output.origin(TextOrigin::Outside) } else { output })

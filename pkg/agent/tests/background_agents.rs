@@ -145,9 +145,9 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         sleep(LONG).await;
         "never"
     });
-    let hangs = of([slowly()]).tool(panics).tool_timeout(LONG).build().unwrap();
+    let hangs = of([slowly(), slowly()]).tool(panics).tool_timeout(LONG).build().unwrap();
     let hangs = hangs.into_tool("hangs", "").timeout(Duration::from_secs(3)).in_background();
-    let stop = ask_with("hangs-2", json!({ "agent": "hangs-2", "stop": true }));
+    let stop = |handle: &str| ask_with(handle, json!({ "agent": handle, "stop": true }));
     let above = [
         ask("below-1", 0),
         begin("below"),
@@ -156,7 +156,9 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         begin("hangs"),
         ask("hangs-1", 60),
         begin("hangs"),
-        stop,
+        stop("hangs-2"),
+        stop("below-1"),
+        stop("hangs-1"),
         ScriptedTurn::new().call("below", json!({ "task": " ", "background": true })),
         text("Done."),
     ];
@@ -173,6 +175,9 @@ async fn bad_handles_and_ends_are_results_that_say_what_to_do() {
         (true, "3s"),
         (false, "`hangs-2` works"),
         (false, "`hangs-2` is stopped"),
+        // What ended before it was told to stop has an end of its own.
+        (true, "the agent `below` failed"),
+        (true, "3s"),
         (true, "say what is to be done"),
     ];
     for ((text, is_error), (want_error, want)) in results.iter().zip(want) {

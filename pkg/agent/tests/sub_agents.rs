@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use super::*;
 use crate::{
     agent::{
-        ApprovalPolicy, Budget, Caller, Decision, Places, RunInput, SubAgent, SubAgentEvent,
-        journal::MemoryJournal, tools::ToolEffects,
+        AgentConfig, ApprovalPolicy, Budget, Caller, Decision, Places, RunInput, SubAgent,
+        SubAgentEvent, journal::MemoryJournal, tools::ToolEffects,
     },
     llm::Request,
     types::{ErrorCode, TextOrigin},
@@ -62,26 +62,33 @@ struct Crowd {
     all: AtomicUsize,
 }
 
+/// A tool that counts those who work.
+fn work(crowd: &Arc<Crowd>) -> impl crate::agent::tools::Tool + use<> {
+    let crowd = Arc::clone(crowd);
+    tool_fn("work", "Works.", move |_: ToolContext, _: Nothing| {
+        let crowd = Arc::clone(&crowd);
+        async move {
+            let now = crowd.now.fetch_add(1, Ordering::SeqCst) + 1;
+            crowd.most.fetch_max(now, Ordering::SeqCst);
+            crowd.all.fetch_add(1, Ordering::SeqCst);
+            // Others get the thread meanwhile, without a clock.
+            for _ in 0..2 {
+                tokio::task::yield_now().await;
+            }
+            crowd.now.fetch_sub(1, Ordering::SeqCst);
+            "worked"
+        }
+    })
+}
+
 /// A tree of agents, with this many levels below the first.
 fn tree(levels: usize, places: &Places, crowd: &Arc<Crowd>) -> DefaultAgent {
     if levels == 0 {
-        let crowd = Arc::clone(crowd);
-        let work = tool_fn("work", "Works.", move |_: ToolContext, _: Nothing| {
-            let crowd = Arc::clone(&crowd);
-            async move {
-                let now = crowd.now.fetch_add(1, Ordering::SeqCst) + 1;
-                crowd.most.fetch_max(now, Ordering::SeqCst);
-                crowd.all.fetch_add(1, Ordering::SeqCst);
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                crowd.now.fetch_sub(1, Ordering::SeqCst);
-                "worked"
-            }
-        });
         let provider = ScriptedProvider::from_fn(|request: &Request| {
             let has_worked = request.messages.iter().any(|it| it.tool_results().next().is_some());
             if has_worked { text("done") } else { ScriptedTurn::new().call("work", json!({})) }
         });
-        return DefaultAgent::builder(provider).tool(work).build().unwrap();
+        return DefaultAgent::builder(provider).tool(work(crowd)).build().unwrap();
     }
     let below = SubAgent::new(tree(levels - 1, places, crowd), "below", "Helps.").places(places);
     DefaultAgent::builder(fan_out("below")).tool(below.timeout(LONG)).build().unwrap()
@@ -168,6 +175,64 @@ async fn three_levels_of_eight_with_two_places_come_to_their_end() {
         assert_eq!(timeout(LONG, run).await.unwrap().text, "done");
         assert_eq!((crowd.all.load(Ordering::SeqCst), places.free()), (512, 2));
         assert_eq!(crowd.most.load(Ordering::SeqCst), 2, "the places bound the work");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn three_levels_of_eight_with_two_places_come_to_their_end_on_several_threads() {
+    let places = Places::new(2);
+    let mut most = 0;
+    for _ in 0..100 {
+        let crowd = Arc::default();
+        assert_eq!(tree(3, &places, &crowd).run("Go.").await.unwrap().text, "done");
+        assert_eq!((crowd.all.load(Ordering::SeqCst), places.free()), (512, 2));
+        most = most.max(crowd.most.load(Ordering::SeqCst));
+    }
+    assert_eq!(most, 2, "the places bound the work");
+}
+
+/// An agent whose call of another ends by its time limit, and that works on: in the same answer, or in the next.
+fn outlives_a_call(
+    name: String,
+    places: &Places,
+    crowd: &Arc<Crowd>,
+    how: (Duration, bool),
+) -> SubAgent {
+    let (grace, at_once) = how;
+    let hangs = of([ScriptedTurn::new().text("Now.").hang()]).build().unwrap();
+    let hangs = hangs.into_tool("hangs", "").places(places).timeout(Duration::from_secs(1));
+    let turns = if at_once {
+        vec![task("hangs").call("work", json!({})), text("Done.")]
+    } else {
+        vec![task("hangs"), ScriptedTurn::new().call("work", json!({})), text("Done.")]
+    };
+    let config = AgentConfig::default().tool_grace(grace).max_parallel_calls(1);
+    let agent = of(turns).config(config).tool(hangs).tool(work(crowd));
+    agent.build().unwrap().into_tool(name, "Helps.").places(places)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_has_its_place_again_when_its_call_ended_by_the_time_limit() {
+    for grace in [Duration::from_secs(1), Duration::from_nanos(1)] {
+        // A task that is given up ends behind the call: only the next answer is sure to be in the place.
+        for at_once in [false, true].into_iter().take(1 + usize::from(grace.as_secs() > 0)) {
+            let (places, crowd) = (Places::new(1), Arc::default());
+            let turn = (0..4).fold(ScriptedTurn::new(), |turn, at| {
+                turn.call(&format!("below_{at}"), json!({ "task": "Go." }))
+            });
+            let mut agent = of([turn, text("Above.")]);
+            for at in 0..4 {
+                let name = format!("below_{at}");
+                agent = agent.tool(outlives_a_call(name, &places, &crowd, (grace, at_once)));
+            }
+            let agent = agent.build().unwrap();
+            let outcome = timeout(LONG, agent.run("Go.")).await.unwrap().unwrap();
+            let results = read(&agent);
+            assert!(results.iter().all(|(text, _)| text == "Done."), "{results:?}");
+            assert_eq!((outcome.text.as_str(), places.free()), ("Above.", 1));
+            let [most, all] = [&crowd.most, &crowd.all].map(|it| it.load(Ordering::SeqCst));
+            assert_eq!((most, all), (1, 4), "{grace:?} {at_once}: one works at a time");
+        }
     }
 }
 

@@ -141,6 +141,72 @@ async fn summaries_take_the_place_of_what_they_are_of_and_have_those_before_them
     assert_eq!(agent.transcript().len(), 240, "the conversation keeps all");
 }
 
+/// A stored conversation of so many turns.
+fn stored(turns: usize) -> ConversationMemory {
+    let messages = (0..turns).flat_map(|turn| {
+        [Message::user(question(turn)), Message::assistant("So it is. ".repeat(12))]
+    });
+    ConversationMemory::from(messages.collect::<crate::types::Transcript>())
+}
+
+/// More than one summary can have is summed up by the next ones, one a run.
+// Covers: T-68
+#[tokio::test(start_paused = true)]
+async fn a_long_backlog_is_summed_up_in_rounds() {
+    const STORED: usize = 900;
+    let provider = model();
+    let agent = builder_of(&provider).memory(stored(STORED)).build().unwrap();
+    let (mut rounds, mut of_all) = (0, 0);
+    for turn in STORED..STORED + 12 {
+        let before = provider.requests().len();
+        let events = ask(&agent, turn..turn + 1).await.remove(0);
+        assert!(named(&events, CONTEXT_SUMMARY_FAILED).is_empty(), "{turn}");
+        let told = named(&events, CONTEXT_SUMMARIZED);
+        let requests = provider.requests();
+        let made = requests[before..].iter().filter(|it| is_for_summary(it)).count();
+        assert!(made <= 32 && told.len() <= 1, "{made} requests in one run");
+        for data in told {
+            assert_eq!(data["requests"], made);
+            (rounds, of_all) = (rounds + 1, of_all + data["messages"].as_u64().unwrap());
+        }
+    }
+    assert_fit(&provider.requests());
+    let requests = provider.requests();
+    let for_summary = requests.iter().filter(|it| is_for_summary(it));
+    let written: String = for_summary.map(texts).collect();
+    let of_question = |turn: usize| written.matches(&question(turn)).count();
+    assert!((0..STORED).all(|turn| of_question(turn) == 1), "each is summed up, and once");
+    assert!(rounds > 2 && of_all >= 2 * STORED as u64, "{rounds} rounds, {of_all} messages");
+    assert_eq!(agent.transcript().len(), 2 * STORED + 12 * 4, "the conversation keeps all");
+}
+
+/// Each round of a backlog may be in a process of its own.
+#[tokio::test(start_paused = true)]
+async fn another_process_goes_on_with_the_rounds_of_a_backlog() {
+    const STORED: usize = 400;
+    let journal = MemoryJournal::default();
+    let talk =
+        ScriptedProvider::from_fn(|_: &Request| ScriptedTurn::new().text("So it is. ".repeat(30)));
+    let without_summaries = DefaultAgent::builder(talk).journal(journal.clone()).build().unwrap();
+    ask(&without_summaries, 0..STORED).await;
+    let (whole, parted) = (model(), model());
+    let copy = MemoryJournal::from(journal.lines());
+    let agent = builder_of(&whole).journal(copy).build().unwrap();
+    assert!(agent.resume().await.unwrap().is_none());
+    ask(&agent, STORED..STORED + 6).await;
+    for turn in STORED..STORED + 6 {
+        let agent = builder_of(&parted).journal(journal.clone()).build().unwrap();
+        assert!(agent.resume().await.unwrap().is_none());
+        ask(&agent, turn..turn + 1).await;
+    }
+    let json = |provider: &ScriptedProvider| {
+        let requests = provider.requests();
+        requests.iter().map(|it| serde_json::to_string(it).unwrap()).collect::<Vec<_>>().join("\n")
+    };
+    assert!(whole.requests().iter().filter(|it| is_for_summary(it)).count() > 32, "two rounds");
+    assert_eq!(json(&whole), json(&parted));
+}
+
 /// The requests of a conversation, of which each run is in a process of its own.
 // Covers: T-68
 #[tokio::test(start_paused = true)]

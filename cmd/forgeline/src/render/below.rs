@@ -83,12 +83,22 @@ impl Agent {
             || event.kind().starts_with("tool_approval")
             || SubAgentEvent::read(event).is_some();
         if is_shown {
-            self.held.push_str(&self.renderer.event(event));
-            while let Some((line, rest)) = self.held.split_once('\n') {
-                shown.push_str(&indented(line));
-                self.held = rest.to_owned();
-            }
+            let text = self.renderer.event(event);
+            self.take(&text, shown);
         }
+    }
+
+    /// Shows the lines that a text ends, and keeps what it begins. What was kept is not looked through again: a line may
+    /// come in very many events.
+    fn take(&mut self, text: &str, shown: &mut String) {
+        let Some((whole, begun)) = text.rsplit_once('\n') else {
+            self.held.push_str(text);
+            return;
+        };
+        self.held.push_str(whole);
+        shown.extend(self.held.split('\n').map(indented));
+        self.held.clear();
+        self.held.push_str(begun);
     }
 
     /// Returns the line of its end, behind what it had begun to show.
@@ -193,6 +203,26 @@ mod tests {
             }),
         });
         event.unwrap()
+    }
+
+    #[test]
+    fn lines_that_come_in_pieces_are_shown_once_and_whole() {
+        let mut agents = Below::default();
+        agents.event(event(false), false);
+        let agent = &mut agents.0[0];
+        let text = "ab\n\nc\ndé\n".repeat(40);
+        let want: String = text.lines().map(indented).collect();
+        for size in 1..9 {
+            let mut shown = String::new();
+            let letters: Vec<_> = text.chars().chain("end".chars()).collect();
+            for piece in letters.chunks(size) {
+                let piece: String = piece.iter().collect();
+                agent.take(&piece, &mut shown);
+                assert!(!agent.held.contains('\n'));
+            }
+            assert_eq!((&shown, agent.held.as_str()), (&want, "end"), "{size}");
+            agent.held.clear();
+        }
     }
 
     #[test]
