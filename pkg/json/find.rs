@@ -26,9 +26,12 @@ pub(crate) fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
     (block, 0, tail.len())
 }
 
-/// A search for `N` kinds of bytes.
+/// A search for `N` kinds of bytes, and for `E` bytes, which cost less.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finder<const N: usize>([Kind; N]);
+pub(crate) struct Finder<const N: usize, const E: usize = 0> {
+    exact: [u8x16; E],
+    kinds: [Kind; N],
+}
 
 /// The bytes that are `value` once the bits outside `mask` are cleared.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +51,13 @@ impl Kind {
         Self { mask: u8x16::new([mask; BLOCK]), value: u8x16::new([value & mask; BLOCK]) }
     }
 
+    /// Returns the byte of the kind, if it is the only one.
+    pub(crate) fn only(&self) -> Option<u8> {
+        let [mask, ..] = self.mask.to_array();
+        let [value, ..] = self.value.to_array();
+        (mask == u8::MAX).then_some(value)
+    }
+
     /// Creates the kind of one byte.
     #[inline(always)]
     pub(crate) const fn of(byte: u8) -> Self {
@@ -59,13 +69,34 @@ impl<const N: usize> Finder<N> {
     /// Creates a search.
     #[inline(always)]
     pub(crate) const fn new(kinds: [Kind; N]) -> Self {
-        Self(kinds)
+        Self { exact: [], kinds }
+    }
+}
+
+impl<const N: usize, const E: usize> Finder<N, E> {
+    /// Creates a search for `exact` bytes too.
+    pub(crate) fn with_exact(exact: [u8; E], kinds: [Kind; N]) -> Self {
+        Self { exact: exact.map(|byte| u8x16::new([byte; BLOCK])), kinds }
     }
 
-    /// Returns the position of the first byte of one of the kinds, else the length.
+    /// Returns the position of the first byte that is looked for, else the length.
     #[inline(always)]
     pub(crate) fn find(&self, bytes: &[u8]) -> usize {
-        let mut at = 0;
+        // A loop would first load all that it looks for, and pieces are short.
+        match bytes.first_chunk() {
+            None => self.find_in_short(bytes),
+            Some(block) => match self.found(*block) {
+                0 if bytes.len() == BLOCK => BLOCK,
+                0 => self.find_behind_block(bytes),
+                found => place(found),
+            },
+        }
+    }
+
+    /// Returns the same for bytes of which a block was looked at.
+    #[inline(always)]
+    fn find_behind_block(&self, bytes: &[u8]) -> usize {
+        let mut at = BLOCK;
         while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
             let found = self.found(*block);
             if found != 0 {
@@ -80,11 +111,11 @@ impl<const N: usize> Finder<N> {
                 0 => bytes.len(),
                 found => bytes.len() - BLOCK + place(found),
             },
-            None => self.find_in_short(bytes),
+            None => at,
         }
     }
 
-    /// Gives the positions of all bytes of the kinds, in order, until `take` returns `false`.
+    /// Gives the positions of all bytes that are looked for, in order, until `take` returns `false`.
     #[inline(always)]
     pub(crate) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
         let mut at = 0;
@@ -129,12 +160,15 @@ impl<const N: usize> Finder<N> {
         }
     }
 
-    /// Returns a bit for each byte that is of one of the kinds.
+    /// Returns a bit for each byte that is looked for.
     #[inline(always)]
     pub(crate) fn found(&self, block: [u8; BLOCK]) -> u32 {
         let block = u8x16::new(block);
         let mut found = u8x16::new([0; BLOCK]);
-        for kind in &self.0 {
+        for byte in &self.exact {
+            found |= block.simd_eq(*byte);
+        }
+        for kind in &self.kinds {
             found |= (block & kind.mask).simd_eq(kind.value);
         }
         found.to_bitmask()

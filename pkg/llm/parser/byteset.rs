@@ -7,6 +7,12 @@ use crate::json::{BLOCK, ByteKind, Finder};
 const FEW_KINDS: usize = 4;
 const MAX_KINDS: usize = 8;
 
+/// Of few kinds, up to this number of pairs are looked for at once.
+const FEW_PAIRS: usize = 2;
+const FEW_EXACT: usize = FEW_KINDS - FEW_PAIRS;
+/// A byte that stands in no text.
+const IN_NO_TEXT: u8 = 0xFF;
+
 /// A set of bytes that are looked for together.
 ///
 /// The search is a sieve: it may stop at a few bytes that are not in the set, such as `>` beside `<`.
@@ -19,7 +25,7 @@ pub(super) struct ByteSet {
 
 #[derive(Debug, Clone)]
 enum Search {
-    Few(Finder<FEW_KINDS>),
+    Few(Finder<FEW_PAIRS, FEW_EXACT>),
     Many(Box<Finder<MAX_KINDS>>),
     EachByte,
 }
@@ -31,8 +37,8 @@ impl ByteSet {
             insert(&mut members, byte);
         }
         let kinds = kinds_of(bytes_of(members).collect());
-        let search = if let Some(kinds) = padded::<FEW_KINDS>(&kinds) {
-            Search::Few(Finder::new(kinds))
+        let search = if let Some(finder) = few(&kinds) {
+            Search::Few(finder)
         } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {
             Search::Many(Box::new(Finder::new(kinds)))
         } else {
@@ -69,6 +75,12 @@ impl ByteSet {
     #[inline(always)]
     pub(super) fn are_absent(&self, bytes: &[u8]) -> bool {
         matches!(&self.search, Search::Few(finder) if finder.find(bytes) == bytes.len())
+    }
+
+    /// Returns `true` when one quick look says that no byte of `block` is in the set.
+    #[inline(always)]
+    pub(super) fn are_absent_in_block(&self, block: [u8; BLOCK]) -> bool {
+        matches!(&self.search, Search::Few(finder) if finder.found(block) == 0)
     }
 
     /// Returns a bit for each byte of `block` that may be in the set.
@@ -110,6 +122,21 @@ fn kinds_of(mut bytes: Vec<u8>) -> Vec<ByteKind> {
         });
     }
     kinds
+}
+
+/// Returns a search for few kinds, of which some have to be of one byte.
+fn few(kinds: &[ByteKind]) -> Option<Finder<FEW_PAIRS, FEW_EXACT>> {
+    let exact: Vec<u8> = kinds.iter().filter_map(ByteKind::only).take(FEW_EXACT).collect();
+    let mut left = exact.len();
+    let is_other = |kind: &&ByteKind| {
+        let is_exact = kind.only().is_some() && left > 0;
+        left -= usize::from(is_exact);
+        !is_exact
+    };
+    let others: Vec<ByteKind> = kinds.iter().filter(is_other).copied().collect();
+    let mut all = [IN_NO_TEXT; FEW_EXACT];
+    all.get_mut(..exact.len())?.copy_from_slice(&exact);
+    Some(Finder::with_exact(all, padded(&others)?))
 }
 
 /// Returns `kinds` with more that hold nothing, if there is room for them.

@@ -1,9 +1,6 @@
 //! Code spans and fences: where a model mentions a marker instead of using it.
 
-use crate::{
-    json::{BLOCK, Block, ByteKind, Finder},
-    types::subslice,
-};
+use crate::json::{ByteKind, Finder};
 
 /// Follows message text and knows whether the next byte stands in a code span or fence.
 ///
@@ -106,71 +103,22 @@ impl CodeSpans {
         matches!(self, Self::Plain | Self::Span(_) | Self::Info(_) | Self::Fence(_))
     }
 
-    /// Passes a block of `bytes` at `at`: these bytes without the first `before`, `length` in all.
-    #[inline(always)]
-    pub(crate) fn pass_block(
-        &mut self,
-        (bytes, at): (&[u8], usize),
-        (block, before, length): Block,
-    ) {
-        let within = !(u32::MAX << length);
-        if !self.pass_at_once(block, before, within) {
-            *self = self.after_all(subslice(bytes, at..at + length));
+    /// Returns a fence that is not quoted, when the next byte stands in its lines: the state inside a line
+    /// of it, and at the start of one the number of spaces so far.
+    pub(crate) fn in_fence(self) -> Option<(Self, Option<u8>)> {
+        match self {
+            Self::Fence(fence) if fence.line == Line::Plain => Some((self, None)),
+            Self::FenceLineStart { fence, whitespace, .. } if fence.line == Line::Plain => {
+                Some((Self::Fence(fence), Some(whitespace)))
+            }
+            _ => None,
         }
     }
 
-    /// Passes those bytes of `block` that stand behind the first `before`, a bit of `within` each; returns
-    /// `false` where only a look at each byte tells. Spans of one backtick and lines that begin as
-    /// plain text are all that is frequent: they take no branch each.
-    #[inline(always)]
-    fn pass_at_once(&mut self, block: [u8; BLOCK], before: usize, within: u32) -> bool {
-        const TICK: Finder<1> = Finder::new([ByteKind::of(b'`')]);
-        const LINE_END: Finder<1> = Finder::new([ByteKind::of(b'\n')]);
-        const START: Finder<3> =
-            Finder::new([ByteKind::of(b' '), ByteKind::of(b'~'), ByteKind::of(b'>')]);
-        let ticks = TICK.found(block) >> before & within;
-        let line_ends = LINE_END.found(block) >> before & within;
-        if ticks | line_ends == 0 && self.is_settled() {
-            return true;
-        }
-        // Whether a span is open, a line begins, and the last byte was a backtick.
-        let (is_span, is_start, is_tick) = match self {
-            Self::Plain => (0, 0, 0),
-            Self::Span(1) => (1, 0, 0),
-            Self::LineStart(0) => (0, 1, 0),
-            Self::Ticks { count: 1, starts: None } => (1, 0, 1),
-            Self::SpanTicks { open: 1, count: 1 } => (0, 0, 1),
-            Self::LineStart(_)
-            | Self::QuoteStart(_)
-            | Self::Ticks { .. }
-            | Self::Tildes { .. }
-            | Self::Span(_)
-            | Self::SpanTicks { .. }
-            | Self::Info(_)
-            | Self::InfoTicks { .. }
-            | Self::Fence(_)
-            | Self::FenceLineStart { .. }
-            | Self::FenceMarks { .. }
-            | Self::FenceEnd(_) => return false,
-        };
-        let starts = line_ends << 1 | is_start;
-        let matter = (START.found(block) >> before & within | ticks) & starts;
-        if matter | ticks & (ticks << 1 | is_tick) != 0 {
-            return false;
-        }
-        let in_line = ticks >> (u32::BITS - line_ends.leading_zeros());
-        let is_span = in_line.count_ones() & 1 ^ (is_span & u32::from(line_ends == 0));
-        let last = within ^ within >> 1;
-        *self = if (ticks | line_ends) & last == 0 {
-            if is_span == 0 { Self::Plain } else { Self::Span(1) }
-        } else if line_ends & last != 0 {
-            Self::START
-        } else if is_span == 0 {
-            Self::SpanTicks { open: 1, count: 1 }
-        } else {
-            Self::Ticks { count: 1, starts: None }
-        };
-        true
+    /// Returns the state at the start of a line of this fence, after this number of spaces.
+    pub(crate) fn at_line_of_fence(self, whitespace: u8) -> Self {
+        let Self::Fence(fence) = self else { return self };
+        Self::FenceLineStart { fence, whitespace, lacks_quote: false }
     }
 
     /// Returns the state after all of `bytes`.
@@ -343,32 +291,5 @@ mod tests {
                 "{name}: byte by byte"
             );
         }
-    }
-
-    #[test]
-    fn a_block_passes_as_its_bytes_do_one_by_one() {
-        let letters = b"xxxxxx..  ``````~~>>\n\n\n<";
-        let mut random = 0x2545_f491_4f6c_dd1d_u64;
-        let mut next = |below: usize| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            usize::try_from(random % below as u64).unwrap()
-        };
-        let mut at_once = 0;
-        for _ in 0..200_000 {
-            let prefix: Vec<u8> = (0..next(12)).map(|_| letters[next(letters.len())]).collect();
-            let bytes: [u8; BLOCK] = std::array::from_fn(|_| letters[next(letters.len())]);
-            let length = 1 + next(BLOCK);
-            let (before, counted) = (BLOCK - length, &bytes[BLOCK - length..]);
-            let start = CodeSpans::START.after_all(&prefix);
-            let want = counted.iter().fold(start, |state, byte| state.after(*byte));
-            let (mut state, mut quick) = (start, start);
-            state.pass_block((&bytes, before), (bytes, before, length));
-            let shown = String::from_utf8_lossy(counted);
-            assert_eq!(state, want, "{start:?}, then {shown:?}");
-            at_once += u32::from(quick.pass_at_once(bytes, before, !(u32::MAX << length)));
-        }
-        assert!(at_once > 40_000, "{at_once} blocks passed at once");
     }
 }

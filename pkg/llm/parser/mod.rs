@@ -14,6 +14,7 @@ mod description;
 mod dialect;
 mod echo;
 mod families;
+mod followed_code;
 mod found;
 mod fronts;
 mod function_tag;

@@ -6,6 +6,7 @@ use compact_str::CompactString;
 
 use super::{
     code_spans::CodeSpans,
+    followed_code::FollowedCode,
     found::Found,
     inline_buf::{CAPACITY, InlineBuf},
     stops::Stops,
@@ -73,7 +74,7 @@ impl Track for NoTrack {
 
 /// Follows code spans and fences, which hide markers. No marker starts with a backtick or line end.
 pub(super) struct LiteralTrack<'a, F, H> {
-    pub(super) literal: &'a mut CodeSpans,
+    pub(super) literal: &'a mut FollowedCode,
     /// Takes the number of a marker that is text, and whether code hid it.
     pub(super) on_text: F,
     /// Tells whether the code in which a marker stands hides it.
@@ -82,12 +83,12 @@ pub(super) struct LiteralTrack<'a, F, H> {
 
 impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for LiteralTrack<'_, F, H> {
     fn pass(&mut self, bytes: &[u8]) {
-        *self.literal = self.literal.after_all(bytes);
+        self.literal.pass(bytes);
     }
 
     #[inline]
     fn seek(&mut self, bytes: &[u8], mut from: usize, stops: &Stops) -> Option<usize> {
-        let mut literal = *self.literal;
+        let mut literal = self.literal.state();
         let found = loop {
             if literal.is_settled() {
                 from += stops.turns.sieve(subslice(bytes, from..));
@@ -100,12 +101,12 @@ impl<F: FnMut(usize, bool), H: Fn(usize, CodeSpans) -> bool> Track for LiteralTr
             }
             from += 1;
         };
-        *self.literal = literal;
+        self.literal.set(literal);
         found
     }
 
     fn hides(&self, which: usize) -> bool {
-        self.literal.hides_next() && (self.is_hidden)(which, *self.literal)
+        self.literal.state().hides_next() && (self.is_hidden)(which, self.literal.state())
     }
 
     fn count_text(&mut self, which: usize, is_hidden: bool) {

@@ -1,6 +1,6 @@
 //! The bytes where markers may begin, and the text in which none does.
 
-use super::{byteset::ByteSet, code_spans::CodeSpans, fronts::Fronts, marker::MarkerSet};
+use super::{byteset::ByteSet, followed_code::FollowedCode, fronts::Fronts, marker::MarkerSet};
 use crate::{
     json::{BLOCK, Block, last_block},
     types::subslice,
@@ -106,10 +106,18 @@ impl Stops {
         self.find(text.as_bytes(), 0) == text.len()
     }
 
+    /// Returns `true` when one look says that no marker begins in `text`, which is one block; `code` then
+    /// becomes the state behind it. It calls nothing.
+    #[inline(always)]
+    pub(super) fn are_far_in_block(&self, text: &str, code: &mut FollowedCode) -> bool {
+        let Ok(block) = text.as_bytes().try_into() else { return false };
+        self.firsts.are_absent_in_block(block) && code.pass_at_once(block, 0, BLOCK)
+    }
+
     /// Returns the length of the front of `text` in which no marker begins. Where that is all of it, `code`
     /// becomes the state behind it.
     #[inline(always)]
-    pub(super) fn plain_front(&self, text: &str, code: &mut CodeSpans) -> usize {
+    pub(super) fn plain_front(&self, text: &str, code: &mut FollowedCode) -> usize {
         let bytes = text.as_bytes();
         // A loop would first load all that it looks for.
         let Ok(block) = bytes.try_into() else { return self.plain_blocks(bytes, code) };
@@ -121,7 +129,7 @@ impl Stops {
     }
 
     #[inline(never)]
-    fn plain_blocks(&self, bytes: &[u8], code: &mut CodeSpans) -> usize {
+    fn plain_blocks(&self, bytes: &[u8], code: &mut FollowedCode) -> usize {
         let (mut at, mut behind) = (0, *code);
         let (blocks, tail) = bytes.as_chunks();
         for block in blocks {

@@ -233,7 +233,7 @@ impl Region {
         text: &str,
         out: &mut Emit<'_>,
     ) -> Option<Plain> {
-        let is_markup = matches!(plain, Plain::Markup | Plain::MarkupTail);
+        let is_markup = plain.is_markup() || plain == Plain::MarkupTail;
         let may_pass = is_markup || plain.passes_between_markers(text.as_bytes());
         if !may_pass || !self.dialect.compiled().form(self.form).stops().are_absent(text) {
             return None;

@@ -117,8 +117,12 @@ pub(crate) enum Plain {
     PythonString,
     /// The inside of a raw Python string, up to either quote.
     PythonRaw,
-    /// Text between tags, where entities may stand.
+    /// Text between tags, where all else stands for itself.
     Markup,
+    /// The same where a line end before a tag may be framing of it.
+    Framed,
+    /// The same where entities may stand.
+    Entities,
     /// The same behind a few bytes that are held, so that no text passes unchanged.
     MarkupTail,
     /// Text that holds nothing but what stands for itself anywhere.
@@ -135,21 +139,29 @@ const ANY_QUOTE: ByteKind = ByteKind::new(!0x05, b'"');
 const ANGLE: ByteKind = ByteKind::of(b'<');
 
 impl Plain {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::JsonString,
         Self::PythonString,
         Self::PythonRaw,
         Self::Markup,
+        Self::Framed,
+        Self::Entities,
         Self::Verbatim,
         Self::InBrackets,
     ];
+
+    /// Returns `true` for text between tags, of which nothing is held.
+    #[inline(always)]
+    pub(crate) fn is_markup(self) -> bool {
+        matches!(self, Self::Markup | Self::Framed | Self::Entities)
+    }
 
     /// Returns `true` when one quick look says that all of `text` passes unchanged.
     #[inline(always)]
     pub(crate) fn passes_at_once(self, text: &[u8]) -> bool {
         let quote = match self {
-            Self::JsonString | Self::Verbatim => QUOTE,
-            Self::Markup => QUOTE_OR_AND,
+            Self::JsonString | Self::Verbatim | Self::Markup | Self::Framed => QUOTE,
+            Self::Entities => QUOTE_OR_AND,
             Self::PythonString | Self::PythonRaw => ANY_QUOTE,
             Self::Nothing | Self::MarkupTail | Self::InBrackets => return false,
         };
@@ -174,18 +186,31 @@ impl Plain {
                 let quote = ByteKind::of(b'\'');
                 Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).find(text)
             }
-            Self::Verbatim | Self::Markup => return self.passes_at_once(text),
+            Self::Verbatim | Self::Markup | Self::Framed | Self::Entities => {
+                return self.passes_at_once(text);
+            }
             Self::InBrackets => Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).find(text),
         };
         end == text.len()
     }
 
-    /// Returns `true` when nothing in `text` but escapes is needed where it is plain as markup is: there is
-    /// no entity, and no tag nor line end that may be framing of one.
+    /// Returns `true` when nothing in `text` but escapes is needed, where it is markup: there is no
+    /// entity, and no tag nor line end that may be framing of one.
     #[inline(always)]
-    pub(crate) fn needs_only_escapes(text: &[u8]) -> bool {
+    pub(crate) fn needs_only_escapes(self, text: &[u8]) -> bool {
         const STOPS: Finder<2> = Finder::new([ANGLE, ByteKind::of(b'&')]);
-        !matches!(text, [.., b'\n' | b'\r']) && STOPS.find(text) == text.len()
+        match self {
+            Self::Markup => is_free_of_angles(text),
+            Self::Framed => !matches!(text, [.., b'\n' | b'\r']) && is_free_of_angles(text),
+            Self::Entities => STOPS.find(text) == text.len(),
+            Self::Nothing
+            | Self::JsonString
+            | Self::PythonString
+            | Self::PythonRaw
+            | Self::MarkupTail
+            | Self::Verbatim
+            | Self::InBrackets => false,
+        }
     }
 
     /// Returns `true` when all of `text`, in which no marker begins, passes unchanged.
@@ -204,11 +229,18 @@ impl Plain {
             Self::Nothing
             | Self::PythonRaw
             | Self::Markup
+            | Self::Framed
+            | Self::Entities
             | Self::MarkupTail
             | Self::Verbatim
             | Self::InBrackets => false,
         }
     }
+}
+
+#[inline(always)]
+fn is_free_of_angles(text: &[u8]) -> bool {
+    Finder::new([ANGLE]).find(text) == text.len()
 }
 
 /// Reads one payload in pieces of any size: the body of one call, or of several.
@@ -308,9 +340,11 @@ mod tests {
     #[test]
     fn plain_text_holds_nothing_that_its_place_gives_a_meaning() {
         #[rustfmt::skip]
-        let cases: [(Plain, &[&str]); 3] = [
+        let cases: [(Plain, &[&str]); 5] = [
             (Plain::PythonString, &["'", "\"", "\\", "\n", "\t", "\0", "<"]),
-            (Plain::Markup,       &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::Markup,       &["\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::Framed,       &["\"", "\\", "\n", "\t", "\0", "<"]),
+            (Plain::Entities,     &["&", "\"", "\\", "\n", "\t", "\0", "<"]),
             (Plain::InBrackets,   &["]", "\"", "\\", "\n", "\t", "\0"]),
         ];
         for (plain, all) in cases {

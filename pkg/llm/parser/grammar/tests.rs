@@ -113,7 +113,7 @@ fn read_pieces<'a, R: Reader>(
         }
         let mut json = String::new();
         if skips
-            && matches!(reader.plain(), Plain::Markup | Plain::MarkupTail)
+            && (reader.plain().is_markup() || reader.plain() == Plain::MarkupTail)
             && let Some(next) = reader.pass_escaped(piece, &mut |text| json.push_str(text))
         {
             reader.skip(piece.len());

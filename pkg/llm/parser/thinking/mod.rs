@@ -189,23 +189,22 @@ impl ThinkingParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        match self.way {
-            Way::Message
-                if self.stops.in_message.and_code_are_far(text) && self.calls.take_plain(text) =>
-            {
-                self.message_bytes += text.len() as u64;
-                out(ThinkingPiece::Message(text));
-            }
-            Way::Call if self.calls.take_value(text) => {
-                self.message_bytes += text.len() as u64;
-                out(ThinkingPiece::Message(text));
-            }
-            Way::Thinking if self.stops.in_thinking.are_far(text) && !text.is_empty() => {
-                out(ThinkingPiece::Thinking(text));
-            }
-            Way::Markers | Way::Message | Way::Call | Way::Thinking | Way::Tail => {
-                self.look(text, out);
-            }
+        // As a `match`, this would be a table of jumps.
+        if self.way == Way::Message
+            && self.calls.is_still()
+            && self.stops.in_message.and_code_are_far(text)
+            && self.calls.take_plain(text)
+            || self.way == Way::Call && self.calls.take_value(text)
+        {
+            self.message_bytes += text.len() as u64;
+            out(ThinkingPiece::Message(text));
+        } else if self.way == Way::Thinking
+            && self.stops.in_thinking.are_far(text)
+            && !text.is_empty()
+        {
+            out(ThinkingPiece::Thinking(text));
+        } else {
+            self.look(text, out);
         }
     }
 

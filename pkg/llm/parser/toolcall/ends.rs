@@ -127,7 +127,7 @@ impl ToolCallParser {
                 break;
             }
         }
-        self.ends_in_code = self.literal.is_in_fence_of_opener();
+        self.ends_in_code = self.literal.state().is_in_fence_of_opener();
         self.turn_end.end(out);
         self.begin_section(false);
         self.choose_way();

@@ -3,8 +3,8 @@
 use super::ToolCallParser;
 use crate::llm::parser::{
     builder::Holds,
-    code_spans::CodeSpans,
     content::{Emit, ParsedContent},
+    followed_code::FollowedCode,
     offered::Offered,
     role::Role,
 };
@@ -40,7 +40,7 @@ impl ToolCallParser {
         }
         let is_typeable = compiled.text.is_typeable(which);
         let is_opener = which < compiled.openers && compiled.text.is_hidable(which);
-        if hides_calls && is_opener && self.literal.hides_next() {
+        if hides_calls && is_opener && self.literal.state().hides_next() {
             return self.opener_in_code(role, out);
         }
         let is_closer = match role {
@@ -68,7 +68,7 @@ impl ToolCallParser {
             return out(ParsedContent::Marker(self.scan.found()));
         }
         self.may_unwrap = true;
-        self.literal = CodeSpans::START;
+        self.literal = FollowedCode::START;
         if let Role::Call(form) = role {
             self.enter_call(form, offset, out);
         } else {
@@ -82,7 +82,7 @@ impl ToolCallParser {
         let found = self.scan.found();
         let front = found.chars().next().map_or(0, char::len_utf8);
         let (front, rest) = found.split_at_checked(front).unwrap_or_default();
-        self.literal = self.literal.after_all(front.as_bytes());
+        self.literal.pass(front.as_bytes());
         self.is_behind_call = false;
         out(ParsedContent::Text(front));
         self.pending.insert_str(0, rest);
@@ -123,7 +123,7 @@ impl ToolCallParser {
     pub(super) fn enter_offered(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         let found = self.scan.found();
         let (line_end, call) = found.split_at(usize::from(found.starts_with('\n')));
-        let is_hidden = self.literal.after_all(line_end.as_bytes()).hides_next();
+        let is_hidden = self.literal.state().after_all(line_end.as_bytes()).hides_next();
         if is_hidden || !self.counts(form, call) {
             return self.pass_found(out);
         }

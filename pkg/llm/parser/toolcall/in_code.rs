@@ -10,12 +10,12 @@ use crate::llm::parser::{
 impl ToolCallParser {
     /// Takes an opener that stands in code.
     pub(super) fn opener_in_code(&mut self, role: Role, out: &mut Emit<'_>) {
-        if let Some(ticks) = self.literal.span_ticks() {
+        if let Some(ticks) = self.literal.state().span_ticks() {
             self.span = Some(SpanCall::new(self, ticks));
             return;
         }
         let found = self.scan.found();
-        self.literal = self.literal.with_opener(found);
+        self.literal.set(self.literal.state().with_opener(found));
         self.hidden_calls += u32::from(matches!(role, Role::Call(_)));
         out(ParsedContent::OpenerInCode);
         out(ParsedContent::Text(found));
@@ -25,10 +25,10 @@ impl ToolCallParser {
     pub(super) fn settle_span(&mut self, is_call: bool, out: &mut Emit<'_>) {
         let Some(SpanCall { held, .. }) = self.span.take() else { return };
         if is_call {
-            self.literal = CodeSpans::Plain;
+            self.literal.set(CodeSpans::Plain);
             self.pending.insert_str(0, &held);
         } else {
-            self.literal = self.literal.after_all(held.as_bytes());
+            self.literal.pass(held.as_bytes());
             self.hidden_calls += 1;
             out(ParsedContent::Text(&held));
         }
@@ -43,7 +43,7 @@ impl ToolCallParser {
 
     /// Returns `true` when the next byte stands in a code span or fence.
     pub(crate) fn is_in_code(&self) -> bool {
-        self.literal.hides_next()
+        self.literal.state().hides_next()
     }
 
     /// Returns `true` when the stream ended in a fence that hid a call.

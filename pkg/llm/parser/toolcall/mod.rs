@@ -17,9 +17,9 @@ use std::{mem, sync::Arc};
 use self::turn_end::TurnEnd;
 use super::{
     call::Region,
-    code_spans::CodeSpans,
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
+    followed_code::FollowedCode,
     grammar::{Plain, Tools},
     marker::MarkerSet,
     mentions::Mentions,
@@ -64,7 +64,7 @@ pub struct ToolCallParser {
     max_call_bytes: usize,
     stops: Arc<Stops>,
     scan: Scan,
-    literal: CodeSpans,
+    literal: FollowedCode,
     region: Option<Box<Region>>,
     /// The place of the last call, for the next.
     spare: Option<Box<Region>>,
@@ -100,6 +100,8 @@ pub struct ToolCallParser {
     bare_of_known: bool,
     hidden_calls: u32,
     way: Way,
+    /// No marker begins in text of the current call without `<`.
+    has_angles_only: bool,
     /// Bytes that may take the fast path, and those that took it and were not counted yet.
     room: usize,
     passed: usize,
@@ -178,7 +180,7 @@ impl ToolCallParser {
             max_call_bytes: DEFAULT_MAX_CALL_BYTES,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
-            literal: CodeSpans::START,
+            literal: FollowedCode::START,
             region: None,
             spare: None,
             start: Start::Past,
@@ -199,6 +201,7 @@ impl ToolCallParser {
             bare_of_known: false,
             hidden_calls: 0,
             way: Way::Markers,
+            has_angles_only: false,
             room: 0,
             passed: 0,
             taken: 0,
@@ -212,7 +215,7 @@ impl ToolCallParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        let is_text = self.way == Way::Text;
+        let is_text = self.way == Way::Text && self.is_still();
         if is_text && self.stops.and_code_are_far(text) && self.take_plain(text) {
             out(ParsedContent::Text(text));
         } else if self.take_value(text) {
@@ -383,6 +386,7 @@ impl ToolCallParser {
             Some(region) if region.holds_string() => (Way::Held, 0),
             Some(region) => {
                 let (plain, room) = region.plain();
+                self.has_angles_only = region.has_angles_only();
                 (Way::Value(plain), room)
             }
             None if !self.is_in_plain_text() => (Way::Markers, 0),
@@ -443,7 +447,7 @@ impl ToolCallParser {
     /// Emits the last marker as text.
     pub(super) fn pass_found(&mut self, out: &mut Emit<'_>) {
         let found = self.scan.found();
-        self.literal = self.literal.after_all(found.as_bytes());
+        self.literal.pass(found.as_bytes());
         self.is_behind_call = false;
         self.is_before_text = false;
         self.is_in_block = false;
@@ -452,7 +456,7 @@ impl ToolCallParser {
 
     /// Begins a section of message text, and so a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
-        self.literal = CodeSpans::START;
+        self.literal = FollowedCode::START;
         self.is_before_text = true;
         if !self.dialect.compiled().bare.is_empty() {
             self.start = Start::Open { held: String::new(), after_call };

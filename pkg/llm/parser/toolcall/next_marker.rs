@@ -131,7 +131,7 @@ impl ToolCallParser {
         let found = self.scan.found();
         let behind = (self.may_unwrap, self.is_behind_call);
         if which < FOREIGN && self.turn_end.take(found, role, behind, out) {
-            self.literal = self.literal.after_all(found.as_bytes());
+            self.literal.pass(found.as_bytes());
             return None;
         }
         self.turn_end.release(out);

@@ -4,7 +4,6 @@ use super::{ToolCallParser, Way};
 use crate::{
     json::{escape_into, simple_escape},
     llm::parser::{
-        code_spans::CodeSpans,
         content::{Emit, ParsedContent},
         grammar::Plain,
         stops::Stops,
@@ -14,11 +13,18 @@ use crate::{
 };
 
 impl ToolCallParser {
-    /// Takes message text in which no marker and no code begins; returns `false` where a line end
+    /// Returns `true` where text without markers, code and line ends changes nothing.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn is_still(&self) -> bool {
+        self.literal.is_still()
+    }
+
+    /// Takes message text in which no marker and no code begins, where it [changes
+    /// nothing](Self::is_still); returns `false` where a line end
     /// matters in it.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
-        let is_taken = !text.is_empty() && !has_line_end(text) && self.literal == CodeSpans::Plain;
+        let is_taken = !text.is_empty() && !has_line_end(text);
         if is_taken {
             self.passed += text.len();
         }
@@ -42,10 +48,8 @@ impl ToolCallParser {
     /// Takes text inside a string between tags that needs nothing but escapes.
     #[inline]
     pub(in crate::llm::parser) fn take_markup(&mut self, text: &str) -> bool {
-        self.way == Way::Value(Plain::Markup)
-            && Plain::needs_only_escapes(text.as_bytes())
-            && self.region.as_ref().is_some_and(|region| region.has_angles_only())
-            && self.has_room(text)
+        let Way::Value(plain) = self.way else { return false };
+        self.has_angles_only && plain.needs_only_escapes(text.as_bytes()) && self.has_room(text)
     }
 
     /// Takes text inside a JSON string which ends with the backslash of an escape, and holds that; returns
@@ -97,6 +101,14 @@ impl ToolCallParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.way == Way::Text && self.take_block(text, None) {
+            return out(ParsedContent::Text(text));
+        }
+        self.look_further(text, out);
+    }
+
+    #[inline(never)]
+    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         match self.way {
             Way::Text => self.look_in_text(text, out),
             Way::Value(_) | Way::Escape | Way::Held => self.look_in_value(text, out),
@@ -154,6 +166,16 @@ impl ToolCallParser {
         }
     }
 
+    /// Takes one block of message text; returns `false` for text of another length, and where one look does
+    /// not tell that no marker begins in it. The markers are those of the dialect, or begin at `stops`.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn take_block(&mut self, text: &str, stops: Option<&Stops>) -> bool {
+        let stops = stops.unwrap_or(&self.stops);
+        let is_taken = stops.are_far_in_block(text, &mut self.literal);
+        self.passed += if is_taken { text.len() } else { 0 };
+        is_taken
+    }
+
     /// Takes message text; returns `false` where a marker may begin in it: one of the dialect, or one
     /// that begins at `stops`.
     #[inline(always)]
@@ -179,7 +201,7 @@ impl ToolCallParser {
         let Self { scan, stops: own, literal, .. } = self;
         let stops = stops.unwrap_or(own);
         let give = &mut |held: &str| {
-            *literal = literal.after_all(held.as_bytes());
+            literal.pass(held.as_bytes());
             out(held);
         };
         if !scan.settle(text, stops, give) {
@@ -191,7 +213,7 @@ impl ToolCallParser {
             return false;
         }
         if !tail.is_empty() {
-            *literal = literal.after_all(plain.as_bytes());
+            literal.pass(plain.as_bytes());
         }
         self.passed += text.len();
         if !plain.is_empty() {

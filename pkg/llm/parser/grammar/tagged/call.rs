@@ -355,7 +355,7 @@ impl Reader for ParamsCall {
         }
         let plain = self.arguments.plain();
         if matches!(self.state, State::Value(LineEnd::None) | State::Object) {
-            plain
+            if plain == Plain::Markup { Plain::Framed } else { plain }
         } else if plain == Plain::Markup {
             Plain::MarkupTail
         } else {
@@ -372,7 +372,7 @@ impl Reader for ParamsCall {
         }
         self.value(text, before, self.taken, &mut |json: &str| out(json));
         let is_inside = self.state == State::Value(LineEnd::None);
-        Some(if is_inside { Plain::Markup } else { Plain::MarkupTail })
+        Some(if is_inside { Plain::Framed } else { Plain::MarkupTail })
     }
 
     fn skip(&mut self, bytes: usize) {

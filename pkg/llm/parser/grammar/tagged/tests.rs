@@ -99,9 +99,12 @@ fn run<'a>(
     for piece in pieces {
         let plain = reader.plain();
         let is_plain = match plain {
-            Plain::Markup => !piece.contains(['<', '&', '"', '\\']) && !has_control(piece),
-            Plain::JsonString => !piece.contains(['<', '"', '\\']) && !has_control(piece),
+            Plain::Framed | Plain::JsonString => {
+                !piece.contains(['<', '"', '\\']) && !has_control(piece)
+            }
             Plain::Nothing
+            | Plain::Markup
+            | Plain::Entities
             | Plain::MarkupTail
             | Plain::PythonString
             | Plain::PythonRaw
@@ -109,7 +112,7 @@ fn run<'a>(
             | Plain::InBrackets => false,
         };
         let mut json = String::new();
-        let is_markup = matches!(plain, Plain::Markup | Plain::MarkupTail);
+        let is_markup = matches!(plain, Plain::Framed | Plain::MarkupTail);
         if is_plain {
             reader.skip(piece.len());
             let call = run.calls.last_mut().unwrap();

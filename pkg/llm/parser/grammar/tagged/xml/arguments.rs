@@ -83,7 +83,7 @@ impl Arguments {
     pub(super) fn plain(&self) -> Plain {
         match self.state {
             State::Dropped => Plain::Markup,
-            State::Text if self.entities.is_idle() => Plain::Markup,
+            State::Text if self.entities.is_idle() => Plain::Entities,
             State::Text => Plain::MarkupTail,
             State::Whole
             | State::Between

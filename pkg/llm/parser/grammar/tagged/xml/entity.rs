@@ -1,11 +1,13 @@
 //! Entities in text that arrives in pieces; an `&` that starts none is text.
 
+use std::mem;
+
 use compact_str::CompactString;
 use quick_xml::escape::resolve_predefined_entity;
 
 use crate::{
     json::{ByteKind, Finder},
-    types::{slice, subslice},
+    types::slice,
 };
 
 /// Longest entity, in bytes with `&` and `;`: `&#1114111;` and `&#x10FFFF;`.
@@ -19,6 +21,8 @@ const JOINED_BYTES: usize = 64;
 pub(super) struct Entities {
     /// Text that may become an entity: `&` and the bytes behind it; at most [`MAX_ENTITY_BYTES`].
     held: CompactString,
+    /// Room for decoded text on its way out; at most [`JOINED_BYTES`].
+    joined: String,
 }
 
 impl Entities {
@@ -28,10 +32,15 @@ impl Entities {
     }
 
     /// Takes the next piece of text; gives it in few pieces.
-    pub(super) fn feed(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
-        let mut joined = Joined { bytes: [0; JOINED_BYTES], length: 0, out };
-        let out = &mut |text: &str| joined.push(text);
-        while let Some(next) = text.chars().next() {
+    pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(&str)) {
+        let mut joined = Joined { text: mem::take(&mut self.joined), out };
+        self.decode(text, &mut |text: &str| joined.push(text));
+        joined.flush();
+        self.joined = joined.text;
+    }
+
+    fn decode(&mut self, mut text: &str, out: &mut impl FnMut(&str)) {
+        while !text.is_empty() {
             if self.held.is_empty() {
                 let and = Finder::new([ByteKind::of(b'&')]).find(text.as_bytes());
                 let (plain, rest) = text.split_at(and);
@@ -47,25 +56,20 @@ impl Entities {
                 }
                 self.held.push('&');
                 text = slice(text, 1..);
-                let letters = text.bytes().take(MAX_ENTITY_BYTES - 2);
-                let name = letters.take_while(|byte| is_entity_byte(*byte)).count();
-                self.held.push_str(slice(text, ..name));
-                text = slice(text, name..);
-                continue;
             }
-            if next == ';' {
-                self.settle(out);
-            } else if u8::try_from(next).is_ok_and(is_entity_byte)
-                && self.held.len() + 1 < MAX_ENTITY_BYTES
-            {
-                self.held.push(next);
-            } else {
-                self.finish(out);
-                continue;
+            let letters = text.bytes().take(MAX_ENTITY_BYTES - 1 - self.held.len());
+            let name = letters.take_while(|byte| is_entity_byte(*byte)).count();
+            self.held.push_str(slice(text, ..name));
+            text = slice(text, name..);
+            match text.bytes().next() {
+                None => break,
+                Some(b';') => {
+                    self.settle(out);
+                    text = slice(text, 1..);
+                }
+                Some(_) => self.finish(out),
             }
-            text = slice(text, 1..);
         }
-        joined.flush();
     }
 
     /// Ends the text: what may have become an entity is text.
@@ -92,28 +96,26 @@ impl Entities {
 
 /// Text in few pieces.
 struct Joined<'o, O> {
-    bytes: [u8; JOINED_BYTES],
-    length: usize,
+    text: String,
     out: &'o mut O,
 }
 
 impl<O: FnMut(&str)> Joined<'_, O> {
     fn push(&mut self, text: &str) {
-        if self.length + text.len() > JOINED_BYTES {
+        if self.text.len() + text.len() > JOINED_BYTES {
             self.flush();
         }
-        if let Some(room) = self.bytes.get_mut(self.length..self.length + text.len()) {
-            room.copy_from_slice(text.as_bytes());
-            self.length += text.len();
-        } else {
+        if text.len() > JOINED_BYTES {
             (self.out)(text);
+        } else {
+            self.text.push_str(text);
         }
     }
 
     fn flush(&mut self) {
-        if self.length > 0 {
-            (self.out)(str::from_utf8(subslice(&self.bytes, ..self.length)).unwrap_or_default());
-            self.length = 0;
+        if !self.text.is_empty() {
+            (self.out)(&self.text);
+            self.text.clear();
         }
     }
 }

@@ -1,0 +1,198 @@
+//! Code spans and fences, followed sixteen bytes at a time.
+
+use super::code_spans::CodeSpans;
+use crate::{
+    json::{BLOCK, Block, ByteKind, Finder},
+    types::subslice,
+};
+
+/// The state behind some message text: the same as a [`CodeSpans`], of which the frequent ones are a few
+/// bits, so that a block of text changes them without a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FollowedCode {
+    bits: u8,
+    /// The fence, or what no bits say; otherwise plain text.
+    rest: CodeSpans,
+}
+
+/// At the start of a line after so many spaces, a bit each.
+const STARTS: u8 = 0b1111;
+/// In a span that one backtick opened.
+const SPAN: u8 = 1 << 4;
+/// Behind one backtick that opened or closed such a span.
+const TICK: u8 = 1 << 5;
+/// In the lines of a fence that is not quoted.
+const FENCE: u8 = 1 << 6;
+/// Anything else.
+const OTHER: u8 = 1 << 7;
+
+impl FollowedCode {
+    /// The first byte of a section is the start of a line.
+    pub(crate) const START: Self = Self { bits: 1, rest: CodeSpans::Plain };
+
+    /// Returns the state.
+    pub(crate) fn state(self) -> CodeSpans {
+        let starts = self.bits & STARTS;
+        match self.bits & !STARTS {
+            0 if starts == 0 => CodeSpans::Plain,
+            0 => CodeSpans::LineStart(spaces_of(starts)),
+            SPAN => CodeSpans::Span(1),
+            TICK => CodeSpans::SpanTicks { open: 1, count: 1 },
+            _ if self.bits == SPAN | TICK => CodeSpans::Ticks { count: 1, starts: None },
+            _ if starts > 0 => self.rest.at_line_of_fence(spaces_of(starts)),
+            _ => self.rest,
+        }
+    }
+
+    /// Sets the state.
+    pub(crate) fn set(&mut self, state: CodeSpans) {
+        let plain = CodeSpans::Plain;
+        let (bits, rest) = match state {
+            CodeSpans::Plain => (0, plain),
+            CodeSpans::LineStart(spaces) => (1 << spaces, plain),
+            CodeSpans::Span(1) => (SPAN, plain),
+            CodeSpans::Ticks { count: 1, starts: None } => (SPAN | TICK, plain),
+            CodeSpans::SpanTicks { open: 1, count: 1 } => (TICK, plain),
+            other => match other.in_fence() {
+                Some((fence, None)) => (FENCE, fence),
+                Some((fence, Some(spaces))) => (FENCE | 1 << spaces, fence),
+                None => (OTHER, other),
+            },
+        };
+        *self = Self { bits, rest };
+    }
+
+    /// Passes `bytes`.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) {
+        self.set(self.state().after_all(bytes));
+    }
+
+    /// Returns `true` where text without a backtick, a tilde and a line end changes nothing, nor does a
+    /// line end that four other bytes follow.
+    #[inline(always)]
+    pub(crate) fn is_still(self) -> bool {
+        self.bits & !FENCE == 0
+    }
+
+    /// Passes a block of `bytes` at `at`: these bytes without the first `before`, `length` in all.
+    #[inline(always)]
+    pub(crate) fn pass_block(
+        &mut self,
+        (bytes, at): (&[u8], usize),
+        (block, before, length): Block,
+    ) {
+        if !self.pass_at_once(block, before, length) {
+            self.pass_each(subslice(bytes, at..at + length));
+        }
+    }
+
+    #[inline(never)]
+    fn pass_each(&mut self, bytes: &[u8]) {
+        self.pass(bytes);
+    }
+
+    /// Passes the `length` bytes of `block` behind the first `before`; returns `false` where only a look at
+    /// each byte tells. Spans of one backtick, lines that begin as plain text, indented or not, and the
+    /// lines of a fence are all that is frequent: they take no branch each.
+    #[inline(always)]
+    pub(crate) fn pass_at_once(
+        &mut self,
+        block: [u8; BLOCK],
+        before: usize,
+        length: usize,
+    ) -> bool {
+        const TICKS: Finder<1> = Finder::new([ByteKind::of(b'`')]);
+        const LINE_ENDS: Finder<1> = Finder::new([ByteKind::of(b'\n')]);
+        const SPACES: Finder<1> = Finder::new([ByteKind::of(b' ')]);
+        const MARKS: Finder<2> = Finder::new([ByteKind::of(b'~'), ByteKind::of(b'>')]);
+        let within = !(u32::MAX << length);
+        let ticks = TICKS.found(block) >> before & within;
+        let line_ends = LINE_ENDS.found(block) >> before & within;
+        let spaces = SPACES.found(block) >> before & within;
+        let marks = MARKS.found(block) >> before & within;
+        let bits = u32::from(self.bits);
+        // The first bytes of lines behind their spaces: the sum carries each start over them. The bit
+        // behind the block says whether it ends there.
+        let start = line_ends << 1 | u32::from(self.bits & STARTS != 0);
+        let starts = (start | (spaces + (start & spaces))) & !spaces;
+        // Of a fence, only backticks at the start of a line matter.
+        let in_fence = (bits >> 6 & 1).wrapping_neg();
+        let spans = ticks & !in_fence;
+        let last = within ^ within >> 1;
+        let turns = starts & (marks | ticks & (in_fence | last))
+            | spans & (spans << 1 | bits >> 5 & 1)
+            | bits & u32::from(OTHER);
+        // Nor does one look tell of nothing but spaces, before which others may stand.
+        if turns != 0 || (spaces == within) & (self.bits & STARTS != 0) {
+            return false;
+        }
+        let in_line = spans >> (u32::BITS - line_ends.leading_zeros());
+        let was_span = bits >> 4 & u32::from(line_ends == 0);
+        let is_span = (in_line.count_ones() ^ was_span) & 1;
+        let is_tick = spans >> (length - 1) & 1;
+        let spaces_at_end = (!spaces << (BLOCK - length) << BLOCK).leading_zeros();
+        let start = (starts >> length & 1).wrapping_shl(spaces_at_end) & u32::from(STARTS);
+        let now = start | is_span << 4 | is_tick << 5 | bits & u32::from(FENCE);
+        self.bits = now.to_le_bytes()[0];
+        true
+    }
+}
+
+/// Returns the number of spaces that a bit of [`STARTS`] says.
+fn spaces_of(starts: u8) -> u8 {
+    starts.trailing_zeros().to_le_bytes()[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_passes_as_its_bytes_do_one_by_one() {
+        let letters = b"xxxxx..      ``````~~>>\n\n\n<";
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            usize::try_from(random % below as u64).unwrap()
+        };
+        let openings: [&[u8]; 5] = [b"", b"```\n", b"~~~~rs\n", b"> ```\n> ", b"a ``x"];
+        let (mut at_once, mut in_fence) = (0, 0);
+        for _ in 0..400_000 {
+            let opening = openings[next(8).min(4)];
+            let prefix: Vec<u8> = (0..next(12)).map(|_| letters[next(letters.len())]).collect();
+            let bytes: [u8; BLOCK] = std::array::from_fn(|_| letters[next(letters.len())]);
+            let length = 1 + next(BLOCK);
+            let (before, counted) = (BLOCK - length, &bytes[BLOCK - length..]);
+            let start = CodeSpans::START.after_all(opening).after_all(&prefix);
+            let want = counted.iter().fold(start, |state, byte| state.after(*byte));
+            let mut state = FollowedCode::START;
+            state.set(start);
+            assert_eq!(state.state(), start);
+            let mut quick = state;
+            state.pass_block((&bytes, before), (bytes, before, length));
+            let shown = String::from_utf8_lossy(counted);
+            assert_eq!(state.state(), want, "{start:?}, then {shown:?}");
+            let is_quick = quick.pass_at_once(bytes, before, length);
+            at_once += u32::from(is_quick);
+            in_fence += u32::from(is_quick && quick.bits & FENCE != 0);
+        }
+        assert!(at_once > 80_000, "{at_once} blocks passed at once");
+        assert!(in_fence > 10_000, "{in_fence} of them in a fence");
+    }
+
+    #[test]
+    fn text_that_passes_at_the_first_look_changes_no_state() {
+        for opening in ["", "a", "```\n", "```\nx", "~~~\nx", "> ```\n> x", "a `b", "``a", "```rs"]
+        {
+            let mut code = FollowedCode::START;
+            code.pass(opening.as_bytes());
+            for text in ["x", "  x", "\n    ", "\n   x", "> x", "x\n > y", "abcdefgh ijklmnop"] {
+                let mut behind = code;
+                behind.pass(text.as_bytes());
+                assert!(behind == code || !code.is_still(), "{opening:?}, then {text:?}");
+            }
+        }
+    }
+}
