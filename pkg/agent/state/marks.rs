@@ -21,6 +21,10 @@ const LEAST_CALIBRATED: u64 = 64;
 
 /// The part of the conversation that is sent, by places in it, and the scale of estimates. It depends on the inputs
 /// of runs alone, so that a run which goes on in another process sends the same.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a summary may be behind and have failed, or neither"
+)]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
     /// The place of the first message that is sent, besides the last of the user.
