@@ -26,7 +26,7 @@ BASE     ?= cf7e9a5
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
+.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills kills-serve fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,6 +111,9 @@ ctrlc: ## press Ctrl-C 200 times in each of the ways of the tests, on terminals 
 
 kills: ## kill a process with a journal at 100 moments, and finish its run in others
 	FORGELINE_KILLS=100 $(CARGO) test -q -p forgeline-itest --test it killed -- --nocapture
+
+kills-serve: ## kill a service under load at 200 moments, and look for what it acknowledged
+	FORGELINE_KILLS_SERVE=200 $(CARGO) test -q -p forgeline-itest --test it kept_service -- --nocapture
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
 	@for target in $(FUZZ_TARGETS); do \

@@ -17,7 +17,7 @@ use super::{
     clock::next_run_id,
     driver::{self, Grants, Setting, Shared, Start, Written},
     emitter::Emitter,
-    journal::{self, Chain, Journal, OpenRun, Record, Writer},
+    journal::{self, Chain, Journal, OpenIs, OpenRun, Record, Restored, Writer},
     memory::{Memory, SharedMemory, Window},
     parts::Parts,
     session,
@@ -234,12 +234,20 @@ impl DefaultAgent {
 
     /// Restores the conversation; returns the run that had not ended.
     async fn restore(&self) -> Result<Option<(OpenRun, Chain, Option<Setting>)>, AgentError> {
+        self.restore_with(OpenIs::Resumed).await.map(|(open, _)| open)
+    }
+
+    /// Restores the conversation; returns the run that goes on, and what else was read.
+    pub(super) async fn restore_with(
+        &self,
+        open: OpenIs<'_>,
+    ) -> Result<(Option<(OpenRun, Chain, Option<Setting>)>, Restored), AgentError> {
         let mut turn = self.0.take_turn().await?;
         let Some(writer) = &mut *turn else {
             let message = "the agent has no journal; give it one with `AgentBuilder::journal`";
             return Err(AgentError::new(ErrorCode::Journal, message));
         };
-        let mut restored = journal::restore(&writer.read().await?)?;
+        let mut restored = journal::restore(&writer.read().await?, open)?;
         let setting = match restored.open_context() {
             Some(run) => self.0.setting_of(run).await?,
             None => None,
@@ -249,12 +257,12 @@ impl DefaultAgent {
         let mut memory = self.0.memory.lock();
         memory.clear();
         self.0.begin_anew();
-        for message in restored.messages {
+        for message in std::mem::take(&mut restored.messages) {
             memory.add(message);
         }
         self.0.begin_window(restored.marks.as_deref());
         writer.go_on(restored.chain);
-        Ok(open.map(|run| (run, restored.chain, setting)))
+        Ok((open.map(|run| (run, restored.chain, setting)), restored))
     }
 
     /// Spawns a task that serves inputs one after the other.

@@ -24,6 +24,8 @@ pub(super) struct Emitter {
     seq: u64,
     sink: Sink,
     backlog: VecDeque<Envelope>,
+    /// The next events that a log has of the run already.
+    told: VecDeque<AgentEvent>,
     cancel: CancellationToken,
     /// The limit of time that the run has passed.
     expired: Arc<OnceLock<CancelReason>>,
@@ -57,6 +59,7 @@ impl Emitter {
             seq: 0,
             sink,
             backlog,
+            told: VecDeque::new(),
             cancel,
             expired,
             failed: false,
@@ -80,9 +83,10 @@ impl Emitter {
         self.recorder.as_deref_mut()
     }
 
-    /// Goes on behind this number of events of the run.
-    pub(super) fn go_on(&mut self, events: u64) {
-        self.seq = events;
+    /// Goes on behind this number of events of the run. Those that follow there, `told`, are not sent again as long as the same
+    /// happens; what happens otherwise comes behind all of them.
+    pub(super) fn go_on(&mut self, events: u64, told: Vec<AgentEvent>) {
+        (self.seq, self.told) = (events, told.into());
     }
 
     /// Returns the number of the run's events so far.
@@ -146,6 +150,14 @@ impl Emitter {
             recorder.see(self.turn, &event);
         }
         let Sink::Open(sender) = &self.sink else { return None };
+        if let Some(told) = self.told.pop_front() {
+            self.seq += 1;
+            if told == event {
+                return None;
+            }
+            self.seq += self.told.len() as u64;
+            self.told.clear();
+        }
         let envelope = Envelope::new(self.run_id.clone(), self.turn, self.seq, clock::now(), event);
         self.seq += 1;
         if !self.backlog.is_empty() {

@@ -75,6 +75,8 @@ pub mod prompts;
 mod questions;
 #[cfg(feature = "runtime")]
 mod records;
+#[cfg(feature = "server")]
+mod reopened;
 #[cfg(feature = "runtime")]
 mod run;
 #[cfg(feature = "runtime")]
@@ -105,6 +107,8 @@ mod typed_run;
 #[cfg(feature = "runtime")]
 mod written_thinking;
 
+#[cfg(feature = "server")]
+pub(crate) use self::reopened::{Found, Ways};
 #[cfg(feature = "runtime")]
 pub use self::{
     approval_policy::ApprovalPolicy,

@@ -5,17 +5,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::run::Run;
-use crate::{agent::DefaultAgent, types::Text};
+use super::{journal::StoredJournal, run::Run};
+use crate::{agent::DefaultAgent, store::Conversation as Stored, types::Text};
 
 /// Conversations by scope and id. Another scope's are not found.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Conversations(Mutex<Known>);
 
-/// Most conversations that are kept.
+/// Most conversations that are kept in memory.
 const MAX_CONVERSATIONS: usize = 1_000;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Known {
     all: HashMap<(Text, Text), Arc<Conversation>>,
     /// In the order of their beginning.
@@ -23,7 +23,6 @@ struct Known {
 }
 
 /// One conversation.
-#[derive(Debug)]
 pub(super) struct Conversation {
     pub(super) id: Text,
     /// The caller whose it is.
@@ -34,6 +33,9 @@ pub(super) struct Conversation {
     pub(super) agent: DefaultAgent,
     /// The run that began last.
     last_run: Mutex<Option<Arc<Run>>>,
+    pub(super) journal: StoredJournal,
+    /// Held while runs that another process left go on; those that begin meanwhile come behind them.
+    pub(super) order: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Conversations {
@@ -60,16 +62,20 @@ impl Conversations {
         added
     }
 
-    /// Forgets a conversation; `false` when a run of it is under way.
-    pub(super) fn remove(&self, scope: &Text, id: &str) -> bool {
+    pub(super) fn remove(&self, scope: &Text, id: &str) {
         let key = (scope.clone(), Text::from(id));
         let mut known = self.lock();
-        let works = |at: &Arc<Conversation>| at.last_run().is_some_and(|run| !run.has_ended());
-        if known.all.get(&key).is_some_and(works) {
-            return false;
-        }
         known.all.remove(&key);
         known.order.retain(|other| *other != key);
+    }
+
+    /// Takes a conversation out of memory; `false` when a run of it is under way.
+    pub(super) fn remove_idle(&self, scope: &Text, id: &str) -> bool {
+        let works = |at: Arc<Conversation>| at.last_run().is_some_and(|run| !run.has_ended());
+        if self.find(scope, id).is_some_and(works) {
+            return false;
+        }
+        self.remove(scope, id);
         true
     }
 
@@ -79,9 +85,16 @@ impl Conversations {
 }
 
 impl Conversation {
-    pub(super) fn new(id: Text, owner: Text, agent_name: Text, agent: &DefaultAgent) -> Self {
-        let (agent, last_run) = (agent.fork(), Mutex::default());
-        Self { id, owner, agent_name, agent, last_run }
+    pub(super) fn new(stored: &Stored, agent: &DefaultAgent, journal: StoredJournal) -> Self {
+        Self {
+            id: stored.key.id.clone(),
+            owner: stored.owner.clone(),
+            agent_name: stored.agent.clone(),
+            agent: agent.fork_with_journal(journal.clone()),
+            last_run: Mutex::default(),
+            journal,
+            order: Arc::default(),
+        }
     }
 
     pub(super) fn begin(&self, run: &Arc<Run>) {

@@ -43,7 +43,7 @@ pub(super) async fn gate(
     let scope = scope(&caller);
     parts.extensions.insert(caller);
     let held = service.usage().hold(&scope, What::Connection)?;
-    let is_long = !body.size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BODY_BYTES);
+    let is_long = body.size_hint().exact().is_none_or(|bytes| bytes > SMALL_BODY_BYTES);
     let upload = is_long.then(|| service.usage().hold(&scope, What::Upload)).transpose()?;
     let body = read(limits, body).await?;
     drop(upload);
@@ -92,7 +92,7 @@ async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
 
 fn is_too_long(error: &axum::Error) -> bool {
     let cause = std::error::Error::source(error);
-    cause.is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>())
+    cause.is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>)
 }
 
 /// A body for which a scope holds a place.

@@ -44,7 +44,7 @@ fn check_host(headers: &HeaderMap) -> Result<Authority, Problem> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().filter(|_| hosts.next().is_none()).and_then(|host| host.to_str().ok());
     let authority = host.and_then(|host| host.parse::<Authority>().ok());
-    authority.filter(|authority| is_own(authority)).ok_or_else(|| {
+    authority.filter(is_own).ok_or_else(|| {
         let detail = "without tokens the service answers to 127.0.0.1, [::1] and localhost only";
         Problem::new(StatusCode::FORBIDDEN, "wrong_host", detail)
     })
@@ -54,7 +54,7 @@ fn check_origin(headers: &HeaderMap, authority: &Authority) -> Result<(), Proble
     let detail = "a page of another origin may not send this";
     let refused = || Problem::new(StatusCode::FORBIDDEN, "wrong_origin", detail);
     // What a browser says of the page; programs say nothing.
-    let site = headers.get("sec-fetch-site").map(|site| site.as_bytes());
+    let site = headers.get("sec-fetch-site").map(axum::http::HeaderValue::as_bytes);
     if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
         return Err(refused());
     }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The time that is looked back.
-const WINDOW: Duration = Duration::from_secs(60 * 60);
+const WINDOW: Duration = Duration::from_hours(1);
 
 /// Most turns, and most calls, that are kept.
 const MAX_SAMPLES: usize = 10_000;

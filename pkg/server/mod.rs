@@ -26,17 +26,20 @@ mod console;
 mod conversations;
 mod durable;
 pub mod encode;
+mod erase;
 mod extract;
 mod gate;
 mod going_on;
 mod health;
 mod hosts;
 mod identity;
+mod journal;
 mod latency;
 mod limits;
 mod metrics;
 mod places;
 mod problem;
+mod recover;
 mod request_log;
 mod routes;
 mod run;
@@ -52,6 +55,7 @@ pub use self::{
     identity::{Identify, Tokens},
     limits::Limits,
     problem::Problem,
+    recover::Recovered,
     routes::router,
     service::{Service, ServiceBuilder, ServiceError},
 };

@@ -42,6 +42,11 @@ impl Places {
         taken.is_ok().then(|| Place { places: Arc::clone(self), is_taken: true, working: None })
     }
 
+    /// Returns a place that is taken once there is work, however long the queue is.
+    pub(super) fn beside(self: &Arc<Self>) -> Place {
+        Place { places: Arc::clone(self), is_taken: false, working: None }
+    }
+
     /// Closes the queue: those in it get no place any more.
     pub(super) fn close(&self) {
         self.working.close();

@@ -1,7 +1,7 @@
 //! A run of the service, from its first event to the end of its log.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -12,11 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     encode::{RunEnd, RunStatus},
+    journal::Told,
     places::Place,
 };
 use crate::{
-    agent::{Approvals, ClientCalls, Questions, RunStream, Steering},
-    store::{EventLog, LogError, LogKey, LogRecord},
+    agent::{Approvals, ClientCalls, Questions, RunStream, Steering, Ways},
+    store::{
+        EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores, now_ms,
+    },
     types::{AgentError, Envelope, ErrorCode, Text},
 };
 
@@ -76,16 +79,17 @@ impl Shown<'_> {
 }
 
 impl Run {
-    pub(super) fn new(key: LogKey, conversation: Text, owner: Text, stream: &RunStream) -> Self {
+    pub(super) fn new(key: LogKey, conversation: Text, owner: Text, ways: Ways) -> Self {
+        let Ways { approvals, client_calls, questions, steering, cancel } = ways;
         Self {
             key,
             conversation,
             owner,
-            approvals: stream.approvals(),
-            client_calls: stream.client_calls(),
-            questions: stream.questions(),
-            steering: stream.steering(),
-            cancel: stream.cancel_token(),
+            approvals,
+            client_calls,
+            questions,
+            steering,
+            cancel,
             progress: Mutex::new(Progress::Queued),
             paused: AtomicU64::new(0),
         }
@@ -133,20 +137,46 @@ impl Run {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
-    /// Drives the run to its end, once it has a place, and returns the end. Its events are in the log before anybody sees them.
+    /// Returns a run that is not under way here, as the store has it.
+    pub(super) fn stored(record: &RunRecord) -> Self {
+        let (conversation, owner) = (record.conversation.clone(), record.owner.clone());
+        let run = Self::new(record.key.clone(), conversation, owner, Ways::none());
+        let status = match record.progress {
+            RunProgress::Queued => return run,
+            RunProgress::Running | RunProgress::Waiting => {
+                run.set(Progress::Running);
+                return run;
+            }
+            RunProgress::Completed => RunStatus::Completed,
+            RunProgress::Failed => RunStatus::Failed,
+            RunProgress::Cancelled => RunStatus::Cancelled,
+            RunProgress::Interrupted => RunStatus::Interrupted,
+        };
+        let end = record.end.as_deref().and_then(|end| serde_json::from_str(end).ok());
+        let end = end.unwrap_or_else(|| RunEnd::new(run.key.name.clone(), 0, status));
+        run.set(Progress::Ended(Box::new(end)));
+        run
+    }
+
+    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end. Its events are in the log
+    /// before anybody sees them.
     pub(super) async fn drive(
         &self,
         mut stream: RunStream,
-        log: Arc<dyn EventLog>,
+        (stores, told): (&Stores, &Told),
         mut place: Place,
+        from: u64,
     ) -> RunEnd {
+        let log = &stores.log;
+        told.set(self.id(), from);
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
             self.cancel.cancel();
         }
         self.set(Progress::Running);
-        let (mut events, mut failed) = (0_u64, None);
+        self.keep(stores, RunChange::to(RunProgress::Running, now_ms())).await;
+        let (mut events, mut failed) = (from, None);
         {
             let mut batches = (&mut stream).ready_chunks(BATCH);
             while let Some(batch) = batches.next().await {
@@ -160,6 +190,7 @@ impl Run {
                     failed = Some(error);
                 }
                 events += count;
+                told.set(self.id(), events);
                 // A person may take long.
                 if self.waits_for(WaitsFor::Anything) {
                     place.leave();
@@ -179,12 +210,52 @@ impl Run {
             if let Err(error) = log.close(&self.key).await {
                 tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
             }
-        } else if let Err(error) = self.close(&*log, &end).await {
+        } else if let Err(error) = self.close(&**log, &end).await {
             tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
         }
+        told.end(self.id());
         drop(place);
-        self.set(Progress::Ended(Box::new(end.clone())));
+        self.finish(stores, end.clone()).await;
         end
+    }
+
+    /// Notes the end of the run.
+    async fn finish(&self, stores: &Stores, end: RunEnd) {
+        let progress = match end.status {
+            RunStatus::Completed => RunProgress::Completed,
+            RunStatus::Failed => RunProgress::Failed,
+            RunStatus::Cancelled => RunProgress::Cancelled,
+            RunStatus::Interrupted => RunProgress::Interrupted,
+        };
+        let json = serde_json::to_string(&end).unwrap_or_default();
+        let change = RunChange::to(progress, now_ms()).end(json).usage(end.usage);
+        self.set(Progress::Ended(Box::new(end)));
+        self.keep(stores, change).await;
+    }
+
+    /// Writes down how far the run is. If it cannot be, the log still has its end.
+    pub(super) async fn keep(&self, stores: &Stores, change: RunChange) {
+        if let Err(error) = stores.runs.change(&self.key, change).await {
+            tracing::error!(%error, run_id = self.id(), "the state of a run could not be kept");
+        }
+    }
+
+    /// Ends a run that cannot go on, in its log too, which has so many events.
+    pub(super) async fn interrupt(&self, stores: &Stores, events: u64, why: AgentError) {
+        let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
+        end.error = Some(why);
+        if let Err(error) = self.close(&*stores.log, &end).await {
+            tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
+        }
+        self.finish(stores, end).await;
+    }
+
+    /// Notes the end that the log has already.
+    pub(super) async fn finish_as_told(&self, stores: &Stores, end: RunEnd) {
+        if let Err(error) = stores.log.close(&self.key).await {
+            tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
+        }
+        self.finish(stores, end).await;
     }
 
     async fn close(&self, log: &dyn EventLog, end: &RunEnd) -> Result<(), LogError> {

@@ -81,7 +81,7 @@ struct Noted {
 }
 
 /// Returns the log of the runs of a caller.
-fn runs_of(scope: &Text, owner: &str) -> LogKey {
+pub(super) fn runs_of(scope: &Text, owner: &str) -> LogKey {
     LogKey::new(scope.clone(), format!("runs-of/{owner}"))
 }
 

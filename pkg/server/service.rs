@@ -1,13 +1,8 @@
 //! The service: agents, their runs, and who may use them.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
+use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
@@ -19,18 +14,23 @@ use super::{
     durable::Streams,
     health::{Check, CheckState, Checks},
     identity::Local,
+    journal::{StoredJournal, Told},
     latency::LatencyWindow,
     metrics::Metrics,
-    places::Places,
+    places::{Place, Places},
     run::Run,
-    runs::{Earlier, Runs},
+    runs::Runs,
     scope_events,
-    usage::{Usage, What},
+    usage::{Held, Usage, What},
 };
 use crate::{
-    agent::{Caller, DefaultAgent, Observer, RunInput},
-    store::{EventLog, LogKey, NotificationChannel, Stores, new_id},
-    types::Text,
+    agent::{Caller, DefaultAgent, Observer, RunInput, RunStream, Ways},
+    store::{
+        Conversation as StoredConversation, ConversationKey, EventLog, LogKey, NotificationChannel,
+        RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError, Stores, new_id,
+        now_ms,
+    },
+    types::{AgentError, ErrorCode, Text},
 };
 
 /// Longest wait of a long poll, unless another is set.
@@ -38,6 +38,9 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 
 /// Longest id of a conversation, and key of a request, in bytes.
 const MAX_ID_BYTES: usize = 200;
+
+/// Longest title that is made of a message, in characters.
+const MAX_TITLE: usize = 60;
 
 /// Agents as a service; clones are the same one. See [the module](super).
 #[derive(Clone)]
@@ -48,6 +51,7 @@ struct Inside {
     default: Text,
     identify: Box<dyn Identify>,
     stores: Stores,
+    told: Arc<Told>,
     streams: Streams,
     long_poll: Duration,
     runs: Runs,
@@ -59,8 +63,6 @@ struct Inside {
     checks: Checks,
     tasks: TaskTracker,
     has_console: bool,
-    /// Held while a request with a key of its own begins a run.
-    keyed: tokio::sync::Mutex<()>,
 }
 
 /// The setup of a [`Service`].
@@ -166,8 +168,8 @@ impl Service {
     }
 
     /// Forgets a conversation that has no run under way; `false` when it has one.
-    pub(super) fn forget(&self, scope: &Text, id: &str) -> bool {
-        self.0.conversations.remove(scope, id)
+    pub(super) fn drop_idle(&self, scope: &Text, id: &str) -> bool {
+        self.0.conversations.remove_idle(scope, id)
     }
 
     pub(super) fn usage(&self) -> &Arc<Usage> {
@@ -201,29 +203,18 @@ impl Service {
         let inside = &self.0;
         let Asked { input, agent, conversation, request } = asked;
         let scope = scope(&caller);
-        // Keys are the caller's own, and two requests with the same one do not begin beside each other.
-        let request = request.map(|(key, digest)| ((caller.id.clone(), key), digest));
-        let _one = match &request {
-            Some(_) => Some(inside.keyed.lock().await),
-            None => None,
-        };
         if let Some((key, digest)) = &request {
-            check_id("Idempotency-Key", &key.1)?;
-            match inside.runs.of_request(&scope, key, *digest) {
-                Some(Earlier::Same(run)) => return Ok(run),
-                Some(Earlier::Other) => {
-                    let detail = "the key was used for another request; take a new one";
-                    let status = axum::http::StatusCode::UNPROCESSABLE_ENTITY;
-                    return Err(Problem::new(status, "other_request", detail));
-                }
-                None => {}
+            check_id("Idempotency-Key", key)?;
+            let earlier = inside.stores.runs.of_request(&scope, &caller.id, key).await?;
+            if let Some(earlier) = earlier {
+                return self.same(&earlier, *digest);
             }
         }
         if inside.tasks.is_closed() {
             return Err(Problem::busy("the service is shutting down", 30));
         }
         let most = inside.usage.limits().input_bytes;
-        if input.text_bytes() > most {
+        if input.text().len() > most {
             let detail = format!("the text of the input has more than {most} bytes; send less");
             let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
             return Err(Problem::new(status, "input_too_long", detail));
@@ -234,54 +225,106 @@ impl Service {
             let detail = "the service is busy and could not begin this run; try again later";
             return Err(Problem::busy(detail, 5));
         };
-        let conversation = self.conversation(&caller, agent, conversation)?;
+        let conversation = self.conversation(&caller, agent, conversation, &input.text()).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
+        let kept = input.to_json().map_err(|error| Problem::bad(error.to_string()))?;
         let stream = conversation.agent.run_stream(input);
         let key = LogKey::new(scope, stream.run_id());
-        let run = Run::new(key.clone(), conversation.id.clone(), caller.id, &stream);
-        let run = Arc::new(run);
-        inside.stores.log.create(key).await?;
-        scope_events::note(&*inside.stores.log, &run).await?;
-        for old in inside.runs.add(&run, request) {
-            if let Err(error) = inside.stores.log.retire(&old).await {
-                tracing::warn!(%error, "an old log could not be dropped");
-            }
+        let (id, owner) = (conversation.id.clone(), caller.id.clone());
+        let mut record =
+            RunRecord::new(key.clone(), id, owner, conversation.agent_name.clone(), now_ms())
+                .input(kept);
+        record.request = request.map(|(key, digest)| RunRequest::new(key, digest));
+        let digest = record.request.as_ref().map_or(0, |request| request.digest);
+        match inside.stores.runs.begin(record).await? {
+            RunBegun::New => {}
+            // Another request with the same key was faster.
+            RunBegun::Same(earlier) => return self.same(&earlier, digest),
+            RunBegun::Other => return Err(other_request()),
         }
+        let ways = Ways::of(&stream);
+        let run = Run::new(key.clone(), conversation.id.clone(), caller.id, ways);
+        let run = Arc::new(run);
+        let log = &inside.stores.log;
+        let noted = match log.create(key).await {
+            Ok(()) => scope_events::note(&**log, &run).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = noted {
+            run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
+            return Err(error.into());
+        }
+        inside.runs.add(&run);
         conversation.begin(&run);
-        let (driven, log) = (Arc::clone(&run), self.log());
-        let (metrics, begun) = (Arc::clone(&inside.metrics), Instant::now());
-        metrics.begin_run();
+        inside.metrics.begin_run();
         tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
-        inside.tasks.spawn(async move {
-            let end = driven.drive(stream, log, place).await;
-            drop(held);
-            let (status, took) = (driven.shown().status(), begun.elapsed());
-            metrics.end_run(status, end.seq, took);
-            tracing::info!(
-                run_id = driven.id(),
-                status,
-                events = end.seq,
-                ?took,
-                "a run has ended"
-            );
-        });
+        let order = Arc::clone(&conversation.order);
+        self.drive(Arc::clone(&run), stream, order, (place, held));
         Ok(run)
     }
 
-    /// Returns the conversation that is asked for, or a new one.
-    fn conversation(
+    fn drive(
+        &self,
+        run: Arc<Run>,
+        stream: RunStream,
+        order: Arc<tokio::sync::Mutex<()>>,
+        (place, held): (Place, Held),
+    ) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            // Runs that another process left come first.
+            drop(run.cancel.run_until_cancelled(order.lock()).await);
+            this.drive_here(&run, stream, place, 0).await;
+            drop(held);
+        });
+    }
+
+    async fn drive_here(&self, run: &Run, stream: RunStream, place: Place, from: u64) {
+        let (inside, begun) = (&self.0, Instant::now());
+        let end = run.drive(stream, (&inside.stores, &inside.told), place, from).await;
+        let (status, took) = (run.shown().status(), begun.elapsed());
+        inside.metrics.end_run(status, end.seq.saturating_sub(from), took);
+        tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
+    }
+
+    /// Returns the run that an earlier request with the same key began, if it was the same request.
+    fn same(&self, earlier: &RunRecord, digest: u64) -> Result<Arc<Run>, Problem> {
+        if earlier.request.as_ref().is_none_or(|request| request.digest != digest) {
+            return Err(other_request());
+        }
+        Ok(self.known(earlier))
+    }
+
+    /// Returns a run that the store has.
+    fn known(&self, record: &RunRecord) -> Arc<Run> {
+        let scope = &record.key.scope;
+        if let Some(run) = self.0.runs.find(scope, &record.key.name) {
+            return run;
+        }
+        Arc::new(Self::not_here(record))
+    }
+
+    /// Returns a run that is not under way here.
+    pub(super) fn not_here(record: &RunRecord) -> Run {
+        Run::stored(record)
+    }
+
+    /// Returns the conversation that is asked for, or a new one, whose title is from the first message.
+    async fn conversation(
         &self,
         caller: &Caller,
         agent: Option<Text>,
         id: Option<Text>,
+        said: &str,
     ) -> Result<Arc<Conversation>, Problem> {
         let scope = scope(caller);
+        let missing = |id: &Text| Problem::not_found("conversation", id);
         if let Some(id) = &id {
             check_id("conversation_id", id)?;
-            if let Some(known) = self.0.conversations.find(&scope, id) {
+            if let Some(known) = self.find_conversation(&scope, id).await? {
                 let other = agent.filter(|agent| *agent != known.agent_name);
                 if known.owner != caller.id || other.is_some() {
-                    return Err(Problem::not_found("conversation", id));
+                    return Err(missing(id));
                 }
                 return Ok(known);
             }
@@ -291,18 +334,112 @@ impl Service {
             return Err(Problem::not_found("agent", &name));
         };
         let id = id.unwrap_or_else(|| new_id("conv-"));
-        let conversation = Conversation::new(id, caller.id.clone(), name, agent);
-        let added = self.0.conversations.add(&scope, conversation);
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
+        new.title = title(said);
+        let added = match self.0.stores.conversations.begin(new.clone()).await {
+            Ok(()) => self.0.conversations.add(&scope, self.of_stored(&new, agent)),
+            // Another request was faster.
+            Err(StoreError::Exists { .. }) => {
+                self.find_conversation(&scope, &id).await?.ok_or_else(|| missing(&id))?
+            }
+            Err(error) => return Err(error.into()),
+        };
         if added.owner != caller.id {
-            return Err(Problem::not_found("conversation", &added.id));
+            return Err(missing(&added.id));
         }
         Ok(added)
     }
 
+    fn of_stored(&self, stored: &StoredConversation, agent: &DefaultAgent) -> Conversation {
+        let Inside { stores, told, .. } = &*self.0;
+        let store = Arc::clone(&stores.conversations);
+        let journal = StoredJournal::new(store, stored.key.clone(), Arc::clone(told));
+        Conversation::new(stored, agent, journal)
+    }
+
+    /// Returns a conversation that is in memory or in the store; `None` when there is none.
+    async fn find_conversation(
+        &self,
+        scope: &Text,
+        id: &Text,
+    ) -> Result<Option<Arc<Conversation>>, Problem> {
+        if let Some(known) = self.0.conversations.find(scope, id) {
+            return Ok(Some(known));
+        }
+        let key = ConversationKey::new(scope.clone(), id.clone());
+        let stored = match self.0.stores.conversations.get(&key).await {
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            stored => stored?,
+        };
+        if stored.status.is_last() {
+            let detail = "the conversation has ended; begin another one";
+            return Err(Problem::new(axum::http::StatusCode::CONFLICT, "ended", detail));
+        }
+        let Some(agent) = self.0.agents.get(&stored.agent) else {
+            return Err(Problem::not_found("agent", &stored.agent));
+        };
+        let conversation = self.of_stored(&stored, agent);
+        conversation.agent.reread().await?;
+        Ok(Some(self.0.conversations.add(scope, conversation)))
+    }
+
+    /// Returns the conversation of a run that goes on, whose journal is not read yet.
+    pub(super) async fn unread_conversation(
+        &self,
+        record: &RunRecord,
+    ) -> Result<Arc<Conversation>, AgentError> {
+        let scope = &record.key.scope;
+        if let Some(known) = self.0.conversations.find(scope, &record.conversation) {
+            return Ok(known);
+        }
+        let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
+        let stored = self.0.stores.conversations.get(&record.conversation_key()).await;
+        let stored = stored.map_err(|error| failed(error.to_string()))?;
+        let agent = self.0.agents.get(&stored.agent).ok_or_else(|| {
+            failed(format!("the service has no agent `{}` any more", stored.agent))
+        })?;
+        Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
+    }
+
+    /// Takes a run out of memory, and cancels it if it goes on.
+    pub(super) fn drop_run(&self, key: &LogKey) {
+        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
+            run.cancel.cancel();
+            self.0.runs.remove(key);
+        }
+    }
+
+    /// Takes a conversation out of memory.
+    pub(super) fn drop_conversation(&self, key: &ConversationKey) {
+        self.0.conversations.remove(&key.scope, &key.id);
+    }
+
+    pub(super) fn add_run(&self, run: &Arc<Run>) {
+        self.0.runs.add(run);
+    }
+
+    /// Spawns work that a shutdown waits for.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(work);
+    }
+
+    /// Drives a run that another process left, from this number of events on.
+    pub(super) async fn go_on(&self, run: &Run, stream: RunStream, from: u64) {
+        self.drive_here(run, stream, self.0.places.beside(), from).await;
+    }
+
     /// Returns a run of this caller; that of another is not found.
-    pub(super) fn run(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
-        let run = self.0.runs.find(&scope(caller), id).filter(|run| run.owner == caller.id);
-        run.ok_or_else(|| Problem::not_found("run", id))
+    pub(super) async fn run(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
+        let scope = scope(caller);
+        let run = match self.0.runs.find(&scope, id) {
+            Some(run) => run,
+            None => match self.0.stores.runs.get(&LogKey::new(scope, id)).await {
+                Err(StoreError::NotFound { .. }) => return Err(Problem::not_found("run", id)),
+                record => Arc::new(Self::not_here(&record?)),
+            },
+        };
+        if run.owner == caller.id { Ok(run) } else { Err(Problem::not_found("run", id)) }
     }
 
     /// Returns the runs of a caller that have not ended.
@@ -312,8 +449,8 @@ impl Service {
         runs
     }
 
-    pub(super) fn notifications(&self) -> Option<Arc<dyn NotificationChannel>> {
-        Some(Arc::clone(&self.0.stores.notifications))
+    pub(super) fn notifications(&self) -> Arc<dyn NotificationChannel> {
+        Arc::clone(&self.0.stores.notifications)
     }
 
     /// Returns the run of a conversation that has not ended.
@@ -344,7 +481,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets all stores. Default: [`Stores::in_memory`].
+    /// Sets where runs, conversations and all else are kept. Default: in memory. With stores that outlive the process, call
+    /// [`Service::recover`] once before requests come.
     pub fn stores(mut self, stores: Stores) -> Self {
         self.stores = stores;
         self
@@ -375,7 +513,13 @@ impl ServiceBuilder {
         self
     }
 
-    /// Sets the notifications of its scopes, which `/v1/events` has. Default: those in memory.
+    /// Sets how much it takes at a time. Default: [`Limits::default`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the notifications of its scopes, which `/v1/events` has. Default: in memory.
     pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
         self.stores.notifications = channel;
         self
@@ -384,12 +528,6 @@ impl ServiceBuilder {
     /// Sets the longest wait of a long poll of a stream. Default: 20 s.
     pub fn long_poll(mut self, wait: Duration) -> Self {
         self.long_poll = wait;
-        self
-    }
-
-    /// Sets how much it takes at a time. Default: [`Limits::default`].
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
         self
     }
 
@@ -437,6 +575,7 @@ impl ServiceBuilder {
             identify,
             streams: Streams::new(Arc::clone(&stores.log)),
             stores,
+            told: Arc::default(),
             long_poll,
             runs: Runs::default(),
             conversations: Conversations::default(),
@@ -447,7 +586,6 @@ impl ServiceBuilder {
             checks: Checks::new(checks),
             tasks: TaskTracker::new(),
             has_console,
-            keyed: tokio::sync::Mutex::default(),
         })))
     }
 }
@@ -466,11 +604,22 @@ pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns a digest of a request, to know it again.
+/// Returns a digest of a request, to know it again, in another process too.
 pub(super) fn digest(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    let hash = Sha256::digest(bytes);
+    hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+}
+
+fn other_request() -> Problem {
+    let detail = "the key was used for another request; take a new one";
+    Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
+}
+
+/// Returns the title of a conversation that begins with this text: its first 60 characters.
+fn title(said: &str) -> Option<Text> {
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title: String = words.chars().take(MAX_TITLE).collect();
+    (!title.is_empty()).then(|| title.into())
 }
 
 impl fmt::Debug for Service {

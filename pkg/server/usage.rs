@@ -15,7 +15,7 @@ use crate::{agent::Caller, types::Text};
 /// Most callers whose rate is known; one that has made no use of it lately is forgotten.
 const MAX_RATES: usize = 10_000;
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// What scopes and callers use.
 #[derive(Debug)]

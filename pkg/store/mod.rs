@@ -38,3 +38,12 @@ pub use self::{
 };
 
 pub(crate) use self::ids::{new_id, now_ms};
+
+/// Returns a folder of a test's own.
+#[cfg(all(test, feature = "sqlite"))]
+pub(crate) fn sqlite_folder(name: &str) -> std::path::PathBuf {
+    let name = format!("forgeline-sqlite-{}-{name}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | an agent, against answers written in the test | [`ScriptedProvider`] |
 //! | a program, against a session with a real server | `record` and `replay`, with the feature `record` |
+//! | a store of one's own | `stores`, with the feature `testing` |
 //! | a provider of one's own | `conformance`, with the feature `conformance` |
 
 #[cfg(feature = "conformance")]
@@ -14,5 +15,7 @@ pub mod record;
 #[cfg(feature = "record")]
 pub mod replay;
 mod scripted;
+#[cfg(feature = "testing")]
+pub mod stores;
 
 pub use scripted::{ScriptedProvider, ScriptedTurn};

@@ -1,1 +1,3 @@
-//! Nothing: the integration tests are one binary, `tests/it`.
+//! What processes of the integration tests share; the tests are one binary, `tests/it`.
+
+pub mod noting;

@@ -169,8 +169,8 @@ impl<'a> Driver<'a> {
         };
         let (state, resumed) = match start {
             Start::Input(input) => (Box::new(begin(*input)), None),
-            Start::Open(OpenRun { state, events, untold }, at, _) => {
-                emitter.go_on(events);
+            Start::Open(OpenRun { state, events, untold, told }, at, _) => {
+                emitter.go_on(events, told);
                 let told = state.running();
                 (state, Some(Box::new(Resumed { at, untold, told })))
             }
@@ -188,6 +188,11 @@ impl<'a> Driver<'a> {
     async fn drive(&mut self, refused: Option<AgentError>) {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.tell_again()).await;
+            if self.state.is_done() {
+                // Only its end was not told.
+                drop(self.perform(Effect::Finished).await);
+                return;
+            }
         }
         self.begin_records();
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;

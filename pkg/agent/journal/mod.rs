@@ -17,6 +17,6 @@ pub use self::{
 pub(super) use self::{
     line::Chain,
     record::{Record, ToolMark, VERSION},
-    restore::{OpenRun, restore},
+    restore::{OpenIs, OpenRun, Restored, restore},
     writer::Writer,
 };

@@ -15,7 +15,7 @@ use crate::{
         memory::repair,
         state::{Effect, Marks, Rules, RunState, StepInput, missing_results},
     },
-    types::Message,
+    types::{AgentEvent, Message, Text},
 };
 
 /// A conversation out of a journal, and its open run as it was written.
@@ -25,6 +25,9 @@ pub(crate) struct Restored {
     /// The marks of the part of the conversation that is sent.
     pub(crate) marks: Option<Box<Marks>>,
     open: Option<Run>,
+    /// The ids of all runs.
+    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a service asks"))]
+    runs: Vec<Text>,
     pub(crate) chain: Chain,
 }
 
@@ -36,6 +39,8 @@ pub(crate) struct OpenRun {
     pub(crate) events: u64,
     /// The effects of the last input that readers hear of; they may not have.
     pub(crate) untold: Vec<Effect>,
+    /// The events behind that number which readers have, where they are kept.
+    pub(crate) told: Vec<AgentEvent>,
 }
 
 /// The version of a record, whatever else it has.
@@ -58,8 +63,20 @@ struct Run {
     is_done: bool,
 }
 
+/// What the run that had not ended is for whoever reads the journal.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a service leaves runs"))]
+pub(crate) enum OpenIs<'r> {
+    /// It goes on.
+    Resumed,
+    /// It goes on, and so does the one of this id although it is over: it may not have been told to its end.
+    ResumedOr(&'r str),
+    /// It is left as it is; the next run answers what is open.
+    Left,
+}
+
 /// Reads the lines of a journal.
-pub(crate) fn restore(lines: &[String]) -> Result<Restored, RestoreError> {
+pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, RestoreError> {
     let mut restored = Restored::default();
     let (mut run, mut begin): (Option<Run>, usize) = (None, 0);
     for text in lines {
@@ -81,6 +98,7 @@ pub(crate) fn restore(lines: &[String]) -> Result<Restored, RestoreError> {
                 restored.messages.extend(missing.map(Arc::new));
                 restored.marks = state.marks().cloned().map(Box::new);
                 begin = restored.messages.len();
+                restored.runs.push(state.outcome().run_id.clone());
                 run = Some(Run { tools, state, took: Vec::new(), is_done: false });
             }
             Record::Took { ref messages, ref input, done, .. } => {
@@ -97,7 +115,11 @@ pub(crate) fn restore(lines: &[String]) -> Result<Restored, RestoreError> {
             }
         }
     }
-    restored.open = run.filter(|run| !run.is_done);
+    restored.open = run.filter(|run| match open {
+        OpenIs::Resumed => !run.is_done,
+        OpenIs::ResumedOr(id) => !run.is_done || run.state.outcome().run_id == *id,
+        OpenIs::Left => false,
+    });
     restored.repair(begin);
     Ok(restored)
 }
@@ -117,6 +139,12 @@ impl Restored {
             // Places in it are others now.
             self.marks = self.marks.take().map(|marks| Box::new(Marks::scaled(marks.scale)));
         }
+    }
+
+    /// Returns `true` when a run of this id has begun.
+    #[cfg(feature = "server")]
+    pub(crate) fn has_begun(&self, run_id: &str) -> bool {
+        self.runs.iter().any(|run| run == run_id)
     }
 
     /// Returns the context of the run that had not ended, if there is one.
@@ -168,5 +196,5 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
         let is_new = matches!(effect, Effect::Run(id) if !before.contains(id));
         is_new || matches!(effect, Effect::Emit(_) | Effect::Audit(_))
     });
-    Ok(OpenRun { state, events: told, untold: effects })
+    Ok(OpenRun { state, events: told, untold: effects, told: Vec::new() })
 }

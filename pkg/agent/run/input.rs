@@ -72,12 +72,6 @@ impl RunInput {
         Self { message, context: RunContext::default(), budget: Budget::default(), goal: None }
     }
 
-    /// Returns the bytes of its text.
-    #[cfg(feature = "server")]
-    pub(crate) fn text_bytes(&self) -> usize {
-        self.message.parts.iter().filter_map(Part::as_text).map(str::len).sum()
-    }
-
     /// Adds a part to the message, such as a picture.
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
@@ -171,6 +165,25 @@ impl RunInput {
     pub fn answer(mut self, schema: AnswerSchema) -> Self {
         self.goal = Some(Box::new(schema));
         self
+    }
+
+    /// Returns the message and the context as JSON: what a service keeps of an input.
+    #[cfg(feature = "server")]
+    pub(crate) fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&(&self.message, &self.context))
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote.
+    #[cfg(feature = "server")]
+    pub(crate) fn from_json(json: &str) -> serde_json::Result<Self> {
+        let (message, context) = serde_json::from_str::<(Message, RunContext)>(json)?;
+        Ok(Self { context, ..Self::new(message) })
+    }
+
+    /// Returns the text of the message.
+    #[cfg(feature = "server")]
+    pub(crate) fn text(&self) -> String {
+        self.message.text()
     }
 
     /// Checks that a run can begin now.

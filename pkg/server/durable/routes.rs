@@ -181,7 +181,7 @@ pub(in crate::server) async fn read_run(
     Query(query): Pairs,
     fields: HeaderMap,
 ) -> Answer {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     let source = match protocol.as_deref() {
         None | Some("native") => Source::Run,
         Some("ag-ui") => Source::AgUi(Box::new(AgUi::new(run.conversation.clone()))),
@@ -203,7 +203,7 @@ pub(in crate::server) async fn show_run(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Answer {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     let (number, is_closed) = run_end(&service, &run.key).await?;
     let mut response = StatusCode::OK.into_response();
     let fields = response.headers_mut();

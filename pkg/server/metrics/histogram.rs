@@ -1,6 +1,7 @@
 //! A histogram of durations, as Prometheus counts them.
 
 use std::{
+    fmt::Write as _,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -46,17 +47,18 @@ impl Histogram {
 
     /// Appends the metric of this name.
     pub(super) fn write(&self, name: &str, help: &str, out: &mut String) {
-        out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} histogram\n"));
+        writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram").unwrap_or_default();
         let mut sum = 0;
         for (bound, bucket) in BOUNDS.iter().zip(&self.buckets) {
             sum += bucket.load(Ordering::Relaxed);
-            out.push_str(&format!("{name}_bucket{{le=\"{}\"}} {sum}\n", seconds(*bound)));
+            writeln!(out, "{name}_bucket{{le=\"{}\"}} {sum}", seconds(*bound)).unwrap_or_default();
         }
         // One that is recorded meanwhile may be in its bucket only.
         let count = self.count.load(Ordering::Relaxed).max(sum);
-        out.push_str(&format!("{name}_bucket{{le=\"+Inf\"}} {count}\n"));
-        out.push_str(&format!("{name}_sum {}\n", seconds(self.micros.load(Ordering::Relaxed))));
-        out.push_str(&format!("{name}_count {count}\n"));
+        writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {count}").unwrap_or_default();
+        writeln!(out, "{name}_sum {}", seconds(self.micros.load(Ordering::Relaxed)))
+            .unwrap_or_default();
+        writeln!(out, "{name}_count {count}").unwrap_or_default();
     }
 }
 

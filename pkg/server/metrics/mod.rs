@@ -4,6 +4,7 @@ mod histogram;
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -65,7 +66,7 @@ impl<K: Ord + Clone> Rows<K> {
     fn write(&self, (name, help): (&str, &str), out: &mut String, labels: impl Fn(&K) -> String) {
         head(name, help, "counter", out);
         for (key, count) in &*self.lock() {
-            out.push_str(&format!("{name}{{{}}} {count}\n", labels(key)));
+            writeln!(out, "{name}{{{}}} {count}", labels(key)).unwrap_or_default();
         }
     }
 
@@ -95,11 +96,11 @@ impl Metrics {
         let mut out = String::new();
         let counter = |name: &str, help: &str, value: &AtomicU64, out: &mut String| {
             head(name, help, "counter", out);
-            out.push_str(&format!("{name} {}\n", value.load(Ordering::Relaxed)));
+            writeln!(out, "{name} {}", value.load(Ordering::Relaxed)).unwrap_or_default();
         };
         let gauge = |name: &str, help: &str, value: usize, out: &mut String| {
             head(name, help, "gauge", out);
-            out.push_str(&format!("{name} {value}\n"));
+            writeln!(out, "{name} {value}").unwrap_or_default();
         };
         let (working, queued) = places.counts();
         let out = &mut out;
@@ -172,7 +173,7 @@ impl Observer for Metrics {
 }
 
 fn head(name: &str, help: &str, kind: &str, out: &mut String) {
-    out.push_str(&format!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}").unwrap_or_default();
 }
 
 /// Returns a value of a label.

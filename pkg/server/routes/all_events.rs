@@ -22,7 +22,7 @@ pub(super) async fn read(
 ) -> Result<Response, Problem> {
     let scope = scope(&caller);
     let open = service.open_runs(&scope, &caller.id);
-    let sources = Sources::new(service.log(), service.notifications(), (scope, &caller));
+    let sources = Sources::new(service.log(), Some(service.notifications()), (scope, &caller));
     let place = match last_seen(&headers, from) {
         Some(last) => {
             let place = Place::read(&last);

@@ -151,7 +151,7 @@ pub(super) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let found = find(&service, &caller, &id).await?;
-    if !service.forget(&found.key.scope, &found.key.id) {
+    if !service.drop_idle(&found.key.scope, &found.key.id) {
         let detail = "a run of the conversation is under way; cancel it first";
         return Err(Problem::new(StatusCode::CONFLICT, "run_under_way", detail));
     }

@@ -31,7 +31,7 @@ pub(super) async fn read(
     Query(from): Query<From>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     let from = match last_seen(&headers, from) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();

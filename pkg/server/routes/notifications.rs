@@ -38,10 +38,6 @@ pub(super) async fn notify(
     }
     let notification = Notification::new(kind, data.get(), now_ms());
     let id = notification.id.clone();
-    let channel = service.notifications().ok_or_else(|| {
-        let detail = "there is no place for notifications in this service";
-        Problem::new(StatusCode::NOT_IMPLEMENTED, "no_notifications", detail)
-    })?;
-    let number = channel.publish(&scope(&caller), notification).await?;
+    let number = service.notifications().publish(&scope(&caller), notification).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({ "id": id, "number": number }))))
 }

@@ -78,7 +78,7 @@ pub(super) async fn cancel(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Done {
-    service.run(&caller, &id)?.cancel.cancel();
+    service.run(&caller, &id).await?.cancel.cancel();
     Ok(done())
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn approve(
     Path(id): Path<String>,
     Body(Approve { approval_id, decision, reason, arguments }): Body<Approve>,
 ) -> Done {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     let decision = match (decision, arguments) {
         (Answer::Grant, Some(arguments)) => Decision::GrantChanged { arguments },
         (Answer::Grant, None) => Decision::Grant,
@@ -111,7 +111,7 @@ pub(super) async fn complete(
     Path(id): Path<String>,
     Body(Complete { client_call_id, end }): Body<Complete>,
 ) -> Done {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     if !run.client_calls.open().iter().any(|call| call.client_call_id == client_call_id) {
         return Err(Problem::not_found("open call", &client_call_id));
     }
@@ -125,7 +125,7 @@ pub(super) async fn steer(
     Path(id): Path<String>,
     Body(Steer { input, when, question_id, answer }): Body<Steer>,
 ) -> Done {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     let input = match (input, question_id, answer) {
         (Some(input), None, None) => input,
         (None, Some(question_id), Some(answer)) => {

@@ -95,6 +95,6 @@ pub(super) async fn show(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let run = service.run(&caller, &id)?;
+    let run = service.run(&caller, &id).await?;
     Ok(Json(run.shown()).into_response())
 }

@@ -1,1 +1,135 @@
 //! Tests of what only a file has.
+
+use futures_util::future::join_all;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+
+use super::*;
+use crate::store::{EventLog, LogError, LogKey, LogRecord, sqlite_folder as folder};
+
+fn records(count: usize, size: usize) -> Vec<LogRecord> {
+    vec![LogRecord::new("kind", vec![b'x'; size]); count]
+}
+
+fn key(name: &str) -> LogKey {
+    LogKey::new("team-a", name)
+}
+
+/// Changes a file beside the library.
+async fn change(path: &Path, sql: &str) {
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+    let mut connection = options.connect().await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_version_is_left_as_it_is() {
+    let folder = folder("newer");
+    let path = folder.join("service.db");
+    SqliteStore::open(&path).await.unwrap().close_file().await;
+    change(&path, "PRAGMA user_version = 7").await;
+    let before = std::fs::read(&path).unwrap();
+    let refused = SqliteStore::open(&path).await.unwrap_err();
+    assert_eq!(refused, StoreError::Newer { found: 7, own: 1 });
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    change(&path, "PRAGMA user_version = 1").await;
+    SqliteStore::open(&path).await.unwrap().close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_is_damaged_or_of_another_program_is_left_as_it_is() {
+    let folder = folder("damaged");
+    let path = folder.join("service.db");
+    std::fs::write(&path, "This is a text, and no database at all. ".repeat(200)).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let refused = SqliteStore::open(&path).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Corrupt { .. }), "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    std::fs::remove_file(&path).unwrap();
+    let other = sqlx::sqlite::SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    other.connect().await.unwrap().close().await.unwrap();
+    change(&path, "CREATE TABLE theirs (a)").await;
+    let refused = SqliteStore::open(&path).await.unwrap_err();
+    assert!(refused.to_string().contains("another program"), "{refused}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_full_file_refuses_one_write_and_not_those_beside_it() {
+    let folder = folder("full");
+    let options = SqliteOptions::new(folder.join("service.db")).max_bytes(400 << 10);
+    let store = SqliteStore::open_with(options).await.unwrap();
+    let names: Vec<_> = (0..20).map(|at| key(&at.to_string())).collect();
+    for key in &names {
+        store.create(key.clone()).await.unwrap();
+    }
+    // In one batch: the large one cannot be kept, the small ones can.
+    let size = |at: usize| if at == 7 { 1 << 20 } else { 100 };
+    let appends =
+        names.iter().enumerate().map(|(at, key)| store.append(key, 0, records(1, size(at))));
+    for (at, appended) in join_all(appends).await.into_iter().enumerate() {
+        assert_eq!(appended.is_ok(), at != 7, "{at}: {appended:?}");
+        if let Err(error) = appended {
+            assert!(error.to_string().contains("the store is full"), "{error}");
+        }
+    }
+    assert_eq!(store.read(&names[7], 0, 9).await.unwrap().next, 0, "nothing of it is there");
+    store.append(&names[7], 0, records(1, 100)).await.unwrap();
+    store.check().await.unwrap();
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_written_says_so_and_is_read() {
+    let folder = folder("read-only");
+    let path = folder.join("service.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.create(key("run")).await.unwrap();
+    store.append(&key("run"), 0, records(2, 10)).await.unwrap();
+    let set = super::writer::work(|connection| {
+        Box::pin(async move {
+            let set = sqlx::query("PRAGMA query_only = 1").execute(connection).await;
+            set.map(drop).map_err(errors::of)
+        })
+    });
+    store.0.writer.write(0, set, None).await.unwrap();
+    let refused = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
+    assert!(refused.to_string().contains("cannot be written"), "{refused}");
+    assert_eq!(store.read(&key("run"), 0, 9).await.unwrap().next, 2);
+    store.close_file().await;
+    let closed = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
+    assert!(matches!(closed, LogError::Unavailable { .. }), "{closed}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn another_process_is_kept_out() {
+    let folder = folder("two");
+    let path = folder.join("service.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    let refused = SqliteStore::open(&path).await.unwrap_err();
+    assert!(refused.to_string().contains("another process has"), "{refused}");
+    store.close_file().await;
+    drop(store);
+    SqliteStore::open(&path).await.unwrap().close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn writes_that_come_together_are_one_commit() {
+    let folder = folder("together");
+    let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+    store.create(key("run")).await.unwrap();
+    let together = async |count: usize| {
+        let before = store.0.writer.commits();
+        let all: Vec<_> = (0..count).map(|at| key(&format!("{count}.{at}"))).collect();
+        let created = join_all(all.into_iter().map(|key| store.create(key))).await;
+        assert!(created.iter().all(Result::is_ok));
+        store.0.writer.commits() - before
+    };
+    assert!(together(100).await <= 3, "100 writes that come together");
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -1,6 +1,9 @@
 //! The one task that writes, and commits what has come meanwhile together.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
 
 use futures_core::future::BoxFuture;
 use sqlx::{Connection as _, SqliteConnection};
@@ -27,6 +30,8 @@ pub(super) struct Writer {
     room: Arc<Semaphore>,
     task: Mutex<Option<JoinHandle<()>>>,
     stop: tokio_util::sync::CancellationToken,
+    /// The number of transactions so far.
+    commits: Arc<AtomicU64>,
 }
 
 /// A write, which may be done again when one beside it fails.
@@ -93,9 +98,10 @@ impl Writer {
     pub(super) fn start(connection: SqliteConnection) -> Self {
         let (queue, writes) = mpsc::channel(MAX_QUEUED);
         let stop = tokio_util::sync::CancellationToken::new();
-        let task = tokio::spawn(serve(connection, writes, stop.clone()));
+        let commits = Arc::<AtomicU64>::default();
+        let task = tokio::spawn(serve(connection, writes, stop.clone(), Arc::clone(&commits)));
         let room = Arc::new(Semaphore::new(MAX_QUEUED_KIB as usize));
-        Self { queue, room, task: Mutex::new(Some(task)), stop }
+        Self { queue, room, task: Mutex::new(Some(task)), stop, commits }
     }
 
     /// Writes, and returns once it is committed. A wait that is dropped has written all, or nothing.
@@ -118,6 +124,12 @@ impl Writer {
         .await
     }
 
+    /// Returns the number of transactions so far.
+    #[cfg(test)]
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
     /// Ends the task behind what waits.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
@@ -132,6 +144,7 @@ async fn serve(
     mut connection: SqliteConnection,
     mut writes: mpsc::Receiver<Box<dyn Write>>,
     stop: tokio_util::sync::CancellationToken,
+    commits: Arc<AtomicU64>,
 ) {
     let mut batch = Vec::new();
     loop {
@@ -146,6 +159,7 @@ async fn serve(
         if count == 0 {
             break;
         }
+        commits.fetch_add(1, Ordering::Relaxed);
         commit(&mut connection, &mut batch).await;
     }
     // It moves what was committed into the main file.

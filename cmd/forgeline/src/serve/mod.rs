@@ -122,6 +122,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         }
         let service =
             builder.build().usage_context(|| "the service cannot be set up".to_owned())?;
+        let recovered = service.recover().await;
+        let advice = || "the runs of the process before cannot be read".to_owned();
+        tracing::info!(recovered = ?recovered.usage_context(advice)?, "the database is read");
         let listener = listening.open().await?;
         listen::announce(listener.local_addr()?)?;
         if !args.quiet && !has_tokens {

@@ -1,4 +1,5 @@
-//! A service for clients of other makers: `test_service [MILLISECONDS]`, the longest wait of a long poll. Prints its address.
+//! A service for clients of other makers: `test_service MILLISECONDS [FILE]`: the longest wait of a long poll, and where its log is kept,
+//! in memory without it. Prints its address.
 //!
 //! The agent `random` has runs that the number in the input decides: thinking, text, calls that work and do not, agents below, requests for
 //! approval, errors and ends in the middle.
@@ -14,6 +15,7 @@ use forgeline::{
     },
     llm::{ProviderError, Request, demo::DemoProvider},
     server::{Service, router},
+    store::SqliteStore,
     testing::{ScriptedProvider, ScriptedTurn},
 };
 use serde_json::{Value, json};
@@ -22,12 +24,14 @@ use tokio::net::TcpListener;
 #[tokio::main]
 async fn main() {
     let wait = env::args().nth(1).and_then(|wait| wait.parse().ok()).unwrap_or(20_000);
-    let service = Service::builder()
+    let mut builder = Service::builder()
         .agent("demo", demo())
         .agent("random", random())
-        .long_poll(Duration::from_millis(wait))
-        .build()
-        .unwrap();
+        .long_poll(Duration::from_millis(wait));
+    if let Some(file) = env::args_os().nth(2) {
+        builder = builder.log(SqliteStore::open(file).await.unwrap());
+    }
+    let service = builder.build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("http://{}", listener.local_addr().unwrap());
     let app = router(service).into_make_service_with_connect_info::<std::net::SocketAddr>();

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 16] = [
+const RANKS: [(&str, u8); 17] = [
     ("json", 0),
     ("types", 0),
     ("llm::sse", 1),
@@ -22,6 +22,7 @@ const RANKS: [(&str, u8); 16] = [
     ("agent", 4),
     ("store", 5),
     ("testing::conformance::agent", 5),
+    ("testing::stores", 5),
     ("server", 6),
 ];
 

@@ -34,6 +34,7 @@ mod found_table;
 mod gemini_requests;
 mod gemini_signatures;
 mod hostile;
+mod kept_service;
 mod kept_thinking;
 #[cfg(unix)]
 mod killed;

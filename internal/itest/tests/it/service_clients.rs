@@ -1,7 +1,9 @@
 //! The service, as clients see it that others made.
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader},
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
@@ -17,9 +19,10 @@ const TESTS: usize = 250;
 struct Started(Child, String);
 
 impl Started {
-    fn start() -> Self {
+    fn start(log: Option<&Path>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_test_service"))
             .arg(LONG_POLL)
+            .args(log)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -44,23 +47,37 @@ fn output(mut command: Command) -> String {
     text
 }
 
-#[test]
-fn the_conformance_suite_of_durable_streams_passes() {
+/// Runs the suite of Durable Streams against a log.
+fn conforms(log: Option<&Path>) {
     let Some(mut command) = client("node_modules/vitest/vitest.mjs") else { return };
-    let service = Started::start();
+    let service = Started::start(log);
     command.args(["run", "--no-color", "--dir", ".", "durable.test.mjs", "-t", "^(?!Fork - )"]);
     command.env("SERVICE", &service.1).env("LONG_POLL", LONG_POLL);
     let printed = output(command);
     let passed = printed.lines().find(|line| line.trim_start().starts_with("Tests "));
     let passed = passed.and_then(|line| line.split_whitespace().nth(1));
     assert_eq!(passed, Some(TESTS.to_string().as_str()), "{printed}");
-    say(format!("Durable Streams: {TESTS} tests of the suite"));
+    let place = if log.is_some() { "SQLite" } else { "memory" };
+    say(format!("Durable Streams in {place}: {TESTS} tests of the suite"));
+}
+
+#[test]
+fn the_conformance_suite_of_durable_streams_passes_in_memory() {
+    conforms(None);
+}
+
+#[test]
+fn the_conformance_suite_of_durable_streams_passes_in_sqlite() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("durable-streams");
+    fs::remove_dir_all(&folder).ok();
+    fs::create_dir_all(&folder).unwrap();
+    conforms(Some(&folder.join("log.sqlite")));
 }
 
 #[test]
 fn the_client_of_ag_ui_refuses_no_run_that_numbers_decide() {
     let Some(mut command) = client("random.mjs") else { return };
-    let service = Started::start();
+    let service = Started::start(None);
     command.args([service.1.as_str(), "200"]);
     let printed = output(command);
     let line = printed.lines().find(|line| line.starts_with("ok AG-UI: 200 runs")).unwrap();

@@ -1,0 +1,103 @@
+//! A run out of a journal, for a service that keeps the events of runs in a log.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Approvals, ClientCalls, DefaultAgent, Questions, RunInput, RunStream, Steering,
+    driver::{Setting, Start},
+    journal::{Chain, OpenIs, OpenRun},
+};
+use crate::types::{AgentError, AgentEvent, Text};
+
+/// What a journal knows of a run.
+pub(crate) enum Found {
+    /// It goes on, or its end was not told.
+    Open(Box<Reopened>),
+    /// Others have begun since.
+    Over,
+    /// It has not begun.
+    Unknown,
+}
+
+/// A run that goes on.
+pub(crate) struct Reopened {
+    agent: DefaultAgent,
+    run: OpenRun,
+    chain: Chain,
+    setting: Option<Setting>,
+}
+
+/// The ways into a run.
+pub(crate) struct Ways {
+    pub(crate) approvals: Approvals,
+    pub(crate) client_calls: ClientCalls,
+    pub(crate) questions: Questions,
+    pub(crate) steering: Steering,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Ways {
+    /// Returns those of a run that goes on here.
+    pub(crate) fn of(stream: &RunStream) -> Self {
+        Self {
+            approvals: stream.approvals(),
+            client_calls: stream.client_calls(),
+            questions: stream.questions(),
+            steering: stream.steering(),
+            cancel: stream.cancel_token(),
+        }
+    }
+
+    /// Returns those of a run that does not: nothing is asked, and what is said is not heard.
+    pub(crate) fn none() -> Self {
+        let cancel = CancellationToken::new();
+        let steering = Steering::new(&cancel);
+        Self {
+            approvals: Approvals::of_run(steering.clone()),
+            client_calls: ClientCalls::of_run(steering.clone()),
+            questions: Questions::of_run(steering.clone()),
+            steering,
+            cancel,
+        }
+    }
+}
+
+impl DefaultAgent {
+    /// Reads the conversation of the journal, and what it knows of a run.
+    pub(crate) async fn reopen(&self, run_id: &str) -> Result<Found, AgentError> {
+        let (open, read) = self.restore_with(OpenIs::ResumedOr(run_id)).await?;
+        let own = open.filter(|(run, ..)| run.state.outcome().run_id == *run_id);
+        Ok(match own {
+            Some((run, chain, setting)) => {
+                Found::Open(Box::new(Reopened { agent: self.clone(), run, chain, setting }))
+            }
+            None if read.has_begun(run_id) => Found::Over,
+            None => Found::Unknown,
+        })
+    }
+
+    /// Reads the conversation of the journal, and leaves the run that had not ended as it is.
+    pub(crate) async fn reread(&self) -> Result<(), AgentError> {
+        self.restore_with(OpenIs::Left).await.map(drop)
+    }
+
+    /// Returns a run of this id as a stream of its events.
+    pub(crate) fn run_stream_as(&self, input: RunInput, run_id: Text) -> RunStream {
+        RunStream::new(self.0.clone(), Start::Input(Box::new(input)), run_id)
+    }
+}
+
+impl Reopened {
+    /// Returns the number of events that came before the last line of the journal.
+    pub(crate) fn events(&self) -> u64 {
+        self.run.events
+    }
+
+    /// Returns the run as a stream of the events that follow those that were told from that number on.
+    pub(crate) fn into_stream(self, told: Vec<AgentEvent>) -> RunStream {
+        let Self { agent, mut run, chain, setting } = self;
+        run.told = told;
+        let run_id = run.state.outcome().run_id.clone();
+        RunStream::new(agent.0, Start::Open(run, chain, setting), run_id)
+    }
+}

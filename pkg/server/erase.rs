@@ -1,0 +1,104 @@
+//! Deleting and erasing what a service keeps.
+
+use super::{Problem, Service, scope_events, service::scope};
+use crate::{
+    agent::Caller,
+    store::{
+        ConversationKey, ConversationQuery, EraseMode, Erased, LogError, LogKey, Retention,
+        RunQuery, StoreError,
+    },
+    types::Text,
+};
+
+/// Runs and conversations that are looked at a time.
+const PAGE: usize = 100;
+
+impl Service {
+    /// Deletes a conversation of a caller with its runs and their events; `false` when there is none. A run of it that goes on is
+    /// cancelled.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] when the store cannot be used; what was not deleted yet is by the next call.
+    pub async fn delete_conversation(&self, caller: &Caller, id: &str) -> Result<bool, Problem> {
+        let stores = self.stores();
+        let key = ConversationKey::new(scope(caller), id);
+        match stores.conversations.get(&key).await {
+            Ok(found) if found.owner == caller.id => {}
+            Ok(_) | Err(StoreError::NotFound { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        self.drop_conversation(&key);
+        let mut query = RunQuery::new(key.scope.clone(), PAGE).conversation(id);
+        loop {
+            let page = stores.runs.list(query.clone()).await?;
+            for record in &page.runs {
+                self.forget(&record.key).await?;
+                stores.runs.delete(&record.key).await?;
+            }
+            let Some(next) = page.next else { break };
+            query.after = Some(next);
+        }
+        Ok(stores.conversations.delete(&key).await?)
+    }
+
+    /// Erases the conversations of an owner in a scope, with the runs and their events; an owner without a name has none. Runs that go
+    /// on are cancelled. With [`EraseMode::Count`] nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] when the store cannot be used; what was not erased yet is by the next call.
+    pub async fn erase(
+        &self,
+        scope: impl Into<Text>,
+        owner: &str,
+        mode: EraseMode,
+    ) -> Result<Erased, Problem> {
+        let (stores, scope) = (self.stores(), scope.into());
+        if !mode.is_dry_run() && !owner.is_empty() {
+            let mut query = RunQuery::new(scope.clone(), PAGE).owner(owner);
+            loop {
+                let page = stores.runs.list(query.clone()).await?;
+                for record in &page.runs {
+                    self.forget(&record.key).await?;
+                }
+                let Some(next) = page.next else { break };
+                query.after = Some(next);
+            }
+            let mut query = ConversationQuery::new(scope.clone(), PAGE).owner(owner);
+            loop {
+                let page = stores.conversations.list(query.clone()).await?;
+                page.conversations.iter().for_each(|it| self.drop_conversation(&it.key));
+                let Some(next) = page.next else { break };
+                query.after = Some(next);
+            }
+            self.forget(&scope_events::runs_of(&scope, owner)).await?;
+            stores.runs.erase(&scope, owner, mode).await?;
+        }
+        Ok(stores.conversations.erase(&scope, owner, mode).await?)
+    }
+
+    /// Retires the logs that are not to be kept, and deletes the oldest of the runs that ended beyond this number. Call it now and
+    /// then, such as each minute; readers of a retired log get 410.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] when the store cannot be used.
+    pub async fn sweep(&self, keep: Retention, runs: u64) -> Result<(), Problem> {
+        let stores = self.stores();
+        stores.log.sweep(keep).await?;
+        for key in stores.runs.sweep(0, runs).await? {
+            self.forget(&key).await?;
+        }
+        Ok(())
+    }
+
+    /// Drops a run and its events.
+    async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
+        self.drop_run(key);
+        match self.stores().log.retire(key).await {
+            Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

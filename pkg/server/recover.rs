@@ -1,0 +1,224 @@
+//! What becomes of the runs that another process left.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    Service,
+    conversations::Conversation,
+    encode::RunEnd,
+    run::{RUN_END, Run},
+};
+use crate::{
+    agent::{Found, RunInput, RunStream, Ways},
+    store::{ConversationKey, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms},
+    types::{AgentError, AgentEvent, Envelope, ErrorCode},
+};
+
+/// Most runs that are recovered.
+const MAX_RECOVERED: usize = 100_000;
+
+/// How often a run goes on in another process; then it is interrupted, as it may be what ends them.
+const MAX_RESUMED: u32 = 3;
+
+/// Records that are read at a time.
+const PAGE: usize = 256;
+
+/// What became of the runs that another process left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// The number of those that go on, or begin.
+    pub resumed: usize,
+    /// The number of those that could not go on, and have ended as interrupted.
+    pub interrupted: usize,
+    /// The number of those that had ended, and were not noted so.
+    pub ended: usize,
+}
+
+/// What becomes of one.
+enum Fate {
+    /// It goes on with this stream, from this number of events on.
+    Resumed(Box<RunStream>, u64),
+    Interrupted(AgentError),
+    /// The log has its end already.
+    Ended(Box<RunEnd>),
+}
+
+impl Service {
+    /// Goes on with the runs that a process before this one left: each is resumed from its journal, begun if it had not, or ended as
+    /// interrupted; its log goes on without a gap. Call it once, before requests come.
+    ///
+    /// A tool that is not [idempotent](crate::agent::tools::Tool::is_idempotent) does not run twice. A run that has gone on in three
+    /// processes is interrupted.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub async fn recover(&self) -> Result<Recovered, StoreError> {
+        let mut recovered = Recovered::default();
+        let mut conversations: HashMap<ConversationKey, Vec<RunRecord>> = HashMap::new();
+        for record in self.stores().runs.open(MAX_RECOVERED).await? {
+            conversations.entry(record.conversation_key()).or_default().push(record);
+        }
+        for records in conversations.into_values() {
+            self.recover_conversation(records, &mut recovered).await;
+        }
+        Ok(recovered)
+    }
+
+    /// Goes on with the runs of one conversation, one after the other, before those that begin now.
+    async fn recover_conversation(&self, records: Vec<RunRecord>, recovered: &mut Recovered) {
+        let mut going_on = Vec::new();
+        let mut order = None;
+        for record in records {
+            let events = self.log_end(&record).await;
+            let conversation = self.unread_conversation(&record).await;
+            let fate = match (&conversation, &events) {
+                (Ok(conversation), Ok(events)) => self.fate(&record, conversation, *events).await,
+                (Err(error), _) => Fate::Interrupted(error.clone()),
+                (_, Err(error)) => Fate::Interrupted(failed(error)),
+            };
+            let events = events.unwrap_or_default();
+            match (fate, conversation) {
+                (Fate::Resumed(stream, from), Ok(conversation)) => {
+                    recovered.resumed += 1;
+                    let (id, owner) = (record.conversation.clone(), record.owner.clone());
+                    let run = Arc::new(Run::new(record.key.clone(), id, owner, Ways::of(&stream)));
+                    self.add_run(&run);
+                    conversation.begin(&run);
+                    if order.is_none() {
+                        order = Some(Arc::clone(&conversation.order).lock_owned().await);
+                    }
+                    going_on.push((run, *stream, from));
+                }
+                (Fate::Ended(end), _) => {
+                    recovered.ended += 1;
+                    Self::not_here(&record).finish_as_told(self.stores(), *end).await;
+                }
+                (Fate::Interrupted(why), conversation) => {
+                    recovered.interrupted += 1;
+                    tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
+                    Self::not_here(&record).interrupt(self.stores(), events, why).await;
+                    if let Ok(conversation) = conversation
+                        && let Err(error) = conversation.agent.reread().await
+                    {
+                        tracing::warn!(%error, "a conversation cannot go on");
+                    }
+                }
+                (Fate::Resumed(..), Err(_)) => {}
+            }
+        }
+        let this = self.clone();
+        if !going_on.is_empty() {
+            self.spawn(async move {
+                for (run, stream, from) in going_on {
+                    let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
+                    run.keep(this.stores(), change).await;
+                    this.go_on(&run, stream, from).await;
+                }
+                drop(order);
+            });
+        }
+    }
+
+    /// Returns the number of records of a run's log, which is made if need be.
+    async fn log_end(&self, record: &RunRecord) -> Result<u64, LogError> {
+        let log = &self.stores().log;
+        match log.read(&record.key, u64::MAX, 1).await {
+            Err(LogError::NotFound { .. }) => log.create(record.key.clone()).await.map(|()| 0),
+            Err(LogError::Behind { end, .. }) => Ok(end),
+            other => other.map(|page| page.next),
+        }
+    }
+
+    async fn fate(&self, record: &RunRecord, conversation: &Conversation, events: u64) -> Fate {
+        match self.find_fate(record, conversation, events).await {
+            Ok(fate) => fate,
+            Err(error) => Fate::Interrupted(error),
+        }
+    }
+
+    async fn find_fate(
+        &self,
+        record: &RunRecord,
+        conversation: &Conversation,
+        events: u64,
+    ) -> Result<Fate, AgentError> {
+        if let Some(end) = self.told_end(record, events).await? {
+            return Ok(Fate::Ended(Box::new(end)));
+        }
+        if record.resumed >= MAX_RESUMED {
+            let why = format!("the run has gone on in {MAX_RESUMED} processes, and each has died");
+            return Err(interrupted(why));
+        }
+        match conversation.agent.reopen(&record.key.name).await? {
+            Found::Open(reopened) => {
+                let first = reopened.events();
+                if first > events {
+                    return Err(interrupted(format!("its events from {events} on were lost")));
+                }
+                let told = self.told(record, first, events).await?;
+                conversation.journal.goes_on_with(&record.key.name);
+                Ok(Fate::Resumed(Box::new(reopened.into_stream(told)), events))
+            }
+            Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
+            // Nothing was done for it yet.
+            Found::Unknown => {
+                let input = record.input.as_deref().map(RunInput::from_json);
+                let Some(Ok(input)) = input else {
+                    return Err(interrupted("its input is not there".to_owned()));
+                };
+                let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
+                if events > 0 {
+                    return Err(interrupted("it had begun, and its journal is lost".to_owned()));
+                }
+                Ok(Fate::Resumed(Box::new(stream), 0))
+            }
+        }
+    }
+
+    /// Returns the end of a run, if it is the last record of its log.
+    async fn told_end(
+        &self,
+        record: &RunRecord,
+        events: u64,
+    ) -> Result<Option<RunEnd>, AgentError> {
+        let Some(last) = events.checked_sub(1) else { return Ok(None) };
+        let page = self.stores().log.read(&record.key, last, 1).await;
+        let page = page.map_err(|error| failed(&error))?;
+        let end = page.records.first().filter(|record| record.kind == RUN_END);
+        Ok(end.and_then(|record| serde_json::from_slice(&record.data).ok()))
+    }
+
+    /// Reads events of a run.
+    async fn told(
+        &self,
+        record: &RunRecord,
+        from: u64,
+        to: u64,
+    ) -> Result<Vec<AgentEvent>, AgentError> {
+        let (mut told, mut at) = (Vec::new(), from);
+        while at < to {
+            let page = self.stores().log.read(&record.key, at, PAGE).await;
+            let page = page.map_err(|error| failed(&error))?;
+            for record in &page.records {
+                let envelope = serde_json::from_slice::<Envelope>(&record.data);
+                let envelope = envelope.map_err(|error| interrupted(error.to_string()))?;
+                told.push(envelope.event);
+            }
+            if page.next == at {
+                break;
+            }
+            at = page.next;
+        }
+        Ok(told)
+    }
+}
+
+fn interrupted(why: String) -> AgentError {
+    AgentError::new(ErrorCode::Journal, why)
+}
+
+fn failed(error: &LogError) -> AgentError {
+    interrupted(error.to_string())
+}

@@ -1,0 +1,281 @@
+//! The suite for logs of events.
+
+use std::{pin::pin, sync::Arc};
+
+use futures_util::{StreamExt as _, future::join_all};
+use tokio::time::timeout;
+
+use super::{
+    Report,
+    suite::{Found, QUIET, check, done, hold, same},
+};
+use crate::store::{EventLog, LogError, LogKey, LogRecord, Retention, follow};
+
+fn record(text: &str) -> LogRecord {
+    LogRecord::new("kind", text.to_owned())
+}
+
+fn key(name: &str) -> LogKey {
+    LogKey::new("team-a", name)
+}
+
+/// Checks a log of events.
+pub async fn check_event_log<L: EventLog>(make: impl AsyncFn() -> Arc<L>) -> Report {
+    let checks = vec![
+        check("round-trip", "records are read as they were, by number", whole(make().await)).await,
+        check(
+            "one-writer",
+            "an append that is not at the end is refused",
+            one_writer(make().await),
+        )
+        .await,
+        check("scopes", "a log of another scope is not found", scopes(make().await)).await,
+        check("end", "a closed log ends, and takes no more", end(make().await)).await,
+        check("retired", "a retired log keeps its name alone", retired(make().await)).await,
+        check("wait", "a wait ends with a record, the close and the end", wait(make().await)).await,
+        check("follow", "readers that come at any time get each record once", many(make().await))
+            .await,
+        check("writers", "many writers at once leave no gap and no double", race(make().await))
+            .await,
+        check("dropped", "an append that is dropped is whole or not at all", drops(make().await))
+            .await,
+        check("swept", "what was swept reads as before, or is retired", swept(make().await)).await,
+    ];
+    Report { checks }
+}
+
+async fn filled(log: &impl EventLog, name: &str, count: usize) -> Result<LogKey, String> {
+    let key = key(name);
+    done("create", log.create(key.clone()).await)?;
+    let records = (0..count).map(|at| record(&at.to_string())).collect();
+    done("append", log.append(&key, 0, records).await)?;
+    Ok(key)
+}
+
+async fn texts(log: &impl EventLog, key: &LogKey, from: u64) -> Result<Vec<String>, String> {
+    let (mut texts, mut at) = (Vec::new(), from);
+    loop {
+        let page = done("read", log.read(key, at, 7).await)?;
+        let text = |record: &LogRecord| String::from_utf8_lossy(&record.data).into_owned();
+        texts.extend(page.records.iter().map(text));
+        if page.next == at {
+            return Ok(texts);
+        }
+        at = page.next;
+    }
+}
+
+fn numbers(range: std::ops::Range<usize>) -> Vec<String> {
+    range.map(|at| at.to_string()).collect()
+}
+
+async fn whole(log: Arc<impl EventLog>) -> Found {
+    let key = filled(&*log, "whole", 3).await?;
+    let odd = LogRecord::new("ki\u{e4}nd", b"\0\xff\n".to_vec());
+    done("append", log.append(&key, 3, vec![odd.clone(), record("")]).await)?;
+    done("an append of nothing", log.append(&key, 5, Vec::new()).await)?;
+    let page = done("read", log.read(&key, 3, 9).await)?;
+    same("the records", &page.records, &vec![odd, record("")])?;
+    same("the next number", &page.next, &5)?;
+    let page = done("read", log.read(&key, 1, 1).await)?;
+    same("one record", &page.records, &vec![record("1")])?;
+    let page = done("read at the end", log.read(&key, 5, 9).await)?;
+    hold("nothing is at the end, and it is not the last", page.records.is_empty() && !page.is_end)?;
+    let behind = log.read(&key, 6, 9).await;
+    let is_told = matches!(behind, Err(LogError::Behind { end: 5, at: 6, .. }));
+    hold("a number behind the end is told, with the end", is_told)
+}
+
+async fn one_writer(log: Arc<impl EventLog>) -> Found {
+    let key = filled(&*log, "writer", 3).await?;
+    for at in [0, 2, 4, u64::MAX] {
+        let refused = log.append(&key, at, vec![record("x")]).await;
+        let is_told = matches!(refused, Err(LogError::Behind { end: 3, .. }));
+        hold(&format!("an append at {at} of 3 is refused"), is_told)?;
+    }
+    same("the records", &texts(&*log, &key, 0).await?, &numbers(0..3))?;
+    let again = log.create(key).await;
+    hold("a name is taken once", matches!(again, Err(LogError::Exists { .. })))
+}
+
+async fn scopes(log: Arc<impl EventLog>) -> Found {
+    let own = filled(&*log, "same", 1).await?;
+    let other = LogKey::new("team-b", "same");
+    let results = [
+        log.read(&other, 0, 1).await.map(drop),
+        log.append(&other, 1, vec![record("x")]).await,
+        log.close(&other).await,
+        log.retire(&other).await,
+        log.wait(&other, 0).await,
+    ];
+    let is_unknown =
+        |result: &Result<(), LogError>| matches!(result, Err(LogError::NotFound { .. }));
+    hold(&format!("another scope finds nothing: {results:?}"), results.iter().all(is_unknown))?;
+    done("another scope has its own", log.create(other).await)?;
+    same("the records", &texts(&*log, &own, 0).await?, &numbers(0..1))
+}
+
+async fn end(log: Arc<impl EventLog>) -> Found {
+    let key = filled(&*log, "end", 2).await?;
+    for _ in 0..2 {
+        done("close", log.close(&key).await)?;
+    }
+    let page = done("read", log.read(&key, 0, 9).await)?;
+    hold("the last page says so", page.is_end && page.next == 2)?;
+    let page = done("read", log.read(&key, 0, 1).await)?;
+    hold("a page before does not", !page.is_end)?;
+    let page = done("read", log.read(&key, 2, 9).await)?;
+    hold("behind the last record is the end", page.is_end && page.records.is_empty())?;
+    let refused = log.append(&key, 2, vec![record("x")]).await;
+    hold("it takes no more", matches!(refused, Err(LogError::Closed { .. })))
+}
+
+async fn retired(log: Arc<impl EventLog>) -> Found {
+    let key = filled(&*log, "retired", 2).await?;
+    done("close", log.close(&key).await)?;
+    for _ in 0..2 {
+        done("retire", log.retire(&key).await)?;
+    }
+    for result in [
+        log.read(&key, 0, 1).await.map(drop),
+        log.wait(&key, 9).await,
+        log.close(&key).await,
+        log.append(&key, 2, vec![record("x")]).await,
+    ] {
+        let is_told = matches!(result, Err(LogError::Retired { .. }));
+        hold(&format!("it is told as retired: {result:?}"), is_told)?;
+    }
+    let again = log.create(key).await;
+    hold("its name stays", matches!(again, Err(LogError::Exists { .. })))
+}
+
+async fn wait(log: Arc<impl EventLog>) -> Found {
+    for step in 0..3 {
+        let key = filled(&*log, &format!("wait-{step}"), 1).await?;
+        done("a wait for what is there", log.wait(&key, 0).await)?;
+        let mut waits = log.wait(&key, 1);
+        hold("a wait lasts", timeout(QUIET, &mut waits).await.is_err())?;
+        let changed = match step {
+            0 => log.append(&key, 1, vec![record("1")]).await,
+            1 => log.close(&key).await,
+            _ => log.retire(&key).await,
+        };
+        done("the change", changed)?;
+        let ended = waits.await;
+        hold(&format!("step {step}: it ends with {ended:?}"), ended.is_ok() == (step < 2))?;
+    }
+    Ok(())
+}
+
+async fn many<L: EventLog>(log: Arc<L>) -> Found {
+    let key = filled(&*log, "follow", 0).await?;
+    let reader = |from: u64| {
+        let (log, key) = (Arc::clone(&log) as Arc<dyn EventLog>, key.clone());
+        tokio::spawn(async move {
+            let (mut got, mut records) = (Vec::new(), pin!(follow(log, key, from)));
+            while let Some(next) = records.next().await {
+                let (number, record) = next.map_err(|error| error.to_string())?;
+                got.push((number, record.data));
+            }
+            Ok::<_, String>(got)
+        })
+    };
+    let (mut readers, mut at) = (vec![(0, reader(0))], 0_u64);
+    for size in [1, 64, 3, 300, 2, 1, 1, 64] {
+        let records = (at..at + size).map(|at| record(&at.to_string())).collect();
+        done("append", log.append(&key, at, records).await)?;
+        at += size;
+        readers.push((at, reader(at)));
+        readers.push((at / 2, reader(at / 2)));
+        tokio::task::yield_now().await;
+    }
+    done("close", log.close(&key).await)?;
+    for (from, reader) in readers {
+        let got = done("a reader", done("a reader", reader.await)?)?;
+        let want: Vec<_> = (from..at).map(|at| (at, at.to_string().into())).collect();
+        hold(&format!("a reader from {from} gets each record once"), got == want)?;
+    }
+    Ok(())
+}
+
+async fn race(log: Arc<impl EventLog>) -> Found {
+    let key = filled(&*log, "race", 0).await?;
+    let writer = async |name: usize| {
+        let (mut kept, mut at) = (Vec::new(), 0);
+        while kept.len() < 5 {
+            let text = format!("{name}.{}", kept.len());
+            match log.append(&key, at, vec![record(&text), record(&text)]).await {
+                Ok(()) => kept.push((at, text)),
+                Err(LogError::Behind { end, .. }) => at = end,
+                Err(error) => return Err(format!("append fails: {error}")),
+            }
+        }
+        Ok(kept)
+    };
+    let kept = join_all((0..8).map(writer)).await;
+    let kept: Vec<_> = kept.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    let all = texts(&*log, &key, 0).await?;
+    same("the number of records", &all.len(), &80)?;
+    let is_there = |(at, text): &(u64, String)| {
+        let at = usize::try_from(*at).unwrap_or(usize::MAX);
+        all.get(at..at.saturating_add(2)).is_some_and(|two| two.iter().all(|it| it == text))
+    };
+    hold("each append is whole, where it was acknowledged", kept.iter().all(is_there))
+}
+
+async fn drops(log: Arc<impl EventLog>) -> Found {
+    let key = filled(&*log, "drops", 0).await?;
+    let mut count = 0;
+    for polls in 0..20 {
+        let end = texts(&*log, &key, 0).await?.len();
+        same("records", &(end % 3), &0)?;
+        let mut append = log.append(&key, end as u64, vec![record("x"); 3]);
+        // A budget of polls, then the future is dropped.
+        for _ in 0..polls {
+            if futures_util::poll!(&mut append).is_ready() {
+                count += 1;
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(append);
+        // What was queued may be under way; another write is behind it.
+        let other = filled(&*log, &format!("other-{polls}"), 1).await?;
+        done("retire", log.retire(&other).await)?;
+    }
+    let end = texts(&*log, &key, 0).await?.len();
+    hold("appends that had ended are there", end % 3 == 0 && end >= 3 * count)
+}
+
+async fn swept(log: Arc<impl EventLog>) -> Found {
+    let open = filled(&*log, "open", 2_000).await?;
+    let mut closed = Vec::new();
+    for name in ["one", "two"] {
+        let key = filled(&*log, name, 10).await?;
+        for at in 1..300_u64 {
+            let records = (0..10).map(|of| record(&(at * 10 + of).to_string())).collect();
+            done("append", log.append(&key, at * 10, records).await)?;
+        }
+        done("close", log.close(&key).await)?;
+        closed.push(key);
+    }
+    let count = done("sweep", log.sweep(Retention::all()).await)?;
+    same("nothing is retired", &count, &0)?;
+    for key in &closed {
+        for from in [0, 1, 1_023, 1_024, 1_025, 2_047, 2_999, 3_000] {
+            let want = numbers(from..3_000);
+            let got = texts(&*log, key, from as u64).await?;
+            hold(&format!("a swept log is read from {from} as before"), got == want)?;
+        }
+        hold("it ends", done("read", log.read(key, 3_000, 1).await)?.is_end)?;
+    }
+    let keep = Retention { closed_before_ms: Some(u64::MAX), ..Retention::all() };
+    same("both are retired", &done("sweep", log.sweep(keep).await)?, &2)?;
+    same("what is open stays", &texts(&*log, &open, 0).await?.len(), &2_000)?;
+    let gone = log.read(&closed[0], 0, 1).await;
+    hold("what was retired says so", matches!(gone, Err(LogError::Retired { .. })))?;
+    let keep = Retention { max_retired: 0, ..Retention::all() };
+    done("sweep", log.sweep(keep).await)?;
+    let gone = log.read(&closed[0], 0, 1).await;
+    hold("and its name is forgotten", matches!(gone, Err(LogError::NotFound { .. })))
+}

@@ -1,0 +1,32 @@
+//! The conformance suite for stores, for authors of engines.
+//!
+//! Each function takes a factory, which returns a store that is empty, and asks it for a new one for each check; it returns a
+//! [`Report`]. It runs on the runtime of the test, in real time: an engine may have threads of its own.
+//!
+//! # Examples
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! use std::sync::Arc;
+//! use forgeline::{store::MemoryLog, testing::stores::check_event_log};
+//!
+//! let report = check_event_log(async || Arc::new(MemoryLog::new())).await;
+//! assert!(report.is_conforming(), "{report}");
+//! # }
+//! ```
+
+mod conversations;
+mod latency;
+mod log;
+mod notifications;
+mod runs;
+mod suite;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    conversations::check_conversation_store, latency::check_latency_store, log::check_event_log,
+    notifications::check_notification_channel, runs::check_run_store,
+};
+pub use super::conformance::{CheckReport, Outcome, Report};

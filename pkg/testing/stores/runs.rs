@@ -1,0 +1,210 @@
+//! The suite for stores of runs.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::{
+    Report,
+    suite::{Found, check, done, hold, same},
+};
+use crate::{
+    store::{
+        EraseMode, LogKey, RunBegun, RunChange, RunProgress, RunQuery, RunRecord, RunRequest,
+        RunStore, StoreError,
+    },
+    types::UsageInfo,
+};
+
+/// Checks a store of runs.
+pub async fn check_run_store<S: RunStore>(make: impl AsyncFn() -> Arc<S>) -> Report {
+    let checks = vec![
+        check("round-trip", "a run is read as it was", whole(make().await)).await,
+        check("requests", "a request with the same key is one run", requests(make().await)).await,
+        check("ends", "what has ended stays as it is", ends(make().await)).await,
+        check("open", "runs that have not ended are found, in order", open(make().await)).await,
+        check("list", "lists have filters and pages", list(make().await)).await,
+        check("scopes", "another scope finds nothing", scopes(make().await)).await,
+        check("sweep", "a sweep removes what ended first", sweep(make().await)).await,
+        check("erase", "erasing removes what is one owner's", erase(make().await)).await,
+    ];
+    Report { checks }
+}
+
+fn key(id: &str) -> LogKey {
+    LogKey::new("team-a", id)
+}
+
+fn run(id: &str, owner: &str, begun_ms: u64) -> RunRecord {
+    RunRecord::new(key(id), "c", owner, "main", begun_ms)
+}
+
+async fn whole(store: Arc<impl RunStore>) -> Found {
+    let new = run("r", "ann", 1_000).request(RunRequest::new("k", u64::MAX)).input("{\"a\":1}");
+    same("begun", &done("begin", store.begin(new.clone()).await)?, &RunBegun::New)?;
+    same("it", &done("get", store.get(&key("r")).await)?, &new)?;
+    let again = store.begin(run("r", "ann", 1)).await;
+    hold("an id is taken once", matches!(again, Err(StoreError::Exists { .. })))?;
+    let running = RunChange::to(RunProgress::Running, 1_001).is_resumed(true);
+    done("change", store.change(&key("r"), running).await)?;
+    let usage = UsageInfo { input_tokens: Some(7), ..UsageInfo::default() };
+    let ended = RunChange::to(RunProgress::Completed, 2_000).end("{}").usage(Some(usage));
+    done("change", store.change(&key("r"), ended).await)?;
+    let mut want = new;
+    (want.progress, want.ended_ms, want.input) = (RunProgress::Completed, Some(2_000), None);
+    (want.end, want.usage, want.resumed) = (Some("{}".to_owned()), Some(usage), 1);
+    same("it", &done("get", store.get(&key("r")).await)?, &want)
+}
+
+async fn requests(store: Arc<impl RunStore>) -> Found {
+    let asked = |id: &str, owner: &str, digest| {
+        store.begin(run(id, owner, 1_000).request(RunRequest::new("k", digest)))
+    };
+    let names: Vec<_> = (0..8).map(|at| format!("r{at}")).collect();
+    let begun = join_all(names.iter().map(|name| asked(name, "ann", 1))).await;
+    let new = begun.iter().filter(|it| matches!(it, Ok(RunBegun::New))).count();
+    same("one of eight with the same key is new", &new, &1)?;
+    let first = done("of_request", store.of_request("team-a", "ann", "k").await)?;
+    let first = first.ok_or("the request is not known")?;
+    let is_first = |it: &Result<RunBegun, StoreError>| match it {
+        Ok(RunBegun::Same(same)) => same.key == first.key,
+        it => matches!(it, Ok(RunBegun::New)),
+    };
+    hold("the others are the same run", begun.iter().all(is_first))?;
+    same("another request", &done("begin", asked("x", "ann", 2).await)?, &RunBegun::Other)?;
+    same("another owner's", &done("begin", asked("y", "bob", 2).await)?, &RunBegun::New)?;
+    let none = done("of_request", store.of_request("team-b", "ann", "k").await)?;
+    hold("another scope's", none.is_none())?;
+    same("deleted", &done("delete", store.delete(&first.key).await)?, &true)?;
+    same("its key is free", &done("begin", asked("z", "ann", 3).await)?, &RunBegun::New)
+}
+
+async fn ends(store: Arc<impl RunStore>) -> Found {
+    let last = [
+        RunProgress::Completed,
+        RunProgress::Failed,
+        RunProgress::Cancelled,
+        RunProgress::Interrupted,
+    ];
+    for progress in last {
+        let id = progress.as_str();
+        done("begin", store.begin(run(id, "ann", 1_000)).await)?;
+        for step in [RunProgress::Running, RunProgress::Waiting, RunProgress::Queued, progress] {
+            done("change", store.change(&key(id), RunChange::to(step, 2_000)).await)?;
+        }
+        for step in [RunProgress::Running, RunProgress::Completed] {
+            let refused = store.change(&key(id), RunChange::to(step, 3_000)).await;
+            hold("what has ended stays", matches!(refused, Err(StoreError::Ended { .. })))?;
+        }
+        same("it", &done("get", store.get(&key(id)).await)?.progress, &progress)?;
+    }
+    let unknown = store.change(&key("x"), RunChange::to(RunProgress::Running, 1)).await;
+    hold("what is not there", matches!(unknown, Err(StoreError::NotFound { .. })))
+}
+
+async fn open(store: Arc<impl RunStore>) -> Found {
+    for at in 0..6 {
+        // Their times say the contrary of their order.
+        let new = run(&at.to_string(), "ann", 1_000 - at);
+        done("begin", store.begin(new).await)?;
+    }
+    let other = RunRecord::new(LogKey::new("team-b", "6"), "c", "bob", "main", 1);
+    done("begin", store.begin(other).await)?;
+    for (id, progress) in
+        [("1", RunProgress::Running), ("2", RunProgress::Failed), ("3", RunProgress::Waiting)]
+    {
+        done("change", store.change(&key(id), RunChange::to(progress, 2_000)).await)?;
+    }
+    let open = async |most| {
+        let open = done("open", store.open(most).await)?;
+        let ids: Vec<_> = open.iter().map(|run| run.key.name.to_string()).collect();
+        Ok::<_, String>(ids.join(" "))
+    };
+    same("all", &open(99).await?.as_str(), &"0 1 3 4 5 6")?;
+    same("the first", &open(2).await?.as_str(), &"0 1")
+}
+
+async fn list(store: Arc<impl RunStore>) -> Found {
+    for at in 0..6_u64 {
+        let owner = if at.is_multiple_of(2) { "ann" } else { "bob" };
+        let mut new = run(&format!("r{at}"), owner, 1_000 + at / 2);
+        new.conversation = if at < 3 { "c" } else { "d" }.into();
+        done("begin", store.begin(new).await)?;
+    }
+    let ids = async |query: RunQuery| {
+        let (mut ids, mut query) = (Vec::new(), query);
+        loop {
+            let page = done("list", store.list(query.clone()).await)?;
+            ids.extend(page.runs.into_iter().map(|run| run.key.name.into_string()));
+            match page.next {
+                Some(next) => query.after = Some(next),
+                None => return Ok::<_, String>(ids.join(" ")),
+            }
+        }
+    };
+    for most in [1, 2, 6, 9] {
+        let all = ids(RunQuery::new("team-a", most)).await?;
+        same("all", &all.as_str(), &"r5 r4 r3 r2 r1 r0")?;
+    }
+    let own = ids(RunQuery::new("team-a", 1).owner("ann").conversation("c")).await?;
+    same("of an owner and a conversation", &own.as_str(), &"r2 r0")?;
+    let bad = store.list(RunQuery::new("team-a", 1).after("x")).await;
+    hold("a bad cursor is refused", matches!(bad, Err(StoreError::BadCursor { .. })))
+}
+
+async fn scopes(store: Arc<impl RunStore>) -> Found {
+    done("begin", store.begin(run("r", "ann", 1_000)).await)?;
+    let other = LogKey::new("team-b", "r");
+    let got = store.get(&other).await;
+    hold("get", matches!(got, Err(StoreError::NotFound { .. })))?;
+    same("delete", &done("delete", store.delete(&other).await)?, &false)?;
+    let page = done("list", store.list(RunQuery::new("team-b", 9)).await)?;
+    same("list", &page.runs.len(), &0)?;
+    same("erase", &done("erase", store.erase("team-b", "ann", EraseMode::Hard).await)?, &0)?;
+    done("get", store.get(&key("r")).await).map(drop)
+}
+
+async fn sweep(store: Arc<impl RunStore>) -> Found {
+    for at in 0..6_u64 {
+        let id = at.to_string();
+        done("begin", store.begin(run(&id, "ann", 1_000)).await)?;
+        if at > 0 {
+            let ended = RunChange::to(RunProgress::Completed, 2_000 + at);
+            done("change", store.change(&key(&id), ended).await)?;
+        }
+    }
+    let sweep = async |before_ms, keep| {
+        let mut swept = done("sweep", store.sweep(before_ms, keep).await)?;
+        swept.sort_by(|one, other| one.name.cmp(&other.name));
+        let ids: Vec<_> = swept.iter().map(|key| key.name.to_string()).collect();
+        Ok::<_, String>(ids.join(" "))
+    };
+    same("nothing", &sweep(0, 99).await?.as_str(), &"")?;
+    same("what ended before", &sweep(2_002, 99).await?.as_str(), &"1")?;
+    same("what is too much", &sweep(0, 2).await?.as_str(), &"2 3")?;
+    same("all that ended", &sweep(u64::MAX, 99).await?.as_str(), &"4 5")?;
+    same("what is open stays", &done("open", store.open(9).await)?.len(), &1)
+}
+
+async fn erase(store: Arc<impl RunStore>) -> Found {
+    for (id, owner) in [("a", "ann"), ("b", "bob"), ("c", "cid")] {
+        let new = run(id, owner, 1_000).request(RunRequest::new("k", 1)).input("secret");
+        done("begin", store.begin(new).await)?;
+    }
+    let erase =
+        async |owner: &'static str, mode| done("erase", store.erase("team-a", owner, mode).await);
+    same("counted", &erase("ann", EraseMode::Count).await?, &1)?;
+    same("without a name", &erase("", EraseMode::Hard).await?, &0)?;
+    same("erased", &erase("ann", EraseMode::Hard).await?, &1)?;
+    let gone = store.get(&key("a")).await;
+    hold("it is gone", matches!(gone, Err(StoreError::NotFound { .. })))?;
+    same("tombstone", &erase("cid", EraseMode::Tombstone).await?, &1)?;
+    let left = done("get", store.get(&key("c")).await)?;
+    hold(&format!("{left:?}"), left.owner.is_empty() && left.input.is_none())?;
+    hold("its request is gone", left.request.is_none())?;
+    same(
+        "another's stays",
+        &done("get", store.get(&key("b")).await)?.input.as_deref(),
+        &Some("secret"),
+    )
+}

@@ -1,0 +1,70 @@
+//! Each suite, against each store.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::store::{MemoryLog, MemoryStore};
+
+#[tokio::test]
+async fn stores_in_memory_conform() {
+    let store = async || Arc::new(MemoryStore::new());
+    let reports = [
+        check_event_log(async || Arc::new(MemoryLog::new())).await,
+        check_conversation_store(store).await,
+        check_run_store(store).await,
+        check_notification_channel(store).await,
+        check_latency_store(store).await,
+    ];
+    for report in reports {
+        assert!(report.is_conforming(), "{report}");
+    }
+}
+
+#[cfg(feature = "sqlite")]
+mod sqlite {
+    use super::*;
+    use crate::store::{SqliteStore, sqlite_folder as folder};
+
+    async fn check(name: &str, check: impl AsyncFn(&dyn Fn() -> std::path::PathBuf) -> Report) {
+        let folder = folder(name);
+        let count = std::cell::Cell::new(0);
+        let next = || {
+            count.set(count.get() + 1);
+            folder.join(format!("{}.db", count.get()))
+        };
+        let report = check(&next).await;
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(report.is_conforming(), "{report}");
+    }
+
+    async fn open(path: std::path::PathBuf) -> Arc<SqliteStore> {
+        Arc::new(SqliteStore::open(path).await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn the_log_of_sqlite_conforms() {
+        check("log", async |next| check_event_log(async || open(next()).await).await).await;
+    }
+
+    #[tokio::test]
+    async fn the_conversations_of_sqlite_conform() {
+        check("conversations", async |next| {
+            check_conversation_store(async || open(next()).await).await
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn the_runs_of_sqlite_conform() {
+        check("runs", async |next| check_run_store(async || open(next()).await).await).await;
+    }
+
+    #[tokio::test]
+    async fn the_notifications_of_sqlite_conform() {
+        check("notifications", async |next| {
+            check_notification_channel(async || open(next()).await).await
+        })
+        .await;
+        check("latency", async |next| check_latency_store(async || open(next()).await).await).await;
+    }
+}
