@@ -126,7 +126,7 @@ class Timeline {
     time.textContent = at === null ? "" : `+${((at - this.began) / 1000).toFixed(3)}`;
     kind.textContent = inner.type;
     kind.className = `cell-2 of-${groupOf(inner.type)} depth-${Math.min(depth, 4)}`;
-    what.textContent = agent ? `${agent}: ${text}` : text;
+    what.textContent = agent && text ? `${agent}: ${text}` : agent || text;
   }
 
   choose(at) {
