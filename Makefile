@@ -26,7 +26,7 @@ BASE     ?= cf7e9a5
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills kills-serve fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
+.PHONY: help demo serve test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills kills-serve fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ help: ## list the targets
 demo: ## run the agent offline: the demo model reads files of this repository and answers
 	$(CARGO) build -p $(BINARY)
 	$(CARGO) run -q -p $(BINARY) -- run --provider demo "$(PROMPT)"
+
+serve: ## serve the demo model, to browsers at http://127.0.0.1:8787/
+	$(CARGO) run -p $(BINARY) --features serve -- serve --provider demo
 
 test: ## run all tests (needs Rust and a C compiler)
 	$(CARGO) test --workspace
