@@ -81,9 +81,18 @@ impl FollowedCode {
         (bytes, at): (&[u8], usize),
         (block, before, length): Block,
     ) {
-        if !self.pass_at_once(block, before, length) {
+        if !self.is_still_in(block, before, length) && !self.pass_at_once(block, before, length) {
             self.pass_each(subslice(bytes, at..at + length));
         }
+    }
+
+    /// Returns `true` where a block of text, markers aside, mostly holds nothing that changes the state, and
+    /// this one does not.
+    #[inline(always)]
+    fn is_still_in(self, block: [u8; BLOCK], before: usize, length: usize) -> bool {
+        const TURNS: Finder<2> = Finder::new([ByteKind::of(b'`'), ByteKind::of(b'\n')]);
+        self.bits & !(FENCE | SPAN) == 0
+            && TURNS.found(block) >> before & !(u32::MAX << length) == 0
     }
 
     #[inline(never)]

@@ -7,19 +7,13 @@ impl ThinkingParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        if self.way == Way::Message && self.calls.take_block(text, Some(&self.stops.in_message)) {
+        if self.way != Way::Message {
+            self.look_further(text, out);
+        } else if self.calls.take_block(text, Some(&self.stops.in_message)) {
             self.message_bytes += text.len() as u64;
-            return out(ThinkingPiece::Message(text));
-        }
-        self.look_again(text, out);
-    }
-
-    #[inline(never)]
-    fn look_again(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        match self.way {
-            Way::Message => self.look_in_message(text, out),
-            Way::Call | Way::Thinking => self.look_further(text, out),
-            Way::Markers | Way::Tail => self.parse_slowly(text, out),
+            out(ThinkingPiece::Message(text));
+        } else {
+            self.look_in_message(text, out);
         }
     }
 

@@ -101,18 +101,20 @@ impl ToolCallParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.way == Way::Text && self.take_block(text, None) {
-            return out(ParsedContent::Text(text));
+        if self.way != Way::Text {
+            self.look_further(text, out);
+        } else if self.take_block(text, None) {
+            out(ParsedContent::Text(text));
+        } else {
+            self.look_in_text(text, out);
         }
-        self.look_further(text, out);
     }
 
     #[inline(never)]
     fn look_further(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         match self.way {
-            Way::Text => self.look_in_text(text, out),
             Way::Value(_) | Way::Escape | Way::Held => self.look_in_value(text, out),
-            Way::Markers | Way::Tail => self.parse_slowly(text, out),
+            Way::Markers | Way::Text | Way::Tail => self.parse_slowly(text, out),
         }
     }
 
