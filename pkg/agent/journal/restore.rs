@@ -26,7 +26,6 @@ pub(crate) struct Restored {
     pub(crate) marks: Option<Box<Marks>>,
     open: Option<Run>,
     /// The ids of all runs.
-    #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a service asks"))]
     runs: Vec<Text>,
     pub(crate) chain: Chain,
 }
