@@ -93,6 +93,11 @@ impl Reopened {
         self.run.events
     }
 
+    /// Returns `true` when the journal has no message of the run yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.run.state.outcome().messages.is_empty()
+    }
+
     /// Returns the run as a stream of the events that follow those that were told from that number on.
     pub(crate) fn into_stream(self, told: Vec<AgentEvent>) -> RunStream {
         let Self { agent, mut run, chain, setting } = self;

@@ -10,7 +10,9 @@ use super::{
 };
 use crate::{
     agent::{Found, RunInput, RunStream, Ways},
-    store::{ConversationKey, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms},
+    store::{
+        ConversationKey, Entry, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms,
+    },
     types::{AgentError, AgentEvent, Envelope, ErrorCode},
 };
 
@@ -147,11 +149,20 @@ impl Service {
         if let Some(end) = self.told_end(record, events).await? {
             return Ok(Fate::Ended(Box::new(end)));
         }
+        let found = conversation.agent.reopen(&record.key.name).await?;
         if record.resumed >= MAX_RESUMED {
+            let is_said = match &found {
+                Found::Open(reopened) => !reopened.is_empty(),
+                Found::Over => true,
+                Found::Unknown => false,
+            };
+            if !is_said {
+                self.keep_said(record).await?;
+            }
             let why = format!("the run has gone on in {MAX_RESUMED} processes, and each has died");
             return Err(interrupted(why));
         }
-        match conversation.agent.reopen(&record.key.name).await? {
+        match found {
             Found::Open(reopened) => {
                 let first = reopened.events();
                 if first > events {
@@ -175,6 +186,17 @@ impl Service {
                 Ok(Fate::Resumed(Box::new(stream), 0))
             }
         }
+    }
+
+    /// Adds what the user said to the conversation of a run that will not.
+    async fn keep_said(&self, record: &RunRecord) -> Result<(), AgentError> {
+        let input = record.input.as_deref().map(RunInput::from_json);
+        let Some(Ok(input)) = input else { return Ok(()) };
+        let (store, key) = (&self.stores().conversations, record.conversation_key());
+        let unkept = |error: StoreError| interrupted(error.to_string());
+        let at = store.get(&key).await.map_err(unkept)?.entries;
+        let entry = Entry::new(now_ms()).message(input.into_message());
+        store.append(&key, at, entry).await.map_err(unkept)
     }
 
     /// Returns the end of a run, if it is the last record of its log.

@@ -229,8 +229,9 @@ impl Run {
         };
         let json = serde_json::to_string(&end).unwrap_or_default();
         let change = RunChange::to(progress, now_ms()).end(json).usage(end.usage);
-        self.set(Progress::Ended(Box::new(end)));
+        // Who sees the end finds it after a restart, too.
         self.keep(stores, change).await;
+        self.set(Progress::Ended(Box::new(end)));
     }
 
     /// Writes down how far the run is. If it cannot be, the log still has its end.

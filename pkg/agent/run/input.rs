@@ -180,6 +180,12 @@ impl RunInput {
         Ok(Self { context, ..Self::new(message) })
     }
 
+    /// Returns the message.
+    #[cfg(feature = "server")]
+    pub(crate) fn into_message(self) -> Message {
+        self.message
+    }
+
     /// Returns the text of the message.
     #[cfg(feature = "server")]
     pub(crate) fn text(&self) -> String {

@@ -1,4 +1,4 @@
-//! A service that may be killed at any moment: `kept_service FOLDER`. It goes on with what the folder has, and prints its address. Each execution
+//! A service that may be killed at any moment: `kept_service FOLDER`. It goes on with what the folder has, and prints its address and what became of its runs. Each execution
 //! of a tool is a line of the file `ran`.
 #![expect(clippy::print_stdout, reason = "its output is what the test reads")]
 
@@ -26,8 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let service = Service::builder().agent("main", agent).stores(Stores::of(store)).build()?;
     let recovered = service.recover().await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    println!("http://{}", listener.local_addr()?);
-    println!("{recovered:?}");
+    println!("http://{} {recovered:?}", listener.local_addr()?);
     axum::serve(listener, router(service)).await?;
     Ok(())
 }
