@@ -42,7 +42,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: forgeline-bench gates | bench [checks | http | protocols | run | start | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
+const USAGE: &str = "usage: forgeline-bench gates | bench [checks | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
                      | report RESULTS DOCS";
 
 fn main() -> ExitCode {
@@ -72,6 +72,7 @@ fn main() -> ExitCode {
         }),
         ["bench", "run"] => measured(run::gates),
         ["bench", "start"] => measured(start::gates),
+        ["bench", "turn"] => measured(turn::gates),
         ["bench", "http"] => measured(|report| {
             http::gates(report, &http::serve()?);
             Ok(())
