@@ -9,13 +9,13 @@ use super::{
 };
 use crate::types::{AgentError, AgentEvent, Text};
 
-/// What a journal knows of a run.
+/// The knowledge of a journal about a run.
 pub(crate) enum Found {
-    /// It goes on, or its end was not told.
+    /// The run goes on, or its end was not told.
     Open(Box<Reopened>),
     /// Others have begun since.
     Over,
-    /// It has not begun.
+    /// The run has not begun.
     Unknown,
 }
 

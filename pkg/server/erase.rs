@@ -1,6 +1,6 @@
 //! Deleting and erasing what a service keeps.
 
-use super::{Problem, Service, scope_events, service::scope};
+use super::{Problem, Service, scope::scope, scope_events};
 use crate::{
     agent::Caller,
     store::{

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::{
     Limits, Problem, Service,
-    service::scope,
+    scope::scope,
     usage::{Held, What},
 };
 

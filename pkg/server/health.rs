@@ -18,7 +18,7 @@ const CHECK_TIME: Duration = Duration::from_secs(5);
 /// Time for which an answer holds: however often it is asked for, providers and stores are asked no more often.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// How something that the service needs does.
+/// The state of something that the service needs.
 ///
 /// # Examples
 ///
@@ -30,11 +30,11 @@ const FRESH: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckState {
-    /// It works.
+    /// All of it works.
     Healthy,
-    /// It works in part, or slowly: the service is ready all the same. The words are shown.
+    /// Some of it works, or slowly: the service is ready all the same. The words are shown.
     Degraded(Text),
-    /// It does not work: the service is not ready. The words are shown.
+    /// None of it works: the service is not ready. The words are shown.
     Unhealthy(Text),
 }
 
@@ -183,7 +183,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_check_ends_in_time_and_the_worst_counts() {
         let slow = Check::new("slow", || async {
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
             CheckState::Healthy
         });
         let unhealthy = CheckState::Unhealthy("gone".into());

@@ -32,7 +32,7 @@ struct Inside {
     told: Arc<Told>,
 }
 
-/// How many events of each run that works are in its log.
+/// The number of events in the log of each run that works.
 #[derive(Debug, Default)]
 pub(super) struct Told(watch::Sender<HashMap<Text, u64>>);
 
@@ -49,7 +49,7 @@ impl Told {
         });
     }
 
-    /// Waits until so many events of a run are in its log, or it has none.
+    /// Waits until this number of events of a run is in its log, or it has none.
     async fn wait(&self, run: &Text, events: u64) {
         let mut told = self.0.subscribe();
         // The sender is here.
@@ -57,7 +57,7 @@ impl Told {
     }
 }
 
-/// What a line tells of itself.
+/// The facts that a line tells of itself.
 #[derive(Deserialize)]
 struct Line {
     record: Record,

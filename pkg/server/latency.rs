@@ -48,7 +48,7 @@ struct Call {
     is_error: bool,
 }
 
-/// What the last hour took.
+/// The durations of the last hour.
 #[derive(Debug, Serialize)]
 pub(super) struct Shown {
     window_seconds: u64,
@@ -90,7 +90,7 @@ impl Percentiles {
     fn of(durations: impl Iterator<Item = Duration>) -> Self {
         let mut all: Vec<_> = durations.collect();
         all.sort_unstable();
-        // The least that so many percent do not exceed.
+        // The least that this percentage does not exceed.
         let at = |percent: usize| {
             let rank = (all.len() * percent).div_ceil(100).max(1);
             all.get(rank - 1).map_or(0.0, |duration| duration.as_secs_f64() * 1_000.0)

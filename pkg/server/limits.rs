@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How much a service takes at a time, of all, of each scope, and of each caller. What is beyond a limit is answered with a problem
+/// The bounds of what a service takes at a time, of all, of each scope, and of each caller. What is beyond a limit is answered with a problem
 /// that says so; see `docs/limits.md`.
 ///
 /// # Examples

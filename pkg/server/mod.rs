@@ -21,6 +21,7 @@
 //! clients of AG-UI. `GET /` is the web console, for people.
 
 mod body;
+mod builder;
 mod client_tools;
 mod console;
 mod conversations;
@@ -44,6 +45,7 @@ mod request_log;
 mod routes;
 mod run;
 mod runs;
+mod scope;
 mod scope_events;
 mod service;
 #[cfg(test)]
@@ -51,11 +53,12 @@ mod tests;
 mod usage;
 
 pub use self::{
+    builder::{ServiceBuilder, ServiceError},
     health::CheckState,
     identity::{Identify, Tokens},
     limits::Limits,
     problem::Problem,
     recover::Recovered,
     routes::router,
-    service::{Service, ServiceBuilder, ServiceError},
+    service::Service,
 };

@@ -1,4 +1,4 @@
-//! What becomes of the runs that another process left.
+//! Runs that another process left.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -19,13 +19,13 @@ use crate::{
 /// Most runs that are recovered.
 const MAX_RECOVERED: usize = 100_000;
 
-/// How often a run goes on in another process; then it is interrupted, as it may be what ends them.
+/// Times that a run goes on in another process; then it is interrupted, as it may be what ends them.
 const MAX_RESUMED: u32 = 3;
 
 /// Records that are read at a time.
 const PAGE: usize = 256;
 
-/// What became of the runs that another process left.
+/// The outcome for the runs that another process left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovered {
@@ -37,9 +37,9 @@ pub struct Recovered {
     pub ended: usize,
 }
 
-/// What becomes of one.
+/// The outcome for one.
 enum Fate {
-    /// It goes on with this stream, from this number of events on.
+    /// The run goes on with this stream, from this number of events on.
     Resumed(Box<RunStream>, u64),
     Interrupted(AgentError),
     /// The log has its end already.

@@ -241,7 +241,7 @@ impl Run {
         }
     }
 
-    /// Ends a run that cannot go on, in its log too, which has so many events.
+    /// Ends a run that cannot go on, in its log too, which has this number of events.
     pub(super) async fn interrupt(&self, stores: &Stores, events: u64, why: AgentError) {
         let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
         end.error = Some(why);

@@ -1,4 +1,4 @@
-//! How much each scope and each caller uses of the service.
+//! Usage of the service by each scope and each caller.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 use axum::http::StatusCode;
 use tokio::time::Instant;
 
-use super::{Limits, Problem, service::scope};
+use super::{Limits, Problem, scope::scope};
 use crate::{agent::Caller, types::Text};
 
 /// Most callers whose rate is known; one that has made no use of it lately is forgotten.
@@ -17,7 +17,7 @@ const MAX_RATES: usize = 10_000;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// What scopes and callers use.
+/// The usage by scopes and callers.
 #[derive(Debug)]
 pub(super) struct Usage {
     limits: Limits,
@@ -30,7 +30,7 @@ struct Inside {
     rates: HashMap<(Text, Text), Rate>,
 }
 
-/// What a scope holds.
+/// The things that a scope holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum What {
     /// A request or a stream.
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(begun(&ann), 0);
         tokio::time::advance(Duration::from_secs(12)).await;
         assert_eq!(begun(&ann), 2);
-        tokio::time::advance(Duration::from_secs(3_600)).await;
+        tokio::time::advance(Duration::from_hours(1)).await;
         assert_eq!(begun(&ann), 6);
     }
 

@@ -34,7 +34,7 @@ pub(super) fn split(text: &str) -> Split<'_> {
             split.text.push(MARK);
             for byte in hash {
                 // Writing to a string does not fail.
-                let _: std::fmt::Result = write!(split.text, "{byte:02x}");
+                let _written = write!(split.text, "{byte:02x}");
             }
             split.text.push(MARK);
             split.blobs.push((hash, taken));

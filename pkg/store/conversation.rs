@@ -31,7 +31,7 @@ impl ConversationKey {
     }
 }
 
-/// What a store knows of a conversation, without its messages.
+/// The facts that a store keeps of a conversation, without its messages.
 ///
 /// # Examples
 ///
@@ -52,7 +52,7 @@ pub struct Conversation {
     pub agent: Text,
     /// Its title, if it has one.
     pub title: Option<Text>,
-    /// Whether it goes on.
+    /// The state: it goes on, or has ended.
     pub status: ConversationStatus,
     /// Its beginning, in milliseconds since the Unix epoch.
     pub created_ms: u64,
@@ -87,7 +87,7 @@ impl Conversation {
     }
 }
 
-/// Whether a conversation goes on.
+/// The state of a conversation.
 ///
 /// # Examples
 ///
@@ -100,9 +100,9 @@ impl Conversation {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ConversationStatus {
-    /// It goes on.
+    /// The conversation goes on.
     Active,
-    /// It has ended; it is read and not added to.
+    /// The conversation has ended; it is read and not added to.
     Ended,
     /// Its owner was erased; the number and the roles of its messages are left.
     Erased,
@@ -116,7 +116,7 @@ impl ConversationStatus {
     }
 }
 
-/// What is added to a conversation at a time: kept whole or not at all.
+/// An addition to a conversation: kept whole or not at all.
 ///
 /// # Examples
 ///
@@ -188,7 +188,7 @@ impl StoredMessage {
     }
 }
 
-/// What stands in place of what was said.
+/// The text in place of what was said.
 const ERASED: &str = "[erased]";
 
 /// Returns a message of the same role and as many parts, in which nothing of it is left.

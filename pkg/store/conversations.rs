@@ -151,7 +151,7 @@ impl EraseMode {
     }
 }
 
-/// What was erased, or would be.
+/// The things that were erased, or would be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Erased {
@@ -169,7 +169,7 @@ impl Erased {
     }
 }
 
-/// What a list of conversations is to have.
+/// The choice and the place of a list of conversations.
 ///
 /// # Examples
 ///

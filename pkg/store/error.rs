@@ -18,10 +18,10 @@ use crate::types::Text;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// What was asked for is not there, or is another scope's.
+    /// The thing that was asked for is not there, or is another scope's.
     #[error("there is no {what} `{name}`")]
     NotFound {
-        /// What it is: `conversation` or `run`.
+        /// The kind: `conversation` or `run`.
         what: &'static str,
         /// The name that was given.
         name: Text,
@@ -29,20 +29,20 @@ pub enum StoreError {
     /// The name is taken.
     #[error("there is a {what} `{name}` already")]
     Exists {
-        /// What it is.
+        /// The kind.
         what: &'static str,
         /// The name that was given.
         name: Text,
     },
-    /// It has ended, and does not change any more.
+    /// The thing has ended, and does not change any more.
     #[error("the {what} `{name}` has ended, and does not change any more")]
     Ended {
-        /// What it is.
+        /// The kind.
         what: &'static str,
         /// The name that was given.
         name: Text,
     },
-    /// It ends elsewhere: another writer was faster, or this one has lost something.
+    /// The end is elsewhere: another writer was faster, or this one has lost something.
     #[error("the conversation `{name}` has {end} entries, not {at}")]
     Behind {
         /// The name of the conversation.
@@ -87,7 +87,7 @@ pub enum StoreError {
         /// The newest version that is known.
         own: u64,
     },
-    /// What is stored cannot be read; it was left as it is.
+    /// The stored data cannot be read; it was left as it is.
     #[error("what is stored cannot be read: {reason}")]
     Corrupt {
         /// The reason and what to do.

@@ -9,7 +9,7 @@ use crate::types::Text;
 /// Most records of a scope that are kept.
 pub(super) const MAX_RECORDS: usize = 10_000;
 
-/// How long turns took, by scope. Of each scope the last 10,000 records are kept.
+/// The durations of turns, by scope. Of each scope the last 10,000 records are kept.
 ///
 /// Each wait ends within 10 s, with [`StoreError::Slow`] if need be.
 pub trait LatencyStore: Send + Sync + 'static {
@@ -43,7 +43,7 @@ pub trait LatencyStore: Send + Sync + 'static {
     fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 
-/// How long a turn took, and its parts. Times are in milliseconds.
+/// The durations of a turn and its parts. Times are in milliseconds.
 ///
 /// # Examples
 ///
@@ -99,7 +99,7 @@ impl LatencyRecord {
     }
 }
 
-/// How long a call of a tool took.
+/// The duration of a call of a tool.
 ///
 /// # Examples
 ///
@@ -111,10 +111,11 @@ impl LatencyRecord {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct CallLatency {
     /// The tool.
     pub tool: Text,
-    /// How long it took.
+    /// The duration.
     pub duration_ms: u64,
     /// `true` when the client ran it.
     pub is_at_client: bool,

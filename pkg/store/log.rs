@@ -86,7 +86,7 @@ pub trait EventLog: Send + Sync + 'static {
     fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>>;
 }
 
-/// How long closed logs are kept.
+/// The time for which closed logs are kept.
 ///
 /// # Examples
 ///

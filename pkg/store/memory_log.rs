@@ -123,7 +123,7 @@ impl Logs {
         Ok(())
     }
 
-    /// Retires closed logs until there is room for so many bytes.
+    /// Retires closed logs until there is room for this number of bytes.
     fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
         while self.bytes.saturating_add(bytes) > self.max_bytes {
             let Some((_, oldest)) = self.closed.front().cloned() else {

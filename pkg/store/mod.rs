@@ -41,6 +41,7 @@ pub(crate) use self::ids::{new_id, now_ms};
 
 /// Returns a folder of a test's own.
 #[cfg(all(test, feature = "sqlite"))]
+#[expect(clippy::unwrap_used, reason = "a test without a folder fails")]
 pub(crate) fn sqlite_folder(name: &str) -> std::path::PathBuf {
     let name = format!("forgeline-sqlite-{}-{name}", std::process::id());
     let folder = std::env::temp_dir().join(name);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{ConversationKey, LogKey};
 use crate::types::{Text, UsageInfo, setters};
 
-/// What a store knows of a run. Its events are in the [log](super::EventLog) of the same key, its messages and its journal in the
+/// The facts that a store keeps of a run. Its events are in the [log](super::EventLog) of the same key, its messages and its journal in the
 /// [conversation](super::ConversationStore).
 ///
 /// # Examples
@@ -27,13 +27,13 @@ pub struct RunRecord {
     pub owner: Text,
     /// The name of its agent.
     pub agent: Text,
-    /// How far it is.
+    /// The progress.
     pub progress: RunProgress,
     /// The key of the request that began it, if it had one.
     pub request: Option<RunRequest>,
     /// Its input as JSON, until it has ended: a run that had not begun when its process died begins from it.
     pub input: Option<String>,
-    /// How often another process went on with it.
+    /// The number of times that another process went on with it.
     pub resumed: u32,
     /// Its beginning, in milliseconds since the Unix epoch.
     pub begun_ms: u64,
@@ -84,7 +84,7 @@ impl RunRecord {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 ///
 /// # Examples
 ///
@@ -98,17 +98,17 @@ impl RunRecord {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunProgress {
-    /// It waits for a place.
+    /// The run waits for a place.
     Queued,
-    /// It works.
+    /// The run works.
     Running,
-    /// It waits for a person or the client.
+    /// The run waits for a person or the client.
     Waiting,
-    /// It came to its end.
+    /// The run came to its end.
     Completed,
-    /// It failed.
+    /// The run failed.
     Failed,
-    /// It was cancelled.
+    /// The run was cancelled.
     Cancelled,
     /// Its process died, and it could not go on.
     Interrupted,
@@ -173,7 +173,7 @@ impl RunRequest {
     }
 }
 
-/// What becomes of a run.
+/// The change of a run.
 ///
 /// # Examples
 ///
@@ -186,7 +186,7 @@ impl RunRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunChange {
-    /// How far it is now.
+    /// The progress now.
     pub progress: RunProgress,
     /// The time, in milliseconds since the Unix epoch.
     pub at_ms: u64,

@@ -93,11 +93,11 @@ pub trait RunStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 
-/// What became of a run that was to begin.
+/// The outcome for a run that was to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunBegun {
-    /// It was added.
+    /// The run was added.
     New,
     /// An earlier request with the same key and the same digest began this run.
     Same(Box<RunRecord>),
@@ -105,7 +105,7 @@ pub enum RunBegun {
     Other,
 }
 
-/// What a list of runs is to have.
+/// The choice and the place of a list of runs.
 ///
 /// # Examples
 ///

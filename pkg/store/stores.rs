@@ -16,7 +16,7 @@ pub struct Stores {
     pub runs: Arc<dyn RunStore>,
     /// Notifications.
     pub notifications: Arc<dyn NotificationChannel>,
-    /// How long turns took.
+    /// The durations of turns.
     pub latency: Arc<dyn LatencyStore>,
 }
 

@@ -87,6 +87,7 @@ pub(crate) struct SetupArgs {
 }
 
 /// Where an agent is set up.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Surroundings<'a> {
     pub(crate) runtime: &'a Runtime,
     pub(crate) interrupts: &'a Interrupts,

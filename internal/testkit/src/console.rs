@@ -32,7 +32,7 @@ pub fn browser() -> Option<Command> {
         );
         assert!(env::var_os("FORGELINE_REQUIRE_BROWSER").is_none(), "{reason}");
         NOTICE.call_once(|| {
-            crate::say(format!("not run: the tests of the console in a browser; {reason}"))
+            crate::say(format!("not run: the tests of the console in a browser; {reason}"));
         });
         return None;
     }

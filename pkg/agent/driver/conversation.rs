@@ -20,6 +20,7 @@ use crate::{
         core::StreamEnd,
         emitter::Emitter,
         parts::Parts,
+        records::Recorder,
         state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
         tool_search::{Loaded, ToolIndex},
     },
@@ -54,6 +55,14 @@ pub(super) struct Open {
 }
 
 impl<'a> Conversation<'a> {
+    /// Keeps records from now on, if the agent has observers. What is told again was recorded before.
+    pub(super) fn begin_records(&mut self, state: &RunState, is_resumed: bool) {
+        if !self.parts.observers.is_empty() {
+            let recorder = Recorder::begin(self.parts, state, is_resumed);
+            self.emitter.record(Some(Box::new(recorder)));
+        }
+    }
+
     /// Returns what calls need of the run's setup.
     pub(super) fn site(&self) -> Site<'a> {
         Site { parts: self.parts, agent: self.agent, native: self.mode.native }

@@ -33,7 +33,6 @@ use crate::{
         nesting,
         parts::Parts,
         prompts::{Composed, PromptContext, compose},
-        records::Recorder,
         state::{
             AnswerId, AskKind, CallId, Effect, Prompt, RunSpec, RunState, Said, StepInput, Time,
         },
@@ -200,7 +199,7 @@ impl<'a> Driver<'a> {
                 return;
             }
         }
-        self.begin_records();
+        self.conversation.begin_records(&self.state, self.resumed.is_some());
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         for data in notices {
             let event = AgentEvent::Custom { name: TOOL_SOURCE.into(), data: data.clone() };
@@ -241,15 +240,6 @@ impl<'a> Driver<'a> {
                 None if !is_cancelled => break,
                 None => {}
             }
-        }
-    }
-
-    /// Keeps records from now on, if the agent has observers. What is told again was recorded before.
-    fn begin_records(&mut self) {
-        let Conversation { parts, emitter, .. } = &mut self.conversation;
-        if !parts.observers.is_empty() {
-            let recorder = Recorder::begin(parts, &self.state, self.resumed.is_some());
-            emitter.record(Some(Box::new(recorder)));
         }
     }
 

@@ -62,15 +62,15 @@ struct Run {
     is_done: bool,
 }
 
-/// What the run that had not ended is for whoever reads the journal.
+/// The state of the run that had not ended, for whoever reads the journal.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a service leaves runs"))]
 pub(crate) enum OpenIs<'r> {
-    /// It goes on.
+    /// The run goes on.
     Resumed,
-    /// It goes on, and so does the one of this id although it is over: it may not have been told to its end.
+    /// The run goes on, and so does the one of this id although it is over: it may not have been told to its end.
     ResumedOr(&'r str),
-    /// It is left as it is; the next run answers what is open.
+    /// The run is left as it is; the next run answers what is open.
     Left,
 }
 

@@ -105,6 +105,7 @@ impl CodeSpans {
 
     /// Returns a fence that is not quoted, when the next byte stands in its lines: the state inside a line
     /// of it, and at the start of one the number of spaces so far.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other states are the same here")]
     pub(crate) fn in_fence(self) -> Option<(Self, Option<u8>)> {
         match self {
             Self::Fence(fence) if fence.line == Line::Plain => Some((self, None)),

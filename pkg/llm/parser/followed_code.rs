@@ -15,7 +15,7 @@ pub(crate) struct FollowedCode {
     rest: CodeSpans,
 }
 
-/// At the start of a line after so many spaces, a bit each.
+/// At the start of a line after n spaces, a bit each.
 const STARTS: u8 = 0b1111;
 /// In a span that one backtick opened.
 const SPAN: u8 = 1 << 4;
@@ -45,6 +45,7 @@ impl FollowedCode {
     }
 
     /// Sets the state.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other states are the same here")]
     pub(crate) fn set(&mut self, state: CodeSpans) {
         let plain = CodeSpans::Plain;
         let (bits, rest) = match state {
@@ -132,7 +133,7 @@ impl FollowedCode {
             | spans & (spans << 1 | bits >> 5 & 1)
             | bits & u32::from(OTHER);
         // Nor does one look tell of nothing but spaces, before which others may stand.
-        if turns != 0 || (spaces == within) & (self.bits & STARTS != 0) {
+        if turns != 0 || (spaces == within && self.bits & STARTS != 0) {
             return false;
         }
         let in_line = spans >> (u32::BITS - line_ends.leading_zeros());

@@ -24,6 +24,7 @@ pub(super) struct Reader {
 
 /// Messages that follow one another.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Page {
     pub(super) messages: Vec<Bytes>,
     /// `true` when there was nothing behind it.

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Time after which a connection with events ends; its reader comes back.
-const CONNECTION: Duration = Duration::from_secs(60);
+const CONNECTION: Duration = Duration::from_mins(1);
 
 /// Length of the intervals that cursors count, from the beginning of [`EPOCH`] on, in seconds.
 const INTERVAL: u64 = 20;
@@ -101,7 +101,7 @@ pub(super) async fn answer(
         Live::No => {
             let from = reader.offset();
             let page = reader.page().await?;
-            Ok(caught_up(&reader, page, &asked, &format!("{from}"), request))
+            Ok(caught_up(&reader, &page, &asked, &format!("{from}"), request))
         }
         Live::LongPoll => {
             let page = polled(&mut reader, wait).await?;
@@ -125,7 +125,7 @@ pub(super) async fn answer(
 /// Returns the answer with what is there.
 fn caught_up(
     reader: &Reader,
-    page: Page,
+    page: &Page,
     asked: &Asked,
     from: &str,
     request: &HeaderMap,
@@ -136,7 +136,7 @@ fn caught_up(
     let is_known = request.get(header::IF_NONE_MATCH).is_some_and(|known| {
         known.to_str().is_ok_and(|known| known.split(',').any(|it| it.trim() == tag))
     });
-    let mut response = paged(reader, &page, false);
+    let mut response = paged(reader, page, false);
     if is_known && !is_now {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();

@@ -22,12 +22,7 @@ use super::{
 };
 use crate::{
     agent,
-    server::{
-        Problem, Service,
-        encode::AgUi,
-        extract::Caller,
-        service::{check_id, scope},
-    },
+    server::{Problem, Service, encode::AgUi, extract::Caller, scope::scope, service::check_id},
     store::LogKey,
 };
 

@@ -9,6 +9,7 @@ use super::{offset::Offset, source::Source};
 /// The place of a reader, behind each page.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Control {
     stream_next_offset: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What the service counts, in the text form of Prometheus. Ids, prompts and names of callers are in none of it.
+//! Counts of the service, in the text form of Prometheus. Ids, prompts and names of callers are in none of it.
 
 mod histogram;
 

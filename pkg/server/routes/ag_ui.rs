@@ -121,17 +121,13 @@ fn apply(run: &Run, resume: Resume) -> Result<(), Problem> {
 fn decision(payload: &Value) -> Result<Decision, Problem> {
     let approved = payload.as_bool().or_else(|| payload.get("approved")?.as_bool());
     let approved = approved.ok_or_else(wrong_approval)?;
-    match payload.get("editedArgs").filter(|_| approved) {
-        Some(arguments) => {
-            let arguments = Json::parse(&arguments.to_string());
-            let arguments = arguments.map_err(|error| Problem::bad(error.to_string()))?;
-            Ok(Decision::GrantChanged { arguments })
-        }
-        None => {
-            let reason = payload.get("reason").and_then(Value::as_str).map(str::to_owned);
-            Ok(decided(approved, reason))
-        }
+    if let Some(arguments) = payload.get("editedArgs").filter(|_| approved) {
+        let arguments = Json::parse(&arguments.to_string());
+        let arguments = arguments.map_err(|error| Problem::bad(error.to_string()))?;
+        return Ok(Decision::GrantChanged { arguments });
     }
+    let reason = payload.get("reason").and_then(Value::as_str).map(str::to_owned);
+    Ok(decided(approved, reason))
 }
 
 fn wrong_approval() -> Problem {

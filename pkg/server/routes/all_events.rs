@@ -10,8 +10,8 @@ use super::events::{From, last_seen};
 use crate::server::{
     Problem, Service, body,
     extract::Caller,
+    scope::scope,
     scope_events::{Place, Sources},
-    service::scope,
 };
 
 pub(super) async fn read(

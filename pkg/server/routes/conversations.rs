@@ -14,7 +14,8 @@ use crate::{
     server::{
         Problem, Service,
         extract::{Body, Caller},
-        service::{check_id, scope},
+        scope::scope,
+        service::check_id,
     },
     store::{Conversation, ConversationKey, ConversationQuery, now_ms},
     types::Text,
@@ -42,7 +43,7 @@ pub(super) struct OfChat {
     id: Option<Text>,
 }
 
-/// What changes of a conversation.
+/// The change of a conversation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {

@@ -1,4 +1,4 @@
-//! How the service does.
+//! The health of the service.
 
 use axum::{
     Json,

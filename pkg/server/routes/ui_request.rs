@@ -146,10 +146,7 @@ pub(super) fn decided(approved: bool, reason: Option<String>) -> Decision {
 
 /// Returns the result of a call at the client.
 fn returned(output: Value) -> ClientReturn {
-    match output {
-        Value::String(text) => text.into(),
-        other => other.to_string().into(),
-    }
+    if let Value::String(text) = output { text.into() } else { output.to_string().into() }
 }
 
 impl UiMessage {

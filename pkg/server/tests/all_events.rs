@@ -19,7 +19,8 @@ async fn seen(
             let (head, data) = frame.split_once("\ndata: ").unwrap();
             let (id, kind) = head.split_once("\nevent: ").unwrap();
             let data = serde_json::from_str(data).unwrap();
-            all.push((id["id: ".len()..].to_owned(), kind.to_owned(), data));
+            let id = id.strip_prefix("id: ").unwrap();
+            all.push((id.to_owned(), kind.to_owned(), data));
         }
         if all.iter().filter(|it| it.1 == kind).count() == count {
             break;

@@ -100,8 +100,7 @@ async fn a_page_of_another_origin_is_refused() {
 
 #[tokio::test]
 async fn a_scope_has_so_many_connections_and_gives_them_back() {
-    let mut limits = Limits::default();
-    limits.scope_connections = 3;
+    let limits = Limits { scope_connections: 3, ..Limits::default() };
     let (_, app) = limited(scripted([ScriptedTurn::new().text("So far.").hang()]), limits);
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
     let path = format!("{run}/events");
@@ -128,8 +127,7 @@ async fn a_scope_has_so_many_connections_and_gives_them_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_begins_so_many_runs_a_minute() {
-    let mut limits = Limits::default();
-    limits.runs_per_minute = 2;
+    let limits = Limits { runs_per_minute: 2, ..Limits::default() };
     let (_, app) = limited(chatty(), limits);
     let begun = async |token: &str| {
         let response = post(&app, "/v1/runs", token, &json!({ "input": "a" })).await;
@@ -145,8 +143,7 @@ async fn a_caller_begins_so_many_runs_a_minute() {
 
 #[tokio::test]
 async fn a_scope_has_so_many_runs_that_have_not_ended() {
-    let mut limits = Limits::default();
-    limits.scope_runs = 2;
+    let limits = Limits { scope_runs: 2, ..Limits::default() };
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().hang());
     let (_, app) = limited(DefaultAgent::builder(hangs).build().unwrap(), limits);
     let body = json!({ "input": "Go." });

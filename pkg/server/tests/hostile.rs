@@ -115,8 +115,7 @@ fn slow() -> Body {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_sender_is_let_go_and_others_are_not_slowed() {
-    let mut limits = Limits::default();
-    limits.scope_uploads = 2;
+    let limits = Limits { scope_uploads: 2, ..Limits::default() };
     let (_, app) = limited(chatty(), limits);
     let begun = Instant::now();
     let (first, second, (third, others)) = tokio::join!(
@@ -216,7 +215,7 @@ async fn what_is_late_double_or_of_nothing_is_told_and_changes_nothing() {
     assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "completed");
     let hidden = ["nope", "..", "%2e%2e", "%00", "run_'; DROP TABLE runs; --", "🦀"];
     for id in hidden {
-        let id: String = id.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let id = id.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
         for path in ["", "/events", "/stream"] {
             let status = get(&app, &format!("/v1/runs/{id}{path}"), "ann").await.status();
             assert_eq!(status, 404, "{id}{path}");

@@ -391,8 +391,7 @@ async fn a_chat_that_goes_on_is_resumed_from_its_beginning() {
 #[tokio::test]
 async fn a_service_that_is_busy_or_ends_says_so() {
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().hang());
-    let mut limits = Limits::default();
-    limits.scope_runs = 1_000;
+    let limits = Limits { scope_runs: 1_000, ..Limits::default() };
     let agent = DefaultAgent::builder(hangs).build().unwrap();
     let (service, app) = limited(agent, limits);
     let mut runs = Vec::new();

@@ -30,7 +30,8 @@ const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 /// The data of all events `data` of a stream of server-sent events, joined.
 fn sse_values(frames: &str) -> Vec<Value> {
     let frames = frames.split("\n\n").filter_map(|it| it.strip_prefix("event: data\n"));
-    let data = frames.map(|it| it.lines().map(|line| &line["data:".len()..]).collect::<String>());
+    let data = frames
+        .map(|it| it.lines().filter_map(|line| line.strip_prefix("data:")).collect::<String>());
     data.flat_map(|data| serde_json::from_str::<Vec<Value>>(&data).unwrap()).collect()
 }
 

@@ -5,13 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use futures_core::future::BoxFuture;
-
-use super::{MemoryStore, lock, ready};
 use crate::{
     store::{
         Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
-        ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
+        Entry, EraseMode, Erased, StoreError,
         blobs::{Hash, join, split},
         conversation::{erased, to_json, to_message},
         cursor::Cursor,
@@ -20,38 +17,38 @@ use crate::{
 };
 
 /// Most conversations that are kept.
-const MAX_CONVERSATIONS: usize = 1_000;
+pub(super) const MAX_CONVERSATIONS: usize = 1_000;
 
 /// Conversations by their names, and the long parts of their entries.
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
-    all: BTreeMap<ConversationKey, Kept>,
-    blobs: HashMap<Hash, (usize, Arc<str>)>,
+    pub(super) all: BTreeMap<ConversationKey, Kept>,
+    pub(super) blobs: HashMap<Hash, (usize, Arc<str>)>,
 }
 
 #[derive(Debug)]
-struct Kept {
-    head: Conversation,
-    lines: Vec<(u64, String)>,
-    messages: Vec<(u64, String)>,
+pub(super) struct Kept {
+    pub(super) head: Conversation,
+    pub(super) lines: Vec<(u64, String)>,
+    pub(super) messages: Vec<(u64, String)>,
     /// The long parts, once for each use.
-    blobs: Vec<Hash>,
+    pub(super) blobs: Vec<Hash>,
 }
 
-fn not_found(key: &ConversationKey) -> StoreError {
+pub(super) fn not_found(key: &ConversationKey) -> StoreError {
     StoreError::NotFound { what: "conversation", name: key.id.clone() }
 }
 
-fn ended(key: &ConversationKey) -> StoreError {
+pub(super) fn ended(key: &ConversationKey) -> StoreError {
     StoreError::Ended { what: "conversation", name: key.id.clone() }
 }
 
 impl Conversations {
-    fn get(&self, key: &ConversationKey) -> Result<&Kept, StoreError> {
+    pub(super) fn get(&self, key: &ConversationKey) -> Result<&Kept, StoreError> {
         self.all.get(key).ok_or_else(|| not_found(key))
     }
 
-    fn begin(&mut self, head: Conversation) -> Result<(), StoreError> {
+    pub(super) fn begin(&mut self, head: Conversation) -> Result<(), StoreError> {
         let key = head.key.clone();
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "conversation", name: key.id });
@@ -67,7 +64,12 @@ impl Conversations {
         Ok(())
     }
 
-    fn append(&mut self, key: &ConversationKey, at: u64, entry: Entry) -> Result<(), StoreError> {
+    pub(super) fn append(
+        &mut self,
+        key: &ConversationKey,
+        at: u64,
+        entry: &Entry,
+    ) -> Result<(), StoreError> {
         let Self { all, blobs } = self;
         let kept = all.get_mut(key).ok_or_else(|| not_found(key))?;
         if kept.head.status.is_last() {
@@ -94,13 +96,13 @@ impl Conversations {
         Ok(())
     }
 
-    fn join(&self, text: &str) -> Result<String, StoreError> {
+    pub(super) fn join(&self, text: &str) -> Result<String, StoreError> {
         join(text, |hash| self.blobs.get(hash).map(|(_, part)| Arc::clone(part))).ok_or_else(|| {
             StoreError::Corrupt { reason: "a part of an entry is missing".to_owned() }
         })
     }
 
-    fn change(
+    pub(super) fn change(
         &mut self,
         key: &ConversationKey,
         at_ms: u64,
@@ -114,7 +116,7 @@ impl Conversations {
         Ok(())
     }
 
-    fn release(&mut self, hashes: &[Hash]) {
+    pub(super) fn release(&mut self, hashes: &[Hash]) {
         for hash in hashes {
             if let Some((uses, _)) = self.blobs.get_mut(hash) {
                 *uses -= 1;
@@ -125,13 +127,18 @@ impl Conversations {
         }
     }
 
-    fn delete(&mut self, key: &ConversationKey) -> bool {
+    pub(super) fn delete(&mut self, key: &ConversationKey) -> bool {
         let Some(kept) = self.all.remove(key) else { return false };
         self.release(&kept.blobs);
         true
     }
 
-    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> Result<Erased, StoreError> {
+    pub(super) fn erase(
+        &mut self,
+        scope: &str,
+        owner: &str,
+        mode: EraseMode,
+    ) -> Result<Erased, StoreError> {
         let is_theirs = |kept: &&Kept| {
             !owner.is_empty() && kept.head.key.scope == *scope && kept.head.owner == *owner
         };
@@ -152,7 +159,7 @@ impl Conversations {
         Ok(count)
     }
 
-    fn bury(&mut self, key: &ConversationKey) -> Result<(), StoreError> {
+    pub(super) fn bury(&mut self, key: &ConversationKey) -> Result<(), StoreError> {
         let kept = self.get(key)?;
         let mut messages = Vec::new();
         for (at_ms, text) in &kept.messages {
@@ -169,7 +176,7 @@ impl Conversations {
         Ok(())
     }
 
-    fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
+    pub(super) fn list(&self, query: &ConversationQuery) -> Result<ConversationPage, StoreError> {
         let after = Cursor::read(query.after.as_ref())?;
         let place =
             |head: &Conversation| Cursor { at_ms: head.updated_ms, name: head.key.id.clone() };
@@ -187,103 +194,5 @@ impl Conversations {
         let is_more = found.len() > page.len();
         let next = page.last().filter(|_| is_more).map(|last| place(last).write());
         Ok(ConversationPage::new(page, next))
-    }
-}
-
-impl ConversationStore for MemoryStore {
-    fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
-        ready(lock(&self.0.conversations).begin(conversation))
-    }
-
-    fn get<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-    ) -> BoxFuture<'a, Result<Conversation, StoreError>> {
-        ready(lock(&self.0.conversations).get(key).map(|kept| kept.head.clone()))
-    }
-
-    fn list(
-        &self,
-        query: ConversationQuery,
-    ) -> BoxFuture<'_, Result<ConversationPage, StoreError>> {
-        ready(lock(&self.0.conversations).list(&query))
-    }
-
-    fn append<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        at: u64,
-        entry: Entry,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        ready(lock(&self.0.conversations).append(key, at, entry))
-    }
-
-    fn lines<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        from: u64,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>> {
-        let all = lock(&self.0.conversations);
-        ready(all.get(key).and_then(|kept| {
-            let lines = kept.lines.iter().filter(|(number, _)| *number >= from).take(most);
-            lines.map(|(number, line)| Ok((*number, all.join(line)?))).collect()
-        }))
-    }
-
-    fn messages<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        from: u64,
-        most: usize,
-    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
-        let all = lock(&self.0.conversations);
-        ready(all.get(key).and_then(|kept| {
-            let messages = (0..).zip(&kept.messages).skip_while(|(number, _)| *number < from);
-            let read = |(number, (at_ms, text)): (u64, &(u64, String))| {
-                Ok(StoredMessage::new(number, *at_ms, to_message(&all.join(text)?)?))
-            };
-            messages.take(most).map(read).collect()
-        }))
-    }
-
-    fn rename<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        title: Text,
-        at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
-            head.title = Some(title);
-            head.status != ConversationStatus::Erased
-        }))
-    }
-
-    fn set_status<'a>(
-        &'a self,
-        key: &'a ConversationKey,
-        status: ConversationStatus,
-        at_ms: u64,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
-            if head.status.is_last() {
-                return head.status == status;
-            }
-            head.status = status;
-            true
-        }))
-    }
-
-    fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>> {
-        ready(Ok(lock(&self.0.conversations).delete(key)))
-    }
-
-    fn erase<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        mode: EraseMode,
-    ) -> BoxFuture<'a, Result<Erased, StoreError>> {
-        ready(lock(&self.0.conversations).erase(scope, owner, mode))
     }
 }

@@ -2,65 +2,17 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use futures_core::future::BoxFuture;
-
-use super::{MemoryStore, lock, ready};
-use crate::{
-    store::{LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS},
-    types::Text,
-};
+use crate::{store::LatencyRecord, types::Text};
 
 /// Most scopes whose records are kept.
-const MAX_SCOPES: usize = 1_000;
+pub(super) const MAX_SCOPES: usize = 1_000;
 
 /// Records by scope.
 #[derive(Debug, Default)]
-pub(super) struct Latencies(HashMap<Text, Records>);
+pub(super) struct Latencies(pub(super) HashMap<Text, Records>);
 
 #[derive(Debug, Default)]
-struct Records {
-    kept: VecDeque<LatencyRecord>,
-    total: u64,
-}
-
-impl LatencyStore for MemoryStore {
-    fn add<'a>(
-        &'a self,
-        scope: &'a str,
-        record: LatencyRecord,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let mut all = lock(&self.0.latency);
-        let name = Text::from(scope);
-        if all.0.len() >= MAX_SCOPES && !all.0.contains_key(&name) {
-            let last = |records: &Records| records.kept.back().map(|last| last.at_ms);
-            let quiet = all.0.iter().min_by_key(|(_, records)| last(records));
-            if let Some(quiet) = quiet.map(|(name, _)| name.clone()) {
-                all.0.remove(&quiet);
-            }
-        }
-        let records = all.0.entry(name).or_default();
-        records.total += 1;
-        records.kept.push_back(record);
-        if records.kept.len() > MAX_RECORDS {
-            records.kept.pop_front();
-        }
-        ready(Ok(()))
-    }
-
-    fn since<'a>(
-        &'a self,
-        scope: &'a str,
-        since_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<LatencyRecord>, StoreError>> {
-        let all = lock(&self.0.latency);
-        let records = all.0.get(&Text::from(scope)).into_iter().flat_map(|it| &it.kept);
-        let mut found: Vec<_> =
-            records.filter(|record| record.at_ms >= since_ms).cloned().collect();
-        found.sort_by_key(|record| record.at_ms);
-        ready(Ok(found))
-    }
-
-    fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
-        ready(Ok(lock(&self.0.latency).0.get(&Text::from(scope)).map_or(0, |it| it.total)))
-    }
+pub(super) struct Records {
+    pub(super) kept: VecDeque<LatencyRecord>,
+    pub(super) total: u64,
 }

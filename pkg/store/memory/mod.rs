@@ -1,8 +1,12 @@
 //! Stores in memory, for one process.
 
+mod conversation_store;
 mod conversations;
 mod latency;
+mod latency_store;
+mod notification_channel;
 mod notifications;
+mod run_store;
 mod runs;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

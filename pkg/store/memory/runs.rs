@@ -2,46 +2,43 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use futures_core::future::BoxFuture;
-
-use super::{MemoryStore, lock, ready};
 use crate::{
     store::{
-        EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord, RunStore, StoreError,
+        EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord, StoreError,
         cursor::Cursor,
     },
     types::Text,
 };
 
 /// Most runs that have ended and are kept.
-const MAX_ENDED: usize = 1_000;
+pub(super) const MAX_ENDED: usize = 1_000;
 
 /// Most keys that a sweep returns.
-const MAX_SWEPT: usize = 1_000;
+pub(super) const MAX_SWEPT: usize = 1_000;
 
 /// Runs by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    all: HashMap<LogKey, RunRecord>,
+    pub(super) all: HashMap<LogKey, RunRecord>,
     /// In the order of their beginning.
-    order: Vec<LogKey>,
+    pub(super) order: Vec<LogKey>,
     /// In the order of their end.
-    ended: VecDeque<LogKey>,
+    pub(super) ended: VecDeque<LogKey>,
     /// By scope, owner and key of the request.
-    requests: HashMap<(Text, Text, Text), LogKey>,
+    pub(super) requests: HashMap<(Text, Text, Text), LogKey>,
 }
 
-fn not_found(key: &LogKey) -> StoreError {
+pub(super) fn not_found(key: &LogKey) -> StoreError {
     StoreError::NotFound { what: "run", name: key.name.clone() }
 }
 
-fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
+pub(super) fn request_of(run: &RunRecord) -> Option<(Text, Text, Text)> {
     let request = run.request.as_ref()?;
     Some((run.key.scope.clone(), run.owner.clone(), request.key.clone()))
 }
 
 impl Runs {
-    fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
+    pub(super) fn begin(&mut self, run: RunRecord) -> Result<RunBegun, StoreError> {
         let (key, request) = (run.key.clone(), request_of(&run));
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "run", name: key.name });
@@ -60,7 +57,7 @@ impl Runs {
         Ok(RunBegun::New)
     }
 
-    fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
+    pub(super) fn change(&mut self, key: &LogKey, change: RunChange) -> Result<(), StoreError> {
         let run = self.all.get_mut(key).ok_or_else(|| not_found(key))?;
         if run.progress.has_ended() {
             return Err(StoreError::Ended { what: "run", name: key.name.clone() });
@@ -79,7 +76,7 @@ impl Runs {
         Ok(())
     }
 
-    fn delete(&mut self, key: &LogKey) -> bool {
+    pub(super) fn delete(&mut self, key: &LogKey) -> bool {
         let Some(run) = self.all.remove(key) else { return false };
         if let Some(request) = request_of(&run) {
             self.requests.remove(&request);
@@ -89,7 +86,7 @@ impl Runs {
         true
     }
 
-    fn sweep(&mut self, before_ms: u64, keep: u64) -> Vec<LogKey> {
+    pub(super) fn sweep(&mut self, before_ms: u64, keep: u64) -> Vec<LogKey> {
         let mut swept = Vec::new();
         while let Some(oldest) = self.ended.front().cloned()
             && swept.len() < MAX_SWEPT
@@ -105,7 +102,7 @@ impl Runs {
         swept
     }
 
-    fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
+    pub(super) fn list(&self, query: &RunQuery) -> Result<RunPage, StoreError> {
         let after = Cursor::read(query.after.as_ref())?;
         let place = |run: &RunRecord| Cursor { at_ms: run.begun_ms, name: run.key.name.clone() };
         let mut found: Vec<_> = self
@@ -123,7 +120,7 @@ impl Runs {
         Ok(RunPage::new(page, next))
     }
 
-    fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
+    pub(super) fn erase(&mut self, scope: &str, owner: &str, mode: EraseMode) -> u64 {
         let is_theirs =
             |run: &&RunRecord| !owner.is_empty() && run.key.scope == *scope && run.owner == *owner;
         let theirs: Vec<_> =
@@ -145,62 +142,5 @@ impl Runs {
             }
         }
         theirs.len() as u64
-    }
-}
-
-impl RunStore for MemoryStore {
-    fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
-        ready(lock(&self.0.runs).begin(run))
-    }
-
-    fn of_request<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        request: &'a str,
-    ) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
-        let runs = lock(&self.0.runs);
-        let key = runs.requests.get(&(scope.into(), owner.into(), request.into()));
-        ready(Ok(key.and_then(|key| runs.all.get(key)).cloned()))
-    }
-
-    fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>> {
-        ready(lock(&self.0.runs).all.get(key).cloned().ok_or_else(|| not_found(key)))
-    }
-
-    fn change<'a>(
-        &'a self,
-        key: &'a LogKey,
-        change: RunChange,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        ready(lock(&self.0.runs).change(key, change))
-    }
-
-    fn open(&self, most: usize) -> BoxFuture<'_, Result<Vec<RunRecord>, StoreError>> {
-        let runs = lock(&self.0.runs);
-        let all = runs.order.iter().filter_map(|key| runs.all.get(key));
-        let open = all.filter(|run| !run.progress.has_ended()).take(most);
-        ready(Ok(open.cloned().collect()))
-    }
-
-    fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<RunPage, StoreError>> {
-        ready(lock(&self.0.runs).list(&query))
-    }
-
-    fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>> {
-        ready(Ok(lock(&self.0.runs).sweep(before_ms, keep)))
-    }
-
-    fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>> {
-        ready(Ok(lock(&self.0.runs).delete(key)))
-    }
-
-    fn erase<'a>(
-        &'a self,
-        scope: &'a str,
-        owner: &'a str,
-        mode: EraseMode,
-    ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        ready(Ok(lock(&self.0.runs).erase(scope, owner, mode)))
     }
 }

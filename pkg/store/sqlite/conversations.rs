@@ -1,6 +1,6 @@
 //! Conversations.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use sqlx::SqliteConnection;
@@ -8,6 +8,7 @@ use sqlx::SqliteConnection;
 use super::{
     SqliteStore, erase, errors,
     rows::{int, number},
+    stored::{STATUSES, status_number, whole},
     within,
     writer::work,
 };
@@ -15,7 +16,7 @@ use crate::{
     store::{
         Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
         ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
-        blobs::{Hash, Split, hashes, join, split},
+        blobs::{Hash, Split, split},
         conversation::{to_json, to_message},
         cursor::Cursor,
     },
@@ -36,16 +37,9 @@ fn conversation(scope: &str, row: Row) -> (i64, Conversation) {
     (id, found)
 }
 
-const STATUSES: [ConversationStatus; 3] =
-    [ConversationStatus::Active, ConversationStatus::Ended, ConversationStatus::Erased];
-
 fn status_of(number: i64) -> ConversationStatus {
     let at = usize::try_from(number).ok();
     at.and_then(|at| STATUSES.get(at)).copied().unwrap_or(ConversationStatus::Ended)
-}
-
-pub(super) fn status_number(status: ConversationStatus) -> i64 {
-    STATUSES.iter().position(|other| *other == status).map_or(0, |at| int(at as u64))
 }
 
 fn ended(key: &ConversationKey) -> StoreError {
@@ -180,31 +174,6 @@ async fn append(
     .await
     .map(drop)
     .map_err(errors::of)
-}
-
-/// Puts the long parts back into texts.
-pub(super) async fn whole(
-    connection: &mut SqliteConnection,
-    texts: Vec<(i64, i64, String)>,
-) -> Result<Vec<(u64, u64, String)>, StoreError> {
-    let mut known: HashMap<Hash, String> = HashMap::new();
-    for hash in texts.iter().flat_map(|(_, _, text)| hashes(text)) {
-        if known.contains_key(&hash) {
-            continue;
-        }
-        let found: Option<String> = sqlx::query_scalar("SELECT text FROM blob WHERE hash = ?")
-            .bind(&hash[..])
-            .fetch_optional(&mut *connection)
-            .await
-            .map_err(errors::of)?;
-        known.extend(found.map(|text| (hash, text)));
-    }
-    let whole = texts.into_iter().map(|(at, ms, text)| {
-        let joined = join(&text, |hash| known.get(hash));
-        let missing = || StoreError::Corrupt { reason: "a part of an entry is missing".to_owned() };
-        Ok((number(at), number(ms), joined.ok_or_else(missing)?))
-    });
-    whole.collect()
 }
 
 async fn list(

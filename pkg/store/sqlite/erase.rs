@@ -3,9 +3,9 @@
 use sqlx::SqliteConnection;
 
 use super::{
-    conversations::{status_number, whole},
     errors,
     rows::{int, number},
+    stored::{status_number, whole},
 };
 use crate::store::{
     ConversationStatus, EraseMode, Erased, StoreError,

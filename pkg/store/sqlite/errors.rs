@@ -1,4 +1,4 @@
-//! The errors of SQLite in the words of the stores.
+//! The errors of `SQLite` in the words of the stores.
 
 use crate::store::StoreError;
 

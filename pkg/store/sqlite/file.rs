@@ -8,7 +8,9 @@ use sqlx::{
 };
 
 use super::{
-    Durability, SqliteOptions, WAIT, errors,
+    bounded::WAIT,
+    errors,
+    options::{Durability, SqliteOptions},
     schema::{APPLICATION_ID, MIGRATIONS},
 };
 use crate::store::StoreError;

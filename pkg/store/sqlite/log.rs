@@ -26,7 +26,7 @@ const OPEN: i64 = 0;
 const CLOSED: i64 = 1;
 const RETIRED: i64 = 2;
 
-/// What is known of a log without its records.
+/// The facts of a log without its records.
 struct Head {
     id: i64,
     ends: u64,
@@ -464,7 +464,9 @@ impl EventLog for SqliteStore {
             loop {
                 let write = work(move |connection| Box::pin(sweep(connection, keep)));
                 let retired = self.0.writer.write(0, write, None).await?;
-                retired.iter().for_each(|key| self.0.tails.end(key));
+                for key in &retired {
+                    self.0.tails.end(key);
+                }
                 count += retired.len() as u64;
                 if retired.len() < usize::try_from(SWEPT_AT_A_TIME).unwrap_or(usize::MAX) {
                     break;

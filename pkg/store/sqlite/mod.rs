@@ -1,5 +1,6 @@
-//! Stores in a file of SQLite.
+//! Stores in a file of `SQLite`.
 
+mod bounded;
 mod conversations;
 mod erase;
 mod errors;
@@ -7,10 +8,12 @@ mod file;
 mod latency;
 mod log;
 mod notifications;
+mod options;
 mod packed;
 mod rows;
 mod runs;
 mod schema;
+mod stored;
 mod tails;
 #[cfg(test)]
 mod tests;
@@ -20,19 +23,15 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
 use sqlx::SqlitePool;
 
-use self::{file::Lock, tails::Tails, writer::Writer};
+pub use self::options::{Durability, SqliteOptions};
+use self::{bounded::within, file::Lock, tails::Tails, writer::Writer};
 use super::StoreError;
-use crate::types::setters;
 
-/// Longest wait for an answer.
-const WAIT: Duration = Duration::from_secs(10);
-
-/// All stores in one file of SQLite, for one process at a time. Clones are handles to the same file.
+/// All stores in one file of `SQLite`, for one process at a time. Clones are handles to the same file.
 ///
 /// One task writes. What all runs append while a commit is under way goes into the next one together; an append has ended once it is
 /// committed. Readers read beside it, and the newest events of a log that grows from memory. A process that is killed loses nothing
@@ -52,6 +51,7 @@ const WAIT: Duration = Duration::from_secs(10);
 /// store.create(key.clone()).await?;
 /// store.append(&key, 0, vec![LogRecord::new("turn_end", "{}")]).await?;
 /// store.close_file().await;
+/// drop(store);
 ///
 /// let store = SqliteStore::open(&path).await?;
 /// assert_eq!(store.read(&key, 0, 10).await?.next, 1);
@@ -70,61 +70,6 @@ struct Inside {
     tails: Arc<Tails>,
     /// Keeps other processes out.
     _lock: Lock,
-}
-
-/// What an acknowledged write outlives, beside the process.
-///
-/// # Examples
-///
-/// ```
-/// use forgeline::store::{Durability, SqliteOptions};
-///
-/// let options = SqliteOptions::new("service.db").durability(Durability::Power);
-/// assert_eq!(options.durability, Durability::Power);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Durability {
-    /// A process that is killed. A loss of power may take the writes of the last moments, and leaves the file sound.
-    #[default]
-    Process,
-    /// A loss of power too: each commit waits for the disk.
-    Power,
-}
-
-/// The setup of a [`SqliteStore`].
-///
-/// # Examples
-///
-/// ```
-/// use forgeline::store::SqliteOptions;
-///
-/// let options = SqliteOptions::new("service.db").max_bytes(1 << 30);
-/// assert_eq!(options.max_bytes, Some(1 << 30));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SqliteOptions {
-    /// The file; it is created if need be, in a folder that is there.
-    pub path: PathBuf,
-    /// What an acknowledged write outlives.
-    pub durability: Durability,
-    /// Largest file, in bytes; beyond it what is written is refused as [`StoreError::Full`]. Without it, the disk is the limit.
-    pub max_bytes: Option<u64>,
-}
-
-impl SqliteOptions {
-    /// Returns the setup of a store in this file.
-    #[must_use]
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), durability: Durability::default(), max_bytes: None }
-    }
-
-    setters! {
-        SqliteOptions:
-        durability(Durability),
-        max_bytes(some u64),
-    }
 }
 
 impl SqliteStore {
@@ -168,16 +113,6 @@ impl SqliteStore {
     pub async fn close_file(&self) {
         self.0.writer.stop().await;
         self.0.readers.close().await;
-    }
-}
-
-/// Bounds a wait.
-async fn within<T>(
-    work: impl Future<Output = Result<T, StoreError>> + Send,
-) -> Result<T, StoreError> {
-    match tokio::time::timeout(WAIT, work).await {
-        Ok(done) => done,
-        Err(_) => Err(StoreError::Slow { limit: WAIT }),
     }
 }
 

@@ -3,7 +3,7 @@
 /// The mark of a file of this library, in the header of the file: `FoLn`.
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
-/// What brings a file from each version to the next.
+/// The statements that bring a file from each version to the next.
 pub(super) const MIGRATIONS: [&str; 1] = [VERSION_1];
 
 const VERSION_1: &str = "

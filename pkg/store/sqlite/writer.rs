@@ -12,7 +12,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{errors, within};
+use super::{bounded::within, errors};
 use crate::store::StoreError;
 
 /// Most writes that wait.
@@ -31,6 +31,7 @@ pub(super) struct Writer {
     task: Mutex<Option<JoinHandle<()>>>,
     stop: tokio_util::sync::CancellationToken,
     /// The number of transactions so far.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests count them"))]
     commits: Arc<AtomicU64>,
 }
 
@@ -45,7 +46,7 @@ trait Write: Send {
     fn done(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// What a write does, on the connection that it is given.
+/// The work of a write, on the connection that it is given.
 pub(super) type Work<T> =
     Box<dyn for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send>;
 
@@ -53,7 +54,7 @@ struct Task<T> {
     work: Work<T>,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
-    /// What is to be done once the write is committed, whoever waits.
+    /// The work once the write is committed, whoever waits.
     after: Option<Box<dyn FnOnce() + Send>>,
     _room: OwnedSemaphorePermit,
 }

@@ -72,7 +72,7 @@ async fn readers(channel: Arc<impl NotificationChannel>) -> Found {
     done("publish", channel.publish("a", note("1")).await)?;
     done("one", there.await)?;
     done("the other", also.await)?;
-    done("publish to none", channel.publish("nobody", note("1")).await).map(drop)
+    done("publish to none", channel.publish("no-reader", note("1")).await).map(drop)
 }
 
 async fn race(channel: Arc<impl NotificationChannel>) -> Found {

@@ -1,4 +1,4 @@
-//! What all suites use.
+//! Means that all suites use.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -7,10 +7,10 @@ use crate::testing::conformance::{CheckReport, Outcome};
 /// Longest that a check may take, and longer than any wait of a store.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long nothing is to happen, where nothing is to.
+/// The time in which nothing is to happen, where nothing is to.
 pub(super) const QUIET: Duration = Duration::from_millis(20);
 
-/// What a check finds: what is wrong, in words.
+/// The finding of a check: what is wrong, in words.
 pub(super) type Found = Result<(), String>;
 
 /// Runs one check.

@@ -39,11 +39,11 @@ struct Noted {
 }
 
 impl Tool for Keep {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "notes.keep"
     }
 
-    fn description(&self) -> &str {
+    fn description(&self) -> &'static str {
         "Keeps a note until the service ends; a person is asked first."
     }
 

@@ -42,6 +42,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// `forgeline serve`
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ServeArgs {
     /// Where it listens; port 0 takes one that is free [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -54,7 +55,7 @@ pub(crate) struct ServeArgs {
     /// Let in the callers of this file of tokens, and no others; `forgeline token` makes one
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// Keep runs, their events and conversations in this SQLite file [default: in memory]
+    /// Keep runs, their events and conversations in this `SQLite` file [default: in memory]
     #[arg(long, value_name = "FILE")]
     database: Option<PathBuf>,
     /// Show latencies at `/dev/latency`

@@ -142,7 +142,7 @@ fn entry(line: &str) -> Result<([u8; 32], Caller), &'static str> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 fn unhex(text: &str) -> Option<[u8; 32]> {

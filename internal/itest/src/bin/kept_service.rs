@@ -2,7 +2,7 @@
 //! of a tool is a line of the file `ran`.
 #![expect(clippy::print_stdout, reason = "its output is what the test reads")]
 
-use std::{error::Error, path::PathBuf};
+use std::{error::Error, net::SocketAddr, path::PathBuf};
 
 use forgeline::{
     agent::DefaultAgent,
@@ -27,6 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let recovered = service.recover().await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{} {recovered:?}", listener.local_addr()?);
-    axum::serve(listener, router(service)).await?;
+    let app = router(service).into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, app).await?;
     Ok(())
 }

@@ -68,6 +68,7 @@ fn given(member: &Member<'_>) -> Result<Vec<String>, String> {
     let Some(argument) = argument.filter(|_| member.path.len() == 3 && !member.is_table) else {
         return Err(format!("there is no such member; expected some of {}", names()));
     };
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others take one value")]
     let flags = match argument.get_action() {
         ArgAction::SetTrue => match member.switch() {
             Some(is_on) => is_on.then(|| format!("--{flag}")).into_iter().collect(),

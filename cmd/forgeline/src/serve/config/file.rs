@@ -45,16 +45,14 @@ impl<'f> File<'f> {
         for (key, value) in table {
             let span = key.span();
             let path = [above, &[key.into_inner().into_owned()]].concat();
-            match Spanned::into_inner(value) {
-                DeValue::Table(below) => {
-                    let (is_table, value) = (true, None);
-                    self.members.push(Member { path: path.clone(), is_table, span, value });
-                    self.add(&path, below);
-                }
-                value => {
-                    let (is_table, value) = (false, Some(value));
-                    self.members.push(Member { path, is_table, span, value });
-                }
+            let value = Spanned::into_inner(value);
+            if let DeValue::Table(below) = value {
+                let (is_table, value) = (true, None);
+                self.members.push(Member { path: path.clone(), is_table, span, value });
+                self.add(&path, below);
+            } else {
+                let (is_table, value) = (false, Some(value));
+                self.members.push(Member { path, is_table, span, value });
             }
         }
     }
@@ -93,10 +91,11 @@ impl Member<'_> {
 
     /// Returns the values of a list, or the one that is there.
     pub(super) fn texts(&self) -> Option<Vec<String>> {
-        match self.value.as_ref()? {
-            DeValue::Array(values) => values.iter().map(|value| text(value.get_ref())).collect(),
-            value => Some(vec![text(value)?]),
+        let value = self.value.as_ref()?;
+        if let DeValue::Array(values) = value {
+            return values.iter().map(|value| text(value.get_ref())).collect();
         }
+        Some(vec![text(value)?])
     }
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn booking() -> impl Tool {
         {
             ToolAnswer::Accept { content } => format!("booked: {}", content.as_str()),
             ToolAnswer::Decline => "the user declined".to_owned(),
-            _ => "no answer".to_owned(),
+            ToolAnswer::Cancel | _ => "no answer".to_owned(),
         }
     })
 }

@@ -1,0 +1,208 @@
+//! The setup of a service.
+
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+
+use tokio_util::task::TaskTracker;
+
+use super::service::{Inside, Service};
+use super::{
+    Identify, Limits,
+    client_tools::OfRequest,
+    conversations::Conversations,
+    durable::Streams,
+    health::{Check, CheckState, Checks},
+    identity::Local,
+    latency::LatencyWindow,
+    metrics::Metrics,
+    places::Places,
+    runs::Runs,
+    usage::Usage,
+};
+use crate::{
+    agent::{DefaultAgent, Observer},
+    store::{EventLog, NotificationChannel, Stores},
+    types::Text,
+};
+
+/// Longest wait of a long poll, unless another is set.
+const LONG_POLL: Duration = Duration::from_secs(20);
+
+/// The setup of a [`Service`].
+#[must_use = "a builder does nothing before `build`"]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct ServiceBuilder {
+    agents: Vec<(Text, DefaultAgent)>,
+    identify: Box<dyn Identify>,
+    stores: Stores,
+    long_poll: Duration,
+    limits: Limits,
+    checks: Vec<Check>,
+    is_dev: bool,
+    has_console: bool,
+}
+
+/// An error of the setup of a service.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// There is no agent.
+    #[error("the service has no agent; add one with `agent`")]
+    NoAgent,
+    /// Two agents have the same name.
+    #[error("two agents are named `{name}`; give one of them another name")]
+    SameName {
+        /// The name.
+        name: Text,
+    },
+}
+
+impl Service {
+    /// Begins the setup of a service.
+    pub fn builder() -> ServiceBuilder {
+        ServiceBuilder {
+            agents: Vec::new(),
+            identify: Box::new(Local),
+            stores: Stores::in_memory(),
+            long_poll: LONG_POLL,
+            limits: Limits::default(),
+            checks: Vec::new(),
+            is_dev: false,
+            has_console: true,
+        }
+    }
+}
+
+impl ServiceBuilder {
+    /// Adds an agent. The first one answers where a request names none. Each conversation is a fork of it.
+    pub fn agent(mut self, name: impl Into<Text>, agent: DefaultAgent) -> Self {
+        self.agents.push((name.into(), agent));
+        self
+    }
+
+    /// Sets who finds out who asks. Default: programs of this machine are one caller, and no one else is let in: the address
+    /// of the other side has to be known (`into_make_service_with_connect_info::<SocketAddr>()`), and be a loopback address.
+    pub fn identify(mut self, identify: impl Identify) -> Self {
+        self.identify = Box::new(identify);
+        self
+    }
+
+    /// Sets the log of events. Default: a [`MemoryLog`](crate::store::MemoryLog).
+    pub fn log(mut self, log: impl EventLog) -> Self {
+        self.stores.log = Arc::new(log);
+        self
+    }
+
+    /// Sets where runs, conversations and all else are kept. Default: in memory. With stores that outlive the process, call
+    /// [`Service::recover`] once before requests come.
+    pub fn stores(mut self, stores: Stores) -> Self {
+        self.stores = stores;
+        self
+    }
+
+    /// Adds a check that `/ready` makes besides those of providers and stores. One that takes more than 5 s counts as
+    /// [degraded](CheckState::Degraded).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::server::{CheckState, Service};
+    ///
+    /// let builder = Service::builder().check("billing", || async { CheckState::Healthy });
+    /// ```
+    pub fn check<F, R>(mut self, name: impl Into<Text>, check: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = CheckState> + Send + 'static,
+    {
+        self.checks.push(Check::new(name, check));
+        self
+    }
+
+    /// Switches `/dev/latency` on: what turns and calls of the last hour took. Default: off.
+    pub fn dev(mut self, is_on: bool) -> Self {
+        self.is_dev = is_on;
+        self
+    }
+
+    /// Sets how much it takes at a time. Default: [`Limits::default`].
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the notifications of its scopes, which `/v1/events` has. Default: in memory.
+    pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
+        self.stores.notifications = channel;
+        self
+    }
+
+    /// Sets the longest wait of a long poll of a stream. Default: 20 s.
+    pub fn long_poll(mut self, wait: Duration) -> Self {
+        self.long_poll = wait;
+        self
+    }
+
+    /// Sets whether the web console is there, at `/` and below `/console/`; a host's application that has a page of its own there
+    /// leaves it out, or nests the routes below another path. Default: it is there. Its files hold no data, and are sent to whoever asks.
+    pub fn console(mut self, is_there: bool) -> Self {
+        self.has_console = is_there;
+        self
+    }
+
+    /// Sets the service up.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
+    pub fn build(self) -> Result<Service, ServiceError> {
+        let Self {
+            agents: given,
+            identify,
+            stores,
+            long_poll,
+            limits,
+            mut checks,
+            is_dev,
+            has_console,
+        } = self;
+        let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
+        let metrics = Arc::new(Metrics::default());
+        let latency = is_dev.then(Arc::<LatencyWindow>::default);
+        let mut watchers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&metrics) as _];
+        watchers.extend(latency.clone().map(|latency| latency as _));
+        let mut agents = BTreeMap::new();
+        checks.extend(Check::of_stores(&stores));
+        for (name, agent) in given {
+            let provider = Arc::clone(agent.provider());
+            checks.push(Check::of_provider(format!("provider:{name}").into(), provider));
+            let agent = agent.with_source(Arc::new(OfRequest)).watched_by(&watchers);
+            if agents.insert(name.clone(), agent).is_some() {
+                return Err(ServiceError::SameName { name });
+            }
+        }
+        Ok(Service(Arc::new(Inside {
+            agents,
+            default,
+            identify,
+            streams: Streams::new(Arc::clone(&stores.log)),
+            stores,
+            told: Arc::default(),
+            long_poll,
+            runs: Runs::default(),
+            conversations: Conversations::default(),
+            places: Places::new(&limits),
+            usage: Usage::new(limits),
+            metrics,
+            latency,
+            checks: Checks::new(checks),
+            tasks: TaskTracker::new(),
+            has_console,
+        })))
+    }
+}
+
+impl fmt::Debug for ServiceBuilder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ServiceBuilder").finish_non_exhaustive()
+    }
+}

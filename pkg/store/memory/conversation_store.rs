@@ -1,0 +1,111 @@
+//! Conversations, as the trait has them.
+
+use futures_core::future::BoxFuture;
+
+use super::{MemoryStore, lock, ready};
+use crate::{
+    store::{
+        Conversation, ConversationKey, ConversationPage, ConversationQuery, ConversationStatus,
+        ConversationStore, Entry, EraseMode, Erased, StoreError, StoredMessage,
+        conversation::to_message,
+    },
+    types::Text,
+};
+
+impl ConversationStore for MemoryStore {
+    fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).begin(conversation))
+    }
+
+    fn get<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+    ) -> BoxFuture<'a, Result<Conversation, StoreError>> {
+        ready(lock(&self.0.conversations).get(key).map(|kept| kept.head.clone()))
+    }
+
+    fn list(
+        &self,
+        query: ConversationQuery,
+    ) -> BoxFuture<'_, Result<ConversationPage, StoreError>> {
+        ready(lock(&self.0.conversations).list(&query))
+    }
+
+    fn append<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        at: u64,
+        entry: Entry,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).append(key, at, &entry))
+    }
+
+    fn lines<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        from: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>> {
+        let all = lock(&self.0.conversations);
+        ready(all.get(key).and_then(|kept| {
+            let lines = kept.lines.iter().filter(|(number, _)| *number >= from).take(most);
+            lines.map(|(number, line)| Ok((*number, all.join(line)?))).collect()
+        }))
+    }
+
+    fn messages<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        from: u64,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredMessage>, StoreError>> {
+        let all = lock(&self.0.conversations);
+        ready(all.get(key).and_then(|kept| {
+            let messages = (0..).zip(&kept.messages).skip_while(|(number, _)| *number < from);
+            let read = |(number, (at_ms, text)): (u64, &(u64, String))| {
+                Ok(StoredMessage::new(number, *at_ms, to_message(&all.join(text)?)?))
+            };
+            messages.take(most).map(read).collect()
+        }))
+    }
+
+    fn rename<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        title: Text,
+        at_ms: u64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
+            head.title = Some(title);
+            head.status != ConversationStatus::Erased
+        }))
+    }
+
+    fn set_status<'a>(
+        &'a self,
+        key: &'a ConversationKey,
+        status: ConversationStatus,
+        at_ms: u64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        ready(lock(&self.0.conversations).change(key, at_ms, |head| {
+            if head.status.is_last() {
+                return head.status == status;
+            }
+            head.status = status;
+            true
+        }))
+    }
+
+    fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>> {
+        ready(Ok(lock(&self.0.conversations).delete(key)))
+    }
+
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> BoxFuture<'a, Result<Erased, StoreError>> {
+        ready(lock(&self.0.conversations).erase(scope, owner, mode))
+    }
+}

@@ -1,0 +1,18 @@
+//! Waits that are bounded.
+
+use std::time::Duration;
+
+use crate::store::StoreError;
+
+/// Longest wait for an answer.
+pub(super) const WAIT: Duration = Duration::from_secs(10);
+
+/// Bounds a wait.
+pub(super) async fn within<T>(
+    work: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(WAIT, work).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Slow { limit: WAIT }),
+    }
+}

@@ -1,0 +1,46 @@
+//! The rows of conversations, as they are stored.
+
+use std::collections::HashMap;
+
+use sqlx::SqliteConnection;
+
+use super::{
+    errors,
+    rows::{int, number},
+};
+use crate::store::{
+    ConversationStatus, StoreError,
+    blobs::{Hash, hashes, join},
+};
+
+pub(super) const STATUSES: [ConversationStatus; 3] =
+    [ConversationStatus::Active, ConversationStatus::Ended, ConversationStatus::Erased];
+
+pub(super) fn status_number(status: ConversationStatus) -> i64 {
+    STATUSES.iter().position(|other| *other == status).map_or(0, |at| int(at as u64))
+}
+
+/// Puts the long parts back into texts.
+pub(super) async fn whole(
+    connection: &mut SqliteConnection,
+    texts: Vec<(i64, i64, String)>,
+) -> Result<Vec<(u64, u64, String)>, StoreError> {
+    let mut known: HashMap<Hash, String> = HashMap::new();
+    for hash in texts.iter().flat_map(|(_, _, text)| hashes(text)) {
+        if known.contains_key(&hash) {
+            continue;
+        }
+        let found: Option<String> = sqlx::query_scalar("SELECT text FROM blob WHERE hash = ?")
+            .bind(&hash[..])
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(errors::of)?;
+        known.extend(found.map(|text| (hash, text)));
+    }
+    let whole = texts.into_iter().map(|(at, ms, text)| {
+        let joined = join(&text, |hash| known.get(hash));
+        let missing = || StoreError::Corrupt { reason: "a part of an entry is missing".to_owned() };
+        Ok((number(at), number(ms), joined.ok_or_else(missing)?))
+    });
+    whole.collect()
+}
