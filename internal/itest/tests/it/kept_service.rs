@@ -16,7 +16,7 @@ use forgeline::store::{
 };
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 /// The scope of a caller without a token.
 const SCOPE: &str = "local";
@@ -58,6 +58,11 @@ impl Process {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// Lets time pass in which nothing is waited for: the moment of a kill, and the pace of questions to another process.
+async fn pass(time: Duration) {
+    let _passed = timeout(time, std::future::pending::<()>()).await;
 }
 
 /// Begins runs in conversations of its own, reads some of them, until the process is gone.
@@ -127,7 +132,7 @@ async fn settle(process: &Process, client: &reqwest::Client, all: &All) {
             if !matches!(shown["status"].as_str().unwrap(), "queued" | "running" | "waiting") {
                 break;
             }
-            sleep(Duration::from_millis(10)).await;
+            pass(Duration::from_millis(10)).await;
         }
     }
 }
@@ -147,7 +152,7 @@ async fn a_service_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
                 tokio::spawn(load(client, address, Arc::clone(&all), format!("{moment}-{task}")))
             })
             .collect();
-        sleep(Duration::from_millis(5 + moment * 97 % 290)).await;
+        pass(Duration::from_millis(5 + moment * 97 % 290)).await;
         process.kill();
         for load in loads {
             load.await.unwrap();
@@ -157,7 +162,7 @@ async fn a_service_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
     for life in 0.. {
         let process = start(&folder);
         let is_quiet = process.recovered.contains("{ resumed: 0, interrupted: 0, ended: 0 }");
-        timeout(Duration::from_secs(300), settle(&process, &client, &all)).await.unwrap();
+        timeout(Duration::from_mins(5), settle(&process, &client, &all)).await.unwrap();
         process.kill();
         if is_quiet {
             break;
