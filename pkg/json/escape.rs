@@ -1,7 +1,7 @@
 //! Escapes in JSON strings, in both directions.
 
 use super::{
-    find::{BLOCK, Block, Finder, Kind, last_block},
+    find::{BLOCK, Finder, Kind, WIDE, last_block},
     slice,
 };
 
@@ -29,33 +29,40 @@ pub(crate) fn has_only_escapes<const N: usize>(
     is_escape: impl Fn(u8) -> bool,
 ) -> bool {
     const BACKSLASHES: Finder<1> = Finder::new([BACKSLASH]);
-    // A bit for each byte behind a backslash; that of the next block's first one stands above.
-    let (mut at, mut escaped) = (0, 0_u32);
-    let mut pass = |(block, before, length): Block| {
-        let within = !(u32::MAX << length);
-        let found = stops.found(block) >> before & within;
-        if found != 0 {
-            let mut starts = BACKSLASHES.found(block) >> before & within & !escaped;
-            while starts != 0 {
-                let next = starts.trailing_zeros() + 1;
-                if !text.get(at + next as usize).is_some_and(|letter| is_escape(*letter)) {
-                    return false;
-                }
-                escaped |= 1 << next;
-                // The second of two backslashes starts nothing.
-                starts &= (starts - 1) & !escaped;
-            }
-            if found & !(escaped | escaped >> 1) != 0 {
+    let (mut at, mut carry) = (0, 0_u64);
+    // What is found, the backslashes, and the number of bytes.
+    let mut pass = |(found, backslashes, length): (u64, u64, usize)| {
+        let (mut starts, mut taken) = (backslashes & !carry, 0);
+        while starts != 0 {
+            let next = at + starts.trailing_zeros() as usize + 1;
+            if !text.get(next).is_some_and(|letter| is_escape(*letter)) {
                 return false;
             }
+            let start = starts & starts.wrapping_neg();
+            taken |= start;
+            // The second of two backslashes starts nothing.
+            starts &= !(start | start << 1);
         }
-        escaped >>= BLOCK;
+        let is_whole = found & !(taken | taken << 1 | carry) == 0;
+        carry = taken >> (length - 1) & 1;
         at += length;
-        true
+        is_whole
     };
-    let (blocks, tail) = text.as_chunks();
-    blocks.iter().all(|block| pass((*block, 0, BLOCK)))
-        && (tail.is_empty() || pass(last_block(text, tail)))
+    let (wide, rest) = text.as_chunks();
+    let (blocks, tail) = rest.as_chunks();
+    wide.iter().all(|wide| match stops.found_in_wide(wide) {
+        0 => pass((0, 0, WIDE)),
+        found => pass((found, BACKSLASHES.found_in_wide(wide), WIDE)),
+    }) && blocks.iter().all(|block| match stops.found(*block) {
+        0 => pass((0, 0, BLOCK)),
+        found => pass((found.into(), BACKSLASHES.found(*block).into(), BLOCK)),
+    }) && (tail.is_empty() || {
+        let (block, before, length) = last_block(text, tail);
+        let within = !(u32::MAX << length);
+        let found = stops.found(block) >> before & within;
+        let backslashes = BACKSLASHES.found(block) >> before & within;
+        pass((found.into(), backslashes.into(), length))
+    })
 }
 
 /// Returns `true` if this byte after a backslash is an escape of one letter.

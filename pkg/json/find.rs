@@ -10,6 +10,9 @@ use super::subslice;
 /// The number of bytes that are looked at at once.
 pub(crate) const BLOCK: usize = 16;
 
+/// The number of bytes that are looked at at once in longer text.
+pub(crate) const WIDE: usize = 4 * BLOCK;
+
 /// Bytes, the number of those that count for nothing, and the number of those behind them.
 pub(crate) type Block = ([u8; BLOCK], usize, usize);
 
@@ -88,9 +91,35 @@ impl<const N: usize, const E: usize> Finder<N, E> {
             Some(block) => match self.found(*block) {
                 0 if bytes.len() == BLOCK => BLOCK,
                 0 => self.find_behind_block(bytes),
-                found => place(found),
+                found => place(found.into()),
             },
         }
+    }
+
+    /// Returns `true` when none of `bytes` is looked for.
+    #[inline(always)]
+    pub(crate) fn are_absent(&self, bytes: &[u8]) -> bool {
+        match bytes.first_chunk::<WIDE>() {
+            None => self.find(bytes) == bytes.len(),
+            Some(wide) if bytes.len() == WIDE => self.are_absent_in_wide(wide),
+            Some(_) => self.are_absent_in_all(bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn are_absent_in_all(&self, bytes: &[u8]) -> bool {
+        let (wide, _) = bytes.as_chunks();
+        // The last of them overlap.
+        wide.iter().all(|wide| self.are_absent_in_wide(wide))
+            && bytes.last_chunk().is_none_or(|wide| self.are_absent_in_wide(wide))
+    }
+
+    /// Returns `true` when no byte of `wide` is looked for.
+    #[inline(always)]
+    fn are_absent_in_wide(&self, wide: &[u8; WIDE]) -> bool {
+        let (blocks, _) = wide.as_chunks();
+        let all = blocks.iter().fold(u8x16::new([0; BLOCK]), |all, block| all | self.lanes(*block));
+        all.to_bitmask() == 0
     }
 
     /// Returns the same for bytes of which a block was looked at.
@@ -100,7 +129,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
             let found = self.found(*block);
             if found != 0 {
-                return at + place(found);
+                return at + place(found.into());
             }
             at += BLOCK;
         }
@@ -109,7 +138,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
             // What was looked at before holds none.
             Some(block) => match self.found(*block) {
                 0 => bytes.len(),
-                found => bytes.len() - BLOCK + place(found),
+                found => bytes.len() - BLOCK + place(found.into()),
             },
             None => at,
         }
@@ -119,8 +148,14 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     #[inline(always)]
     pub(crate) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
         let mut at = 0;
+        while let Some(wide) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            if !each_bit(self.found_in_wide(wide), |lane| take(at + lane)) {
+                return;
+            }
+            at += WIDE;
+        }
         while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-            if !each_bit(self.found(*block), |lane| take(at + lane)) {
+            if !each_bit(self.found(*block).into(), |lane| take(at + lane)) {
                 return;
             }
             at += BLOCK;
@@ -128,7 +163,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         if at < bytes.len() {
             let (block, before, length) = last_block(bytes, subslice(bytes, at..));
             let within = !(u32::MAX << length);
-            each_bit(self.found(block) >> before & within, |lane| take(at + lane));
+            each_bit((self.found(block) >> before & within).into(), |lane| take(at + lane));
         }
     }
 
@@ -154,7 +189,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
             (bytes.first().map_or(0, |byte| 0x0101 * u128::from(*byte)), 1)
         };
         let within = (1 << (2 * half)) - 1;
-        match place(self.found(block.to_le_bytes()) & within) {
+        match place((self.found(block.to_le_bytes()) & within).into()) {
             at if at < half => at,
             at => (length + at - 2 * half).min(length),
         }
@@ -163,6 +198,19 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     /// Returns a bit for each byte that is looked for.
     #[inline(always)]
     pub(crate) fn found(&self, block: [u8; BLOCK]) -> u32 {
+        self.lanes(block).to_bitmask()
+    }
+
+    /// Returns the same for a wide block.
+    #[inline(always)]
+    pub(crate) fn found_in_wide(&self, wide: &[u8; WIDE]) -> u64 {
+        let (blocks, _) = wide.as_chunks();
+        blocks.iter().rev().fold(0, |all, block| all << BLOCK | u64::from(self.found(*block)))
+    }
+
+    /// Sets all bits of the bytes that are looked for.
+    #[inline(always)]
+    fn lanes(&self, block: [u8; BLOCK]) -> u8x16 {
         let block = u8x16::new(block);
         let mut found = u8x16::new([0; BLOCK]);
         for byte in &self.exact {
@@ -171,13 +219,13 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         for kind in &self.kinds {
             found |= (block & kind.mask).simd_eq(kind.value);
         }
-        found.to_bitmask()
+        found
     }
 }
 
 /// Gives the bits that are set, until `take` returns `false`. Returns `true` when it never did.
 #[inline(always)]
-fn each_bit(mut found: u32, mut take: impl FnMut(usize) -> bool) -> bool {
+fn each_bit(mut found: u64, mut take: impl FnMut(usize) -> bool) -> bool {
     while found != 0 {
         if !take(place(found)) {
             return false;
@@ -188,7 +236,7 @@ fn each_bit(mut found: u32, mut take: impl FnMut(usize) -> bool) -> bool {
 }
 
 #[inline(always)]
-fn place(found: u32) -> usize {
+fn place(found: u64) -> usize {
     found.trailing_zeros() as usize
 }
 
@@ -201,9 +249,10 @@ mod tests {
         let finder = Finder::new([Kind::of(b'<'), Kind::new(0xE0, 0), Kind::NONE]);
         let is_wanted = |byte: &u8| *byte == b'<' || *byte < 0x20;
         for filler in [b'a', 0x20, b'=', b';', 0x80, 0xBC, 0xFF, 0x9F] {
-            for length in 0..70 {
+            for length in (0..70).chain([127, 128, 130, 144, 200]) {
                 let mut bytes = vec![filler; length];
                 assert_eq!(finder.find(&bytes), length, "none in {length}");
+                assert!(finder.are_absent(&bytes), "none in {length}");
                 for at in 0..length {
                     for (wanted, later) in [(b'<', 0), (0x1F, b'<'), (0, 0x1F), (b'<', filler)] {
                         bytes[at] = wanted;
@@ -212,6 +261,7 @@ mod tests {
                         }
                         let want = bytes.iter().position(is_wanted);
                         assert_eq!(Some(finder.find(&bytes)), want, "{at} of {length}");
+                        assert!(!finder.are_absent(&bytes), "{at} of {length}");
                         let wanted = (0..length).filter(|at| is_wanted(&bytes[*at]));
                         let mut found = Vec::new();
                         finder.each(&bytes, &mut |at| {

@@ -15,7 +15,7 @@ pub(crate) use escape::{
     BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, has_only_escapes,
     is_simple_escape, simple_escape,
 };
-pub(crate) use find::{BLOCK, Block, Finder, Kind as ByteKind, last_block};
+pub(crate) use find::{BLOCK, Block, Finder, Kind as ByteKind, WIDE, last_block};
 pub use kept::Json;
 pub(crate) use kept::unescape_strings;
 pub(crate) use number::{Number, is_number};

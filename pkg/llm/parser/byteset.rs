@@ -1,6 +1,6 @@
 //! A few bytes to look for, and finding the first of them.
 
-use crate::json::{BLOCK, ByteKind, Finder};
+use crate::json::{BLOCK, ByteKind, Finder, WIDE};
 
 /// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
 /// cost; with more, every byte is looked up.
@@ -25,6 +25,7 @@ pub(super) struct ByteSet {
 
 #[derive(Debug, Clone)]
 enum Search {
+    One(Finder<1>),
     Few(Finder<FEW_PAIRS, FEW_EXACT>),
     Many(Box<Finder<MAX_KINDS>>),
     EachByte,
@@ -37,7 +38,9 @@ impl ByteSet {
             insert(&mut members, byte);
         }
         let kinds = kinds_of(bytes_of(members).collect());
-        let search = if let Some(finder) = few(&kinds) {
+        let search = if let [kind] = kinds.as_slice() {
+            Search::One(Finder::new([*kind]))
+        } else if let Some(finder) = few(&kinds) {
             Search::Few(finder)
         } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {
             Search::Many(Box::new(Finder::new(kinds)))
@@ -66,6 +69,7 @@ impl ByteSet {
     #[inline(always)]
     pub(super) fn sieve(&self, bytes: &[u8]) -> usize {
         match &self.search {
+            Search::One(finder) => finder.find(bytes),
             Search::Few(finder) => finder.find(bytes),
             Search::Many(_) | Search::EachByte => self.sieve_many(bytes),
         }
@@ -74,19 +78,45 @@ impl ByteSet {
     /// Returns `true` when one quick look says that none of `bytes` is in the set.
     #[inline(always)]
     pub(super) fn are_absent(&self, bytes: &[u8]) -> bool {
-        matches!(&self.search, Search::Few(finder) if finder.find(bytes) == bytes.len())
+        match &self.search {
+            Search::One(finder) => finder.are_absent(bytes),
+            Search::Few(finder) => finder.are_absent(bytes),
+            Search::Many(_) | Search::EachByte => false,
+        }
     }
 
     /// Returns `true` when one quick look says that no byte of `block` is in the set.
     #[inline(always)]
     pub(super) fn are_absent_in_block(&self, block: [u8; BLOCK]) -> bool {
-        matches!(&self.search, Search::Few(finder) if finder.found(block) == 0)
+        match &self.search {
+            Search::One(finder) => finder.found(block) == 0,
+            Search::Few(finder) => finder.found(block) == 0,
+            Search::Many(_) | Search::EachByte => false,
+        }
+    }
+
+    /// Returns a bit for each byte of `wide` that may be in the set.
+    #[inline(always)]
+    pub(super) fn in_wide(&self, wide: &[u8; WIDE]) -> u64 {
+        match &self.search {
+            Search::One(finder) => finder.found_in_wide(wide),
+            Search::Few(finder) => finder.found_in_wide(wide),
+            Search::Many(_) | Search::EachByte => self.many_in_wide(wide),
+        }
+    }
+
+    #[inline(never)]
+    fn many_in_wide(&self, wide: &[u8; WIDE]) -> u64 {
+        let (blocks, _) = wide.as_chunks();
+        let bits = |block: &[u8; BLOCK]| u64::from(self.many_in_block(*block));
+        blocks.iter().rev().fold(0, |all, block| all << BLOCK | bits(block))
     }
 
     /// Returns a bit for each byte of `block` that may be in the set.
     #[inline(always)]
     pub(super) fn in_block(&self, block: [u8; BLOCK]) -> u32 {
         match &self.search {
+            Search::One(finder) => finder.found(block),
             Search::Few(finder) => finder.found(block),
             Search::Many(_) | Search::EachByte => self.many_in_block(block),
         }

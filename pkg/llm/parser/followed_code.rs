@@ -2,7 +2,7 @@
 
 use super::code_spans::CodeSpans;
 use crate::{
-    json::{BLOCK, Block, ByteKind, Finder},
+    json::{BLOCK, Block, ByteKind, Finder, WIDE},
     types::subslice,
 };
 
@@ -87,6 +87,19 @@ impl FollowedCode {
         }
     }
 
+    /// Passes the bytes of `wide`.
+    #[inline(always)]
+    pub(crate) fn pass_wide(&mut self, wide: &[u8; WIDE]) {
+        let (ticks, line_ends) = (TICKS.found_in_wide(wide), LINE_ENDS.found_in_wide(wide));
+        if ticks | line_ends == 0 && self.bits & !(FENCE | SPAN) == 0 {
+            return;
+        }
+        let (spaces, marks) = (SPACES.found_in_wide(wide), MARKS.found_in_wide(wide));
+        if !self.turn(Masks { ticks, line_ends, spaces, marks }, WIDE) {
+            self.pass_each(wide);
+        }
+    }
+
     /// Returns `true` where a block of text, markers aside, mostly holds nothing that changes the state, and
     /// this one does not.
     #[inline(always)]
@@ -111,42 +124,68 @@ impl FollowedCode {
         before: usize,
         length: usize,
     ) -> bool {
-        const TICKS: Finder<1> = Finder::new([ByteKind::of(b'`')]);
-        const LINE_ENDS: Finder<1> = Finder::new([ByteKind::of(b'\n')]);
-        const SPACES: Finder<1> = Finder::new([ByteKind::of(b' ')]);
-        const MARKS: Finder<2> = Finder::new([ByteKind::of(b'~'), ByteKind::of(b'>')]);
         let within = !(u32::MAX << length);
-        let ticks = TICKS.found(block) >> before & within;
-        let line_ends = LINE_ENDS.found(block) >> before & within;
-        let spaces = SPACES.found(block) >> before & within;
-        let marks = MARKS.found(block) >> before & within;
-        let bits = u32::from(self.bits);
-        // The first bytes of lines behind their spaces: the sum carries each start over them. The bit
-        // behind the block says whether it ends there.
-        let start = line_ends << 1 | u32::from(self.bits & STARTS != 0);
-        let starts = (start | (spaces + (start & spaces))) & !spaces;
+        let found = |finder: Finder<1>| u64::from(finder.found(block) >> before & within);
+        let marks = u64::from(MARKS.found(block) >> before & within);
+        let (ticks, line_ends, spaces) = (found(TICKS), found(LINE_ENDS), found(SPACES));
+        self.turn(Masks { ticks, line_ends, spaces, marks }, length)
+    }
+
+    /// Passes `length` bytes, of which these are the ones that matter; does nothing and returns `false`
+    /// where they do not tell.
+    #[inline(always)]
+    fn turn(&mut self, masks: Masks, length: usize) -> bool {
+        const BITS: usize = u64::BITS as usize;
+        let Masks { ticks, line_ends, spaces, marks } = masks;
+        let within = u64::MAX >> (BITS - length);
+        let bits = u64::from(self.bits);
+        let is_at_start = self.bits & STARTS != 0;
+        // The first bytes of lines behind their spaces: the sum carries each start over them. What stands
+        // above says whether the text ends there.
+        let start = line_ends << 1 | u64::from(is_at_start);
+        let (sum, carry) = spaces.overflowing_add(start & spaces);
+        let starts = (start | sum) & !spaces;
+        let ends_at_start = match length {
+            BITS => u64::from(carry) | line_ends >> (BITS - 1),
+            _ => starts >> length & 1,
+        };
         // Of a fence, only backticks at the start of a line matter.
         let in_fence = (bits >> 6 & 1).wrapping_neg();
         let spans = ticks & !in_fence;
         let last = within ^ within >> 1;
         let turns = starts & (marks | ticks & (in_fence | last))
             | spans & (spans << 1 | bits >> 5 & 1)
-            | bits & u32::from(OTHER);
+            | bits & u64::from(OTHER);
         // Nor does one look tell of nothing but spaces, before which others may stand.
-        if turns != 0 || (spaces == within && self.bits & STARTS != 0) {
+        if turns != 0 || (spaces == within && is_at_start) {
             return false;
         }
-        let in_line = spans >> (u32::BITS - line_ends.leading_zeros());
-        let was_span = bits >> 4 & u32::from(line_ends == 0);
-        let is_span = (in_line.count_ones() ^ was_span) & 1;
+        let in_line = spans.checked_shr(u64::BITS - line_ends.leading_zeros()).unwrap_or(0);
+        let was_span = bits >> 4 & u64::from(line_ends == 0);
+        let is_span = u64::from(in_line.count_ones() & 1) ^ was_span & 1;
         let is_tick = spans >> (length - 1) & 1;
-        let spaces_at_end = (!spaces << (BLOCK - length) << BLOCK).leading_zeros();
-        let start = (starts >> length & 1).wrapping_shl(spaces_at_end) & u32::from(STARTS);
-        let now = start | is_span << 4 | is_tick << 5 | bits & u32::from(FENCE);
+        let spaces_at_end = (!spaces << (BITS - length)).leading_zeros();
+        let start = ends_at_start.wrapping_shl(spaces_at_end) & u64::from(STARTS);
+        let now = start | is_span << 4 | is_tick << 5 | bits & u64::from(FENCE);
         self.bits = now.to_le_bytes()[0];
         true
     }
 }
+
+/// Where the bytes of some text stand that matter to code, a bit each.
+#[derive(Debug, Clone, Copy)]
+struct Masks {
+    ticks: u64,
+    line_ends: u64,
+    spaces: u64,
+    /// What begins a fence or a quotation, where a line starts.
+    marks: u64,
+}
+
+const TICKS: Finder<1> = Finder::new([ByteKind::of(b'`')]);
+const LINE_ENDS: Finder<1> = Finder::new([ByteKind::of(b'\n')]);
+const SPACES: Finder<1> = Finder::new([ByteKind::of(b' ')]);
+const MARKS: Finder<2> = Finder::new([ByteKind::of(b'~'), ByteKind::of(b'>')]);
 
 /// Returns the number of spaces that a bit of [`STARTS`] says.
 fn spaces_of(starts: u8) -> u8 {
@@ -190,6 +229,44 @@ mod tests {
         }
         assert!(at_once > 80_000, "{at_once} blocks passed at once");
         assert!(in_fence > 10_000, "{in_fence} of them in a fence");
+    }
+
+    #[test]
+    fn a_wide_block_passes_as_its_bytes_do_one_by_one() {
+        let letters = b"xxxxxxxxx.......        ````~>\n\n\n<";
+        let mut random = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            usize::try_from(random % below as u64).unwrap()
+        };
+        let openings: [&[u8]; 6] = [b"", b"a", b"a `", b"```\n", b"~~~~rs\n", b"> ```\n> "];
+        let (mut at_once, mut ends_at_start) = (0, 0);
+        for _ in 0..200_000 {
+            let start = CodeSpans::START.after_all(openings[next(6)]);
+            let bytes: [u8; WIDE] = std::array::from_fn(|_| letters[next(letters.len())]);
+            let want = bytes.iter().fold(start, |state, byte| state.after(*byte));
+            let mut state = FollowedCode::START;
+            state.set(start);
+            let masks = Masks {
+                ticks: TICKS.found_in_wide(&bytes),
+                line_ends: LINE_ENDS.found_in_wide(&bytes),
+                spaces: SPACES.found_in_wide(&bytes),
+                marks: MARKS.found_in_wide(&bytes),
+            };
+            let mut quick = state;
+            if quick.turn(masks, WIDE) {
+                assert_eq!(quick.state(), want);
+                at_once += 1;
+                ends_at_start += u32::from(quick.bits & STARTS != 0);
+            }
+            state.pass_wide(&bytes);
+            let shown = String::from_utf8_lossy(&bytes);
+            assert_eq!(state.state(), want, "{start:?}, then {shown:?}");
+        }
+        assert!(at_once > 20_000, "{at_once} blocks passed at once");
+        assert!(ends_at_start > 1_000, "{ends_at_start} of them ended where a line begins");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{byteset::ByteSet, followed_code::FollowedCode, fronts::Fronts, marker::MarkerSet};
 use crate::{
-    json::{BLOCK, Block, last_block},
+    json::{BLOCK, Block, WIDE, last_block},
     types::subslice,
 };
 
@@ -131,7 +131,15 @@ impl Stops {
     #[inline(never)]
     fn plain_blocks(&self, bytes: &[u8], code: &mut FollowedCode) -> usize {
         let (mut at, mut behind) = (0, *code);
-        let (blocks, tail) = bytes.as_chunks();
+        let (wide, rest) = bytes.as_chunks();
+        for wide in wide {
+            if let Some(place) = self.first_marker((bytes, at), self.firsts.in_wide(wide)) {
+                return place;
+            }
+            behind.pass_wide(wide);
+            at += WIDE;
+        }
+        let (blocks, tail) = rest.as_chunks();
         for block in blocks {
             let block = (*block, 0, BLOCK);
             if let Some(place) = self.marker_in_block((bytes, at), block) {
@@ -158,7 +166,13 @@ impl Stops {
         (bytes, at): (&[u8], usize),
         (block, before, length): Block,
     ) -> Option<usize> {
-        let mut firsts = self.firsts.in_block(block) >> before & !(u32::MAX << length);
+        let firsts = self.firsts.in_block(block) >> before & !(u32::MAX << length);
+        self.first_marker((bytes, at), firsts.into())
+    }
+
+    /// Returns the first place where a marker may begin of those that a bit says, from `at` on.
+    #[inline(always)]
+    fn first_marker(&self, (bytes, at): (&[u8], usize), mut firsts: u64) -> Option<usize> {
         while firsts != 0 {
             let place = at + firsts.trailing_zeros() as usize;
             if self.may_begin(bytes, place) {

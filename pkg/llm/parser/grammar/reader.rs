@@ -63,7 +63,7 @@ pub(crate) fn is_blank(letter: char) -> bool {
 /// Returns `true` for text without this byte.
 #[inline(always)]
 pub(crate) fn is_free_of(byte: u8, text: &str) -> bool {
-    Finder::new([ByteKind::of(byte)]).find(text.as_bytes()) == text.len()
+    Finder::new([ByteKind::of(byte)]).are_absent(text.as_bytes())
 }
 
 /// Emits source text of the arguments, unless it is empty.
@@ -165,7 +165,7 @@ impl Plain {
             Self::PythonString | Self::PythonRaw => ANY_QUOTE,
             Self::Nothing | Self::MarkupTail | Self::InBrackets => return false,
         };
-        Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).find(text) == text.len()
+        Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).are_absent(text)
     }
 
     /// Returns `true` when text may pass at which the first look was not enough.
@@ -176,22 +176,23 @@ impl Plain {
 
     /// Returns `true` when all of `text` passes unchanged.
     pub(crate) fn passes(self, text: &[u8]) -> bool {
-        let end = match self {
-            Self::Nothing | Self::MarkupTail => return false,
+        match self {
+            Self::Nothing | Self::MarkupTail => false,
             Self::JsonString => {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
-                return has_only_escapes(text, stops, is_simple_escape);
+                has_only_escapes(text, stops, is_simple_escape)
             }
             Self::PythonString | Self::PythonRaw => {
                 let quote = ByteKind::of(b'\'');
-                Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).find(text)
+                Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).are_absent(text)
             }
             Self::Verbatim | Self::Markup | Self::Framed | Self::Entities => {
-                return self.passes_at_once(text);
+                self.passes_at_once(text)
             }
-            Self::InBrackets => Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).find(text),
-        };
-        end == text.len()
+            Self::InBrackets => {
+                Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).are_absent(text)
+            }
+        }
     }
 
     /// Returns `true` when nothing in `text` but escapes is needed, where it is markup: there is no
@@ -202,7 +203,7 @@ impl Plain {
         match self {
             Self::Markup => is_free_of_angles(text),
             Self::Framed => !matches!(text, [.., b'\n' | b'\r']) && is_free_of_angles(text),
-            Self::Entities => STOPS.find(text) == text.len(),
+            Self::Entities => STOPS.are_absent(text),
             Self::Nothing
             | Self::JsonString
             | Self::PythonString
@@ -240,7 +241,7 @@ impl Plain {
 
 #[inline(always)]
 fn is_free_of_angles(text: &[u8]) -> bool {
-    Finder::new([ANGLE]).find(text) == text.len()
+    Finder::new([ANGLE]).are_absent(text)
 }
 
 /// Reads one payload in pieces of any size: the body of one call, or of several.

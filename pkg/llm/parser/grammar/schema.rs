@@ -113,19 +113,24 @@ impl<'s> Schema<'s> {
 
     /// Returns the target of a reference in `node`.
     fn target(self, node: &Value) -> Option<&'s Value> {
-        let path = node.get("$ref").and_then(Value::as_str)?.strip_prefix('#')?;
+        let path = field(node, "$ref").and_then(Value::as_str)?.strip_prefix('#')?;
         self.root?.pointer(path)
     }
 
     /// Visits every part of the schema: what references and unions lead to as well.
     fn visit(self, look: &mut dyn FnMut(&'s Value)) {
-        let mut parts: Vec<&Value> = self.nodes.into_iter().flatten().collect();
+        let nodes = self.nodes.into_iter().flatten();
+        // Almost no schema has other parts.
+        if !nodes.clone().any(has_other_parts) {
+            return nodes.for_each(look);
+        }
+        let mut parts: Vec<&Value> = nodes.collect();
         let mut at = 0;
         while let Some(&part) = parts.get(at) {
             look(part);
             at += 1;
-            let unions = ["allOf", "anyOf", "oneOf"].into_iter();
-            let branches = unions.filter_map(|union| part.get(union)?.as_array()).flatten();
+            let unions = UNIONS.into_iter();
+            let branches = unions.filter_map(|union| field(part, union)?.as_array()).flatten();
             for next in self.target(part).into_iter().chain(branches).take(MAX_PARTS) {
                 let is_known = parts.iter().any(|known| std::ptr::eq(*known, next));
                 if !is_known && parts.len() < MAX_PARTS {
@@ -146,7 +151,7 @@ impl<'s> Schema<'s> {
     pub(crate) fn properties(self) -> Option<&'s Map<String, Value>> {
         let mut properties = None;
         self.visit(&mut |part| {
-            properties = properties.or_else(|| part.get("properties")?.as_object());
+            properties = properties.or_else(|| field(part, "properties")?.as_object());
         });
         properties
     }
@@ -155,7 +160,7 @@ impl<'s> Schema<'s> {
     pub(crate) fn covers(self, members: &Map<String, Value>) -> bool {
         let mut has_all = true;
         self.visit(&mut |part| {
-            let required = part.get("required").and_then(Value::as_array).into_iter().flatten();
+            let required = field(part, "required").and_then(Value::as_array).into_iter().flatten();
             has_all &= required.filter_map(Value::as_str).all(|key| members.contains_key(key));
         });
         let properties = self.properties();
@@ -165,7 +170,7 @@ impl<'s> Schema<'s> {
     /// Returns the schema of a member of an object.
     pub(crate) fn member(self, name: &str) -> Self {
         let named = self.find(|part, found| {
-            if let Some(member) = part.get("properties").and_then(|all| all.get(name)) {
+            if let Some(member) = field(part, "properties").and_then(|all| field(all, name)) {
                 found.add(member);
             }
         });
@@ -173,7 +178,7 @@ impl<'s> Schema<'s> {
             return named;
         }
         self.find(|part, found| {
-            let others = part.get("additionalProperties").filter(|others| others.is_object());
+            let others = field(part, "additionalProperties").filter(|others| others.is_object());
             if let Some(others) = others {
                 found.add(others);
             }
@@ -183,7 +188,7 @@ impl<'s> Schema<'s> {
     /// Returns the schema of the items of a list.
     pub(crate) fn items(self) -> Self {
         self.find(|part, found| {
-            for items in ["items", "prefixItems"].into_iter().filter_map(|key| part.get(key)) {
+            for items in ["items", "prefixItems"].into_iter().filter_map(|key| field(part, key)) {
                 if let Value::Array(each) = items {
                     for items in each {
                         found.add(items);
@@ -231,7 +236,7 @@ impl<'s> Schema<'s> {
             return Types::default();
         }
         *budget -= 1;
-        let mut types = match node.get("type") {
+        let mut types = match field(node, "type") {
             Some(Value::String(name)) => Types::named(name),
             Some(Value::Array(names)) => {
                 any_of(names.iter().filter_map(Value::as_str).map(Types::named))
@@ -241,23 +246,44 @@ impl<'s> Schema<'s> {
         if let Some(target) = self.target(node) {
             types = types.meet(self.types_of(target, budget));
         }
-        for part in node.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        for part in field(node, "allOf").and_then(Value::as_array).into_iter().flatten() {
             types = types.meet(self.types_of(part, budget));
         }
-        for union in ["anyOf", "oneOf"].into_iter().filter_map(|key| node.get(key)?.as_array()) {
+        for union in ["anyOf", "oneOf"].into_iter().filter_map(|key| field(node, key)?.as_array()) {
             types = types.meet(any_of(union.iter().map(|part| self.types_of(part, budget))));
         }
-        let values = node.get("enum").and_then(Value::as_array).map(Vec::as_slice);
-        let values = values.or_else(|| node.get("const").map(std::slice::from_ref));
+        let values = field(node, "enum").and_then(Value::as_array).map(Vec::as_slice);
+        let values = values.or_else(|| field(node, "const").map(std::slice::from_ref));
         types = types.meet(any_of(values.unwrap_or_default().iter().map(Types::of)));
-        if types.is_unknown() && node.get("properties").is_some() {
+        if types.is_unknown() && field(node, "properties").is_some() {
             types = Types::OBJECT;
-        } else if types.is_unknown() && node.get("items").is_some() {
+        } else if types.is_unknown() && field(node, "items").is_some() {
             types = Types::ARRAY;
         }
-        let is_nullable = node.get("nullable").and_then(Value::as_bool).unwrap_or_default();
+        let is_nullable = field(node, "nullable").and_then(Value::as_bool).unwrap_or_default();
         if is_nullable && !types.is_unknown() { types.and(Types::NULL) } else { types }
     }
+}
+
+/// The keywords whose value is a list of schemas.
+const UNIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+
+/// Objects with up to this number of members are searched key by key, which costs less than a hash.
+const FEW_MEMBERS: usize = 8;
+
+/// Returns the member of an object of this name.
+fn field<'s>(node: &'s Value, name: &str) -> Option<&'s Value> {
+    let members = node.as_object()?;
+    if members.len() > FEW_MEMBERS {
+        return members.get(name);
+    }
+    members.iter().find_map(|(key, value)| (key == name).then_some(value))
+}
+
+/// Returns `true` when a schema refers to another one or is a union.
+fn has_other_parts(node: &Value) -> bool {
+    let is_other = |key: &String| key == "$ref" || UNIONS.contains(&key.as_str());
+    node.as_object().is_some_and(|members| members.keys().any(is_other))
 }
 
 /// Returns the types that any of several schemas admits; one that says nothing admits all.

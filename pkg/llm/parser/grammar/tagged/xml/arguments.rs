@@ -201,7 +201,6 @@ impl Arguments {
                 out("[");
             }
         }
-        let items = member.items();
         self.state = match form {
             Form::Text => {
                 out("\"");
@@ -209,7 +208,7 @@ impl Arguments {
             }
             Form::Literal if member.types().has(Types::OBJECT) => State::UnionHead,
             Form::Literal => State::Literal,
-            Form::List if items.form() == Form::Text => State::ItemHead,
+            Form::List if member.items().form() == Form::Text => State::ItemHead,
             Form::List | Form::Object => State::Waiting(0),
         };
     }

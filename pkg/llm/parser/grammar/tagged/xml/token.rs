@@ -106,6 +106,9 @@ impl Tokens {
             self.give_back(out);
             return 0;
         }
+        if !is_first && !self.held.starts_with('!') {
+            return self.hold_name(rest);
+        }
         self.held.push(next);
         if self.held == COMMENT_START {
             self.state = State::Inside { is_cdata: false, matched: 0 };
@@ -120,6 +123,15 @@ impl Tokens {
             self.give_back(out);
         }
         next.len_utf8()
+    }
+
+    /// Holds more of a tag that is no comment; returns the bytes taken, of which none is an angle bracket.
+    fn hold_name(&mut self, rest: &str) -> usize {
+        let room = rest.ceil_char_boundary((MAX_TAG_BYTES - self.held.len()).min(rest.len()));
+        let rest = slice(rest, ..room);
+        let end = memchr::memchr2(b'<', b'>', rest.as_bytes()).unwrap_or(rest.len());
+        self.held.push_str(slice(rest, ..end));
+        end
     }
 
     /// Gives as text what looked like a tag.
