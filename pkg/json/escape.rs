@@ -20,6 +20,29 @@ pub(crate) fn find_special(bytes: &[u8], quote: u8) -> usize {
     }
 }
 
+const BACKSLASHES: Finder<1> = Finder::new([BACKSLASH]);
+
+/// Returns the same as [`has_only_escapes`] for one block, of which it calls nothing.
+#[inline(always)]
+pub(crate) fn has_only_escapes_in_block<const N: usize>(
+    block: &[u8; BLOCK],
+    stops: Finder<N>,
+    is_escape: impl Fn(u8) -> bool,
+) -> bool {
+    let (mut starts, mut taken) = (BACKSLASHES.found(*block), 0);
+    while starts != 0 {
+        let next = starts.trailing_zeros() as usize + 1;
+        if !block.get(next).is_some_and(|letter| is_escape(*letter)) {
+            return false;
+        }
+        let start = starts & starts.wrapping_neg();
+        taken |= start | start << 1;
+        // The second of two backslashes starts nothing.
+        starts &= !(start | start << 1);
+    }
+    stops.found(*block) & !taken == 0
+}
+
 /// Returns `true` if all that `stops` finds in `text`, backslashes among it, are whole escapes that
 /// `is_escape` allows.
 #[inline(always)]
@@ -28,7 +51,6 @@ pub(crate) fn has_only_escapes<const N: usize>(
     stops: Finder<N>,
     is_escape: impl Fn(u8) -> bool,
 ) -> bool {
-    const BACKSLASHES: Finder<1> = Finder::new([BACKSLASH]);
     let (mut at, mut carry) = (0, 0_u64);
     // What is found, the backslashes, and the number of bytes.
     let mut pass = |(found, backslashes, length): (u64, u64, usize)| {
@@ -254,9 +276,9 @@ mod tests {
             }
         };
         let mut random = 7_u64;
-        let mut passed = 0;
+        let (mut passed, mut blocks) = (0, 0);
         for round in 0..200_000_usize {
-            let text: Vec<_> = (0..round % 50)
+            let text: Vec<_> = (0..round % 90)
                 .map(|_| {
                     random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
                     // Mostly whole escapes, so that long texts pass too.
@@ -275,9 +297,15 @@ mod tests {
             let text = text.concat();
             let is_right = has_only_escapes(&text, STOPS, is_simple_escape) == oracle(&text);
             assert!(is_right, "{:?}", str::from_utf8(&text));
+            if let Some(block) = text.first_chunk() {
+                let has_only = has_only_escapes_in_block(block, STOPS, is_simple_escape);
+                assert_eq!(has_only, oracle(block), "{:?}", str::from_utf8(block));
+                blocks += usize::from(has_only);
+            }
             passed += usize::from(oracle(&text) && text.len() > 2 * BLOCK);
         }
         assert!(passed > 1_000, "{passed} long texts passed");
+        assert!(blocks > 1_000, "{blocks} blocks passed");
     }
 
     #[test]

@@ -96,29 +96,23 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
-    /// Returns `true` when none of `bytes` is looked for.
+    /// Returns `true` when none of `bytes` is looked for: for a second look, as it is more code than
+    /// [`find`](Self::find).
     #[inline(always)]
     pub(crate) fn are_absent(&self, bytes: &[u8]) -> bool {
-        match bytes.first_chunk::<WIDE>() {
-            None => self.find(bytes) == bytes.len(),
-            Some(wide) if bytes.len() == WIDE => self.are_absent_in_wide(wide),
-            Some(_) => self.are_absent_in_all(bytes),
-        }
-    }
-
-    #[inline(always)]
-    fn are_absent_in_all(&self, bytes: &[u8]) -> bool {
+        let Some(last) = bytes.last_chunk() else { return self.find(bytes) == bytes.len() };
         let (wide, _) = bytes.as_chunks();
         // The last of them overlap.
-        wide.iter().all(|wide| self.are_absent_in_wide(wide))
-            && bytes.last_chunk().is_none_or(|wide| self.are_absent_in_wide(wide))
+        wide.iter().all(|wide| self.are_absent_in_wide(wide)) && self.are_absent_in_wide(last)
     }
 
     /// Returns `true` when no byte of `wide` is looked for.
     #[inline(always)]
     fn are_absent_in_wide(&self, wide: &[u8; WIDE]) -> bool {
         let (blocks, _) = wide.as_chunks();
-        let all = blocks.iter().fold(u8x16::new([0; BLOCK]), |all, block| all | self.lanes(*block));
+        // A loop would not be unrolled.
+        let [one, two, three, four] = blocks else { return false };
+        let all = self.lanes(*one) | self.lanes(*two) | self.lanes(*three) | self.lanes(*four);
         all.to_bitmask() == 0
     }
 
@@ -205,7 +199,9 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     #[inline(always)]
     pub(crate) fn found_in_wide(&self, wide: &[u8; WIDE]) -> u64 {
         let (blocks, _) = wide.as_chunks();
-        blocks.iter().rev().fold(0, |all, block| all << BLOCK | u64::from(self.found(*block)))
+        let [one, two, three, four] = blocks else { return 0 };
+        let found = |block: &[u8; BLOCK]| u64::from(self.found(*block));
+        found(one) | found(two) << BLOCK | found(three) << (2 * BLOCK) | found(four) << (3 * BLOCK)
     }
 
     /// Sets all bits of the bytes that are looked for.

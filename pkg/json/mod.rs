@@ -13,7 +13,7 @@ mod tracker;
 
 pub(crate) use escape::{
     BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, has_only_escapes,
-    is_simple_escape, simple_escape,
+    has_only_escapes_in_block, is_simple_escape, simple_escape,
 };
 pub(crate) use find::{BLOCK, Block, Finder, Kind as ByteKind, WIDE, last_block};
 pub use kept::Json;

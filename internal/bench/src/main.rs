@@ -22,6 +22,7 @@ mod protocols;
 mod provider;
 mod reading;
 mod report;
+mod row_checks;
 mod rows;
 mod run;
 mod slow;
@@ -106,6 +107,7 @@ fn measured(gates: impl FnOnce(&mut Report) -> Result<()>) -> Result<ExitCode> {
 fn checks(report: &mut Report) -> Result<()> {
     let address = http::serve()?;
     fault::gates(report, &address);
+    row_checks::gates(report);
     instruments::gates(report, &address);
     Ok(())
 }

@@ -38,6 +38,19 @@ pub(crate) fn side_by_side<F, O>(
     Pair { floor_ns: median(floors), ours_ns: median(times), ratio: median(ratios) }
 }
 
+/// The ratio of the second pair of a floor and ours in that of the first: all four in turns, so that a noisy
+/// moment hits both.
+pub(crate) fn ratio_of_ratios<T, U>(
+    (mut floor, mut ours): (impl FnMut() -> T, impl FnMut() -> U),
+    (mut other_floor, mut others): (impl FnMut() -> T, impl FnMut() -> U),
+) -> f64 {
+    let ratios = (0..RUNS).map(|_| {
+        let own = own_nanoseconds(&mut floor) / own_nanoseconds(&mut ours);
+        own * own_nanoseconds(&mut others) / own_nanoseconds(&mut other_floor)
+    });
+    median(ratios.collect())
+}
+
 /// How long one run keeps this thread busy, in nanoseconds.
 pub(crate) fn own_nanoseconds<T>(work: &mut impl FnMut() -> T) -> f64 {
     let start = own_clock();

@@ -1,9 +1,6 @@
 //! The rows of the parsers: which text in which pieces, and what has to come out of it.
 
-use std::cell::Cell;
-
-use forgeline::llm::parser::{CallEnd, ParsedContent};
-use serde_json::Value;
+use std::{cell::Cell, collections::HashMap};
 
 use crate::{
     Result,
@@ -11,8 +8,9 @@ use crate::{
     corpus::{self, Dice},
     gate::Report,
     grammars,
-    measure::{allocations, per, side_by_side},
+    measure::{Pair, allocations, per, ratio_of_ratios, side_by_side},
     parsers::floor,
+    row_checks::Seen,
     stages::{Counts, Read, Reader, Stages, read_all},
 };
 
@@ -25,11 +23,11 @@ const COUNTED_TEXTS: u64 = 8;
 pub(crate) type Writer = fn(&mut Dice, usize) -> String;
 
 /// A text, and for a call the content of its file.
-type TextOf = (String, Option<String>);
+pub(crate) type TextOf = (String, Option<String>);
 
 /// The text of a row.
 #[derive(Clone, Copy)]
-enum Content {
+pub(crate) enum Content {
     /// A text, which has as many calls as it has openers of forge.
     Text(Writer),
     /// One call, written by the first, of a file that the second writes.
@@ -38,14 +36,15 @@ enum Content {
 
 use Content::{Call, Text as Of};
 
-struct Row {
-    gate: &'static str,
-    stages: Stages,
-    content: Content,
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) gate: &'static str,
+    pub(crate) stages: Stages,
+    pub(crate) content: Content,
     /// Bytes of a piece.
     chunk: usize,
     /// Times `memchr`: must, aim.
-    times: (f64, f64),
+    pub(crate) times: (f64, f64),
     /// Instructions a piece.
     instructions: f64,
 }
@@ -63,7 +62,7 @@ const fn row(
 
 /// Prose and calls of prose are made up; Markdown and Rust are this repository's own.
 #[rustfmt::skip]
-const ROWS: [Row; 48] = [
+pub(crate) const ROWS: [Row; 48] = [
     row("thinking_prose",     Stages::Thinking,  Of(corpus::prose),       16, (2.0, 1.5), 95.0),
     row("thinking_thinking",  Stages::Thinking,  Of(corpus::thinking),    16, (2.0, 1.5), 110.0),
     row("thinking_angles",    Stages::Thinking,  Of(corpus::angles),      16, (2.0, 1.8), 580.0),
@@ -125,17 +124,54 @@ fn escaped_xml_call(content: &str) -> String {
     corpus::xml_call(&content).replace(SEMICOLON, ";")
 }
 
+/// The rows of long pieces, each with that of the same text in pieces of sixteen bytes.
+const LONGER: [(&str, &str); 7] = [
+    ("prose_of_64", "auto_prose"),
+    ("markdown_of_64", "markdown_calls"),
+    ("json_of_64", "source_json"),
+    ("xml_of_64", "source_xml"),
+    ("hermes_of_64", "source_hermes"),
+    ("qwen3_coder_of_64", "source_qwen3_coder"),
+    ("dsml_of_64", "source_dsml"),
+];
+
+/// The times of `memchr` in long pieces, in those of short ones: must, aim.
+const LONGER_TIMES: (f64, f64) = (1.5, 1.2);
+/// The instructions of a byte in long pieces, in those of a byte in short ones: must, aim.
+const LONGER_INSTRUCTIONS: (f64, f64) = (1.0, 0.5);
+
 /// The rows of these names; all when none is given. Each in times of `memchr` and in instructions.
 pub(crate) fn gates(report: &mut Report, names: &[&str]) {
-    for row in ROWS.iter().filter(|row| names.is_empty() || names.contains(&row.gate)) {
+    let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
+    let mut bytes = HashMap::new();
+    for row in ROWS.iter().filter(|row| is_wanted(row.gate)) {
         let ratio = row.measure(report);
         report.take(row.gate, ratio, row.times, row.unit());
         let texts = row.texts(COUNTED_TEXTS);
+        let passes = row.instructions(&texts);
         let chunks: usize = texts.iter().map(|(text, _)| corpus::cut(text, row.chunk).len()).sum();
-        let passes = instructions_per_chunk(&format!("{PREFIX}{}", row.gate), (1, 5));
-        let each = passes.map(|passes| passes.map(|all| all / per(chunks as u64, 1)));
+        let of_all = |count: usize| {
+            let each = |all: f64| all / per(count as u64, 1);
+            passes.as_ref().map(|passes| passes.map(each)).map_err(ToString::to_string)
+        };
         let name: &'static str = format!("{}_instructions", row.gate).leak();
-        report.take(name, each, (row.instructions, row.instructions), "instructions a piece");
+        let bounds = (row.instructions, row.instructions);
+        report.take(name, of_all(chunks).map_err(Into::into), bounds, "instructions a piece");
+        bytes.insert(row.gate, of_all(texts.iter().map(|(text, _)| text.len()).sum()));
+    }
+    let row_of = |name| ROWS.iter().find(|row| row.gate == name);
+    for (long, short) in LONGER.iter().filter(|(long, _)| is_wanted(long)) {
+        let (Some(of_long), Some(of_short)) = (row_of(*long), row_of(*short)) else { continue };
+        let unit = "× the times memchr in 16-byte pieces";
+        let ratio = of_short.ratio_to_longer(of_long);
+        report.take(format!("{long}_to_16").leak(), ratio, LONGER_TIMES, unit);
+        let (Some(Ok(long_byte)), Some(Ok(short_byte))) = (bytes.get(long), bytes.get(short))
+        else {
+            continue;
+        };
+        let unit = "of the instructions of a byte in 16-byte pieces, memchr is in neither";
+        let share = long_byte.zip(*short_byte).map(|(long, short)| long / short);
+        report.add(format!("{long}_bytes").leak(), share, LONGER_INSTRUCTIONS, unit);
     }
 }
 
@@ -148,10 +184,28 @@ pub(crate) fn work(name: &str, passes: usize) -> Option<Result<()>> {
 }
 
 impl Row {
-    /// Returns the times of `memchr` that the stages take, whose results count in every run.
+    /// Returns the times of `memchr` that the stages take.
     fn measure(&self, report: &Report) -> Result<f64> {
         let texts = self.texts(TEXTS);
-        let (pieces, want) = self.checked(&texts)?;
+        let (pair, count, pieces) = self.timed(&texts, &mut floor)?;
+        let scale = per(1, pieces as u64);
+        report.note(&format!(
+            "{:.1} ns/piece, floor {:.1} ns; {:.1} allocations a text of {TEXT} bytes",
+            pair.ours_ns * scale,
+            pair.floor_ns * scale,
+            per(count, TEXTS)
+        ));
+        Ok(pair.ratio)
+    }
+
+    /// Times the stages beside this floor, both of whose results count in every run; gives the allocations
+    /// and the pieces too.
+    pub(crate) fn timed(
+        &self,
+        texts: &[TextOf],
+        floor: &mut dyn FnMut(&[Vec<&str>]) -> usize,
+    ) -> Result<(Pair, u64, usize)> {
+        let (pieces, want) = self.checked(texts)?;
         let angles = texts.iter().map(|(text, _)| text.matches('<').count()).sum::<usize>();
         let is_right = Cell::new(true);
         let read = || {
@@ -164,14 +218,30 @@ impl Row {
         if !is_right.get() {
             return Err("a run that was measured gave something else".into());
         }
-        let scale = per(1, pieces.iter().map(|pieces| pieces.len() as u64).sum());
-        report.note(&format!(
-            "{:.1} ns/piece, floor {:.1} ns; {:.1} allocations a text of {TEXT} bytes",
-            pair.ours_ns * scale,
-            pair.floor_ns * scale,
-            per(count, TEXTS)
-        ));
-        Ok(pair.ratio)
+        Ok((pair, count, pieces.iter().map(Vec::len).sum()))
+    }
+
+    /// Returns the times of `memchr` that `longer` takes in those of this row, measured in turns.
+    fn ratio_to_longer(&self, longer: &Self) -> Result<f64> {
+        let (own, other) = (self.texts(TEXTS), longer.texts(TEXTS));
+        let (own, want) = self.checked(&own)?;
+        let (other, other_want) = longer.checked(&other)?;
+        let is_right = Cell::new(true);
+        let read = |pieces: &[Vec<&str>], stages, want| {
+            let is_same = read_all(pieces, stages).is_ok_and(|counts| counts == want);
+            is_right.set(is_right.get() && is_same);
+        };
+        let ratio = ratio_of_ratios(
+            (|| floor(&own), || read(&own, self.stages, want)),
+            (|| floor(&other), || read(&other, longer.stages, other_want)),
+        );
+        if is_right.get() { Ok(ratio) } else { Err("a run gave something else".into()) }
+    }
+
+    /// Returns the instructions of reading `texts` once.
+    fn instructions(&self, texts: &[TextOf]) -> Result<Option<f64>> {
+        self.checked(texts)?;
+        instructions_per_chunk(&format!("{PREFIX}{}", self.gate), (1, 5))
     }
 
     fn work(&self, passes: usize) -> Result<()> {
@@ -187,16 +257,17 @@ impl Row {
     }
 
     /// Cuts the texts, and counts what must come out of them; fails where something else does.
-    fn checked<'t>(&self, texts: &'t [TextOf]) -> Result<(Vec<Vec<&'t str>>, Counts)> {
+    pub(crate) fn checked<'t>(&self, texts: &'t [TextOf]) -> Result<(Vec<Vec<&'t str>>, Counts)> {
         let mut want = Counts::default();
         for (text, content) in texts {
-            want += self.check(text, content.as_deref())?;
+            let pieces = corpus::cut(text, self.chunk);
+            want += self.check(&pieces, text, content.as_deref())?;
         }
         Ok((texts.iter().map(|(text, _)| corpus::cut(text, self.chunk)).collect(), want))
     }
 
     /// Texts, and for a call the content of its file.
-    fn texts(&self, count: u64) -> Vec<TextOf> {
+    pub(crate) fn texts(&self, count: u64) -> Vec<TextOf> {
         let write = |seed| {
             let dice = &mut Dice::new(seed);
             match self.content {
@@ -219,106 +290,31 @@ impl Row {
         }
     }
 
-    /// Reads `text` as it is measured, and counts what came out, or says what is wrong with it.
-    fn check(&self, text: &str, content: Option<&str>) -> Result<Counts> {
+    /// Reads pieces as they are measured, and counts what came out, or says what is wrong with it where
+    /// they are those of `text`.
+    pub(crate) fn check(
+        &self,
+        pieces: &[&str],
+        text: &str,
+        content: Option<&str>,
+    ) -> Result<Counts> {
         let mut seen = Seen::default();
         let mut reader = Reader::new(self.stages)?;
-        let out = &mut |piece: Read<'_>| match piece {
-            Read::Thinking(text) => seen.thinking.push_str(text),
-            Read::Message(text) => seen.message.push_str(text),
-            Read::Content(content) => seen.take(content),
-        };
-        for piece in corpus::cut(text, self.chunk) {
+        let out = &mut |read: Read<'_>| seen.take(read);
+        for piece in pieces {
             reader.read(piece, out);
         }
         reader.finish(out);
-        seen.check(self, text, content)?;
-        let bytes = seen.bytes + seen.message.len() + seen.thinking.len();
-        Ok(Counts { bytes, calls: seen.calls })
-    }
-}
-
-/// What came out of the stages.
-#[derive(Debug, Default)]
-struct Seen {
-    thinking: String,
-    message: String,
-    /// Of the calls' parser, as what follows is.
-    bytes: usize,
-    calls: usize,
-    arguments: String,
-}
-
-impl Seen {
-    fn take(&mut self, content: ParsedContent<'_>) {
-        match content {
-            ParsedContent::Text(text)
-            | ParsedContent::Marker(text)
-            | ParsedContent::Inline(text)
-            | ParsedContent::CallBody(text) => self.bytes += text.len(),
-            ParsedContent::CallVerbatim(text) => {
-                self.bytes += text.len();
-                self.arguments.push_str(text);
-            }
-            ParsedContent::CallArguments(json) => self.arguments.push_str(json),
-            ParsedContent::CallEnd { outcome: CallEnd::Complete, .. } => self.calls += 1,
-            ParsedContent::OpenerInCode
-            | ParsedContent::CallStart
-            | ParsedContent::CallName(_)
-            | ParsedContent::CallId(_)
-            | ParsedContent::CallServer(_)
-            | ParsedContent::CallSource(_)
-            | ParsedContent::CallEnd { .. }
-            | _ => {}
-        }
+        seen.check(self, text, content)
     }
 
-    /// Fails where this is not what `row` must read in `text`, a call of which has this file.
-    fn check(&self, row: &Row, text: &str, content: Option<&str>) -> Result<()> {
-        let (has_thinking, has_calls) = row.stages.parts();
-        let want = match row.content {
-            Of(_) if !has_calls => 0,
-            // Markdown mentions it inside of lines.
-            Of(_) => text.matches("\n<tool>").count(),
-            Call(..) => 1,
-        };
-        if self.calls != want {
-            return Err(format!("{} calls came out of a text with {want}", self.calls).into());
-        }
-        if let Some(content) = content {
-            let arguments: Value = serde_json::from_str(&self.arguments)?;
-            if arguments.get("content").and_then(Value::as_str) != Some(content) {
-                return Err("the file of the call has another content".into());
-            }
-        }
-        let fed = if has_thinking { self.message.len() } else { text.len() };
-        if has_calls && self.bytes != fed {
-            return Err(format!("{} bytes came out of {fed}", self.bytes).into());
-        }
-        if !has_thinking {
-            return Ok(());
-        }
-        // An excerpt of Markdown may begin behind the fence that hides a tag, which `auto` then takes.
-        let has_to = text.starts_with("<thinking>");
-        let may_think = text.contains("think");
-        if has_to == self.thinking.is_empty() && (has_to || !may_think) {
-            return Err(format!("{} bytes of reasoning", self.thinking.len()).into());
-        }
-        let given = self.thinking.len() + self.message.len();
-        let is_whole = if has_to || !may_think {
-            without_tags(text) == without_tags(&self.thinking) + &without_tags(&self.message)
-        } else {
-            given <= text.len() && given + MOST_TAGS > text.len()
-        };
-        if is_whole { Ok(()) } else { Err(format!("{given} bytes of {}", text.len()).into()) }
+    /// Returns the row with other stages.
+    pub(crate) fn read_by(&self, stages: Stages) -> Self {
+        Self { stages, ..*self }
     }
-}
 
-/// Bytes of the tags of reasoning, and of the line ends around them, in an excerpt of Markdown.
-const MOST_TAGS: usize = 64;
-
-/// The text without the tags of reasoning and without whitespace, some of which is theirs.
-fn without_tags(text: &str) -> String {
-    let text = text.replace("<thinking>", "").replace("</thinking>", "");
-    text.split_whitespace().collect()
+    /// Returns the pieces of `text`.
+    pub(crate) fn cut<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        corpus::cut(text, self.chunk)
+    }
 }

@@ -21,11 +21,12 @@ const IN_NO_TEXT: u8 = 0xFF;
 pub(super) struct ByteSet {
     members: [u64; 4],
     search: Search,
+    /// The same for a single kind, which costs less: for second looks, as it is more code.
+    one: Option<Finder<1>>,
 }
 
 #[derive(Debug, Clone)]
 enum Search {
-    One(Finder<1>),
     Few(Finder<FEW_PAIRS, FEW_EXACT>),
     Many(Box<Finder<MAX_KINDS>>),
     EachByte,
@@ -38,16 +39,15 @@ impl ByteSet {
             insert(&mut members, byte);
         }
         let kinds = kinds_of(bytes_of(members).collect());
-        let search = if let [kind] = kinds.as_slice() {
-            Search::One(Finder::new([*kind]))
-        } else if let Some(finder) = few(&kinds) {
+        let one = if let [kind] = kinds.as_slice() { Some(Finder::new([*kind])) } else { None };
+        let search = if let Some(finder) = few(&kinds) {
             Search::Few(finder)
         } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {
             Search::Many(Box::new(Finder::new(kinds)))
         } else {
             Search::EachByte
         };
-        Self { members, search }
+        Self { members, search, one }
     }
 
     /// Returns this set with more bytes.
@@ -69,7 +69,6 @@ impl ByteSet {
     #[inline(always)]
     pub(super) fn sieve(&self, bytes: &[u8]) -> usize {
         match &self.search {
-            Search::One(finder) => finder.find(bytes),
             Search::Few(finder) => finder.find(bytes),
             Search::Many(_) | Search::EachByte => self.sieve_many(bytes),
         }
@@ -78,30 +77,26 @@ impl ByteSet {
     /// Returns `true` when one quick look says that none of `bytes` is in the set.
     #[inline(always)]
     pub(super) fn are_absent(&self, bytes: &[u8]) -> bool {
-        match &self.search {
-            Search::One(finder) => finder.are_absent(bytes),
-            Search::Few(finder) => finder.are_absent(bytes),
-            Search::Many(_) | Search::EachByte => false,
-        }
+        matches!(&self.search, Search::Few(finder) if finder.find(bytes) == bytes.len())
     }
 
     /// Returns `true` when one quick look says that no byte of `block` is in the set.
     #[inline(always)]
     pub(super) fn are_absent_in_block(&self, block: [u8; BLOCK]) -> bool {
-        match &self.search {
-            Search::One(finder) => finder.found(block) == 0,
-            Search::Few(finder) => finder.found(block) == 0,
-            Search::Many(_) | Search::EachByte => false,
+        match (&self.one, &self.search) {
+            (Some(finder), _) => finder.found(block) == 0,
+            (None, Search::Few(finder)) => finder.found(block) == 0,
+            (None, Search::Many(_) | Search::EachByte) => false,
         }
     }
 
     /// Returns a bit for each byte of `wide` that may be in the set.
     #[inline(always)]
     pub(super) fn in_wide(&self, wide: &[u8; WIDE]) -> u64 {
-        match &self.search {
-            Search::One(finder) => finder.found_in_wide(wide),
-            Search::Few(finder) => finder.found_in_wide(wide),
-            Search::Many(_) | Search::EachByte => self.many_in_wide(wide),
+        match (&self.one, &self.search) {
+            (Some(finder), _) => finder.found_in_wide(wide),
+            (None, Search::Few(finder)) => finder.found_in_wide(wide),
+            (None, Search::Many(_) | Search::EachByte) => self.many_in_wide(wide),
         }
     }
 
@@ -115,10 +110,10 @@ impl ByteSet {
     /// Returns a bit for each byte of `block` that may be in the set.
     #[inline(always)]
     pub(super) fn in_block(&self, block: [u8; BLOCK]) -> u32 {
-        match &self.search {
-            Search::One(finder) => finder.found(block),
-            Search::Few(finder) => finder.found(block),
-            Search::Many(_) | Search::EachByte => self.many_in_block(block),
+        match (&self.one, &self.search) {
+            (Some(finder), _) => finder.found(block),
+            (None, Search::Few(finder)) => finder.found(block),
+            (None, Search::Many(_) | Search::EachByte) => self.many_in_block(block),
         }
     }
 

@@ -3,7 +3,10 @@
 use std::fmt::Debug;
 
 use crate::{
-    json::{BACKSLASH, ByteKind, CONTROL, Finder, QUOTE, has_only_escapes, is_simple_escape},
+    json::{
+        BACKSLASH, BLOCK, ByteKind, CONTROL, Finder, QUOTE, has_only_escapes,
+        has_only_escapes_in_block, is_simple_escape,
+    },
     llm::parser::RepairSet,
 };
 
@@ -165,7 +168,15 @@ impl Plain {
             Self::PythonString | Self::PythonRaw => ANY_QUOTE,
             Self::Nothing | Self::MarkupTail | Self::InBrackets => return false,
         };
-        Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).are_absent(text)
+        Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).find(text) == text.len()
+    }
+
+    /// Returns `true` when all of a block of a JSON string passes unchanged, with simple escapes in it. It
+    /// calls nothing.
+    #[inline(always)]
+    pub(crate) fn block_passes(self, block: &[u8; BLOCK]) -> bool {
+        const STOPS: Finder<4> = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
+        self == Self::JsonString && has_only_escapes_in_block(block, STOPS, is_simple_escape)
     }
 
     /// Returns `true` when text may pass at which the first look was not enough.

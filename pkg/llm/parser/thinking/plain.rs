@@ -7,7 +7,10 @@ impl ThinkingParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        if self.way != Way::Message {
+        if self.way == Way::Call && self.calls.take_value_block(text) {
+            self.message_bytes += text.len() as u64;
+            out(ThinkingPiece::Message(text));
+        } else if self.way != Way::Message {
             self.look_further(text, out);
         } else if self.calls.take_block(text, Some(&self.stops.in_message)) {
             self.message_bytes += text.len() as u64;

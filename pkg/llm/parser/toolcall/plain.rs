@@ -38,7 +38,16 @@ impl ToolCallParser {
         plain.passes_at_once(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Does the same at a second look, which knows escapes.
+    /// Takes one block inside a JSON string, escapes included; returns `false` for text of another length or
+    /// place, and where more may matter in it.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn take_value_block(&mut self, text: &str) -> bool {
+        let Way::Value(plain) = self.way else { return false };
+        let block = text.as_bytes().try_into();
+        block.is_ok_and(|block| plain.block_passes(block)) && self.has_room(text)
+    }
+
+    /// Does the same at a second look, which knows escapes in text of any length.
     #[inline]
     pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
@@ -101,7 +110,9 @@ impl ToolCallParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.way != Way::Text {
+        if self.take_value_block(text) {
+            out(ParsedContent::CallVerbatim(text));
+        } else if self.way != Way::Text {
             self.look_further(text, out);
         } else if self.take_block(text, None) {
             out(ParsedContent::Text(text));

@@ -1,6 +1,6 @@
 //! A call, or an array of calls, written as a JSON object.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem};
 
 use compact_str::CompactString;
 
@@ -280,9 +280,8 @@ impl Call {
             Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
                 self.role = Role::Other;
                 let is_too_long = self.key.ends_with(TOO_LONG);
-                if let Some(key) = unquoted(&self.key).filter(|_| !is_too_long) {
-                    self.key = key.into_owned().into();
-                }
+                let key = unquoted(&self.key).filter(|_| !is_too_long).map(CompactString::from);
+                self.key = key.unwrap_or_else(|| mem::take(&mut self.key));
                 if self.is_keyed() && !self.has_name && !is_known(&self.key) {
                     let name = self.key.trim();
                     if is_too_long {

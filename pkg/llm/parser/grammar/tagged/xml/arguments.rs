@@ -11,7 +11,7 @@ use crate::{
     json::escape_into,
     llm::parser::grammar::{
         arguments::{ArgumentsWriter, JsonOut},
-        reader::{Plain, is_free_of},
+        reader::Plain,
         schema::{Form, Tools, Types, may_be_literal},
         tagged::misfit::write_string,
     },
@@ -97,8 +97,8 @@ impl Arguments {
     /// Takes text without markup, where it is plain; says which of the next text passes unchanged.
     pub(super) fn pass_text(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Plain {
         if self.state == State::Text {
-            if self.entities.is_idle() && is_free_of(b'&', text) {
-                escape_into(text, &mut out);
+            if self.entities.is_idle() {
+                self.entities.feed_json(text, &mut out);
             } else {
                 self.entities.feed(text, &mut |text| escape_into(text, &mut out));
             }
