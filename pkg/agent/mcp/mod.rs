@@ -44,7 +44,7 @@ pub use found::{McpPrompt, McpPromptArgument, McpResource};
 pub use options::McpOptions;
 pub use remote::{
     FileTokens, LoopbackLogins, McpLogin, McpLoginError, McpLogins, McpOAuth, McpRemote,
-    MemoryTokens, TokenStore,
+    MemoryTokens, TokenLock, TokenStore,
 };
 pub use respondent::{McpQuestion, Respondent};
 pub use server::McpServer;

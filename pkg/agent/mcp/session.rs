@@ -90,7 +90,10 @@ impl Session {
             Some((group, words, aside)) => (Some(group), words, Some(aside)),
             None => (None, LastWords::default(), None),
         };
-        let (output, heard) = Lines::new(output, aside.clone());
+        let (mut output, heard) = Lines::new(output, aside.clone());
+        if let Some(group) = &group {
+            output = output.until(process::ended(Arc::downgrade(group)));
+        }
         let client = Client::new(server.clone(), options.clone());
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
         let greeting = serve_client(client.clone(), transport);
