@@ -24,6 +24,20 @@ impl ContextArgs {
         self.context
     }
 
+    /// Looks whether there is a limit, where a share of it is given.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when there is none.
+    pub(crate) fn check(&self, default: Option<u64>) -> anyhow::Result<()> {
+        if self.summarize_at.is_none() || self.context.or(default).is_some() {
+            return Ok(());
+        }
+        let message = "--summarize-at is a share of a limit, and the window of this model is not known; say the limit \
+                       with --context N";
+        Err(usage(message))
+    }
+
     /// Sets up the agent; `default` is its limit where no flag says one.
     ///
     /// # Errors
@@ -34,16 +48,11 @@ impl ContextArgs {
         mut builder: AgentBuilder,
         default: Option<u64>,
     ) -> anyhow::Result<AgentBuilder> {
-        let limit = self.context.or(default);
-        if let Some(tokens) = limit {
+        self.check(default)?;
+        if let Some(tokens) = self.context.or(default) {
             builder = builder.max_context_tokens(tokens);
         }
         if let Some(percent) = self.summarize_at {
-            if limit.is_none() {
-                let message = "--summarize-at is a share of a limit, and the window of this model is not known; \
-                               say the limit with --context N";
-                return Err(usage(message));
-            }
             builder = builder.summarize_at(percent);
         }
         Ok(builder)

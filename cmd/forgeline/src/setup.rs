@@ -165,6 +165,7 @@ impl SetupArgs {
             self.request.template().map(drop),
             self.mcp.check(),
             self.skills.check(),
+            self.context.check(None),
         ];
         results.into_iter().filter_map(Result::err).collect()
     }

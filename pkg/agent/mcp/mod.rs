@@ -16,6 +16,7 @@ mod found;
 mod handler;
 mod last_words;
 mod lines;
+mod list;
 mod member;
 mod members;
 mod open_calls;
