@@ -1,23 +1,30 @@
 #![expect(clippy::print_stdout, reason = "an example: it prints what each agent does")]
 //! A chat about a project: rules from `AGENTS.md`, a page for a tool, a skill, and agents three deep below the first.
 
-use std::{error::Error, fs, path::Path};
+use std::{error::Error, fs, path::Path, sync::Arc};
 
 use forgeline::{
     agent::{
-        BuildError, DefaultAgent, SubAgentEvent,
+        AgentBuilder, BuildError, DefaultAgent, SubAgentEvent,
         prompts::{ClockPrompt, FilePrompt, IdentityPrompt, ProjectPrompt, ToolFilesPrompt},
         skills::Skills,
         tools::Calculator,
     },
     llm::{Provider, demo::DemoProvider},
-    testing::{ScriptedProvider, ScriptedTurn},
     types::AgentEvent,
 };
-use serde_json::json;
 
 /// The question that the last agent gets.
 const SUM: &str = "What is 3 * 4?";
+
+/// Questions for the demo model, which takes what stands in quotes for the task of the next agent: each mark is of one level.
+const DEMO: [&str; 2] = [
+    "Please load_skill \"invoice\".",
+    "Ask call_subordinate \"call_subordinate `call_subordinate 'What is 3 * 4?'`\"",
+];
+
+/// A model of one of the agents.
+type Model = Arc<dyn Provider>;
 
 /// Writes the files that a project has.
 fn write_project(root: &Path) -> std::io::Result<()> {
@@ -30,10 +37,10 @@ fn write_project(root: &Path) -> std::io::Result<()> {
     fs::write(root.join(".agents/skills/invoice/SKILL.md"), skill)
 }
 
-/// Returns the agent of the first model; those below it have the models behind it.
-fn agent(root: &Path, models: &[ScriptedProvider]) -> Result<DefaultAgent, BuildError> {
+/// Returns the agent of the first model; those below it have the models behind it, and the last one has the calculator.
+fn agent(root: &Path, models: &[Model]) -> Result<DefaultAgent, BuildError> {
     let Some((model, below)) = models.split_first() else {
-        return prompted(root, DemoProvider::new()).tool(Calculator).build();
+        return prompted(root, Arc::new(DemoProvider::new())).tool(Calculator).build();
     };
     let below = agent(root, below)?;
     let below = below.into_tool("call_subordinate", "Gives a task to another agent.").recent(6);
@@ -41,7 +48,7 @@ fn agent(root: &Path, models: &[ScriptedProvider]) -> Result<DefaultAgent, Build
 }
 
 /// Returns an agent with all parts of the prompt; what changes most comes last.
-fn prompted(root: &Path, model: impl Provider + 'static) -> forgeline::agent::AgentBuilder {
+fn prompted(root: &Path, model: Model) -> AgentBuilder {
     DefaultAgent::builder(model)
         .system(FilePrompt::new(root.join("prompts/system.md")).or("You help with a shop's work."))
         .system(IdentityPrompt)
@@ -51,64 +58,134 @@ fn prompted(root: &Path, model: impl Provider + 'static) -> forgeline::agent::Ag
         .system(ClockPrompt::new())
 }
 
-/// Returns the models of all agents but the last: each loads the skill or asks the next one, and says what came of it.
-fn models() -> Vec<ScriptedProvider> {
-    let ask = |task: &str| ScriptedTurn::new().call("call_subordinate", json!({ "task": task }));
-    let load = ScriptedTurn::new().call("load_skill", json!({ "name": "invoice" }));
-    let said = |text: &'static str| ScriptedTurn::new().text(text);
-    vec![
-        ScriptedProvider::new([load, ask("Make the invoice."), said("The invoice is 12 euros.")]),
-        ScriptedProvider::new([ask("Find the sum."), said("It is 12 euros.")]),
-        ScriptedProvider::new([ask(SUM), said("12")]),
-    ]
-}
+/// A call or a result, and how deep below the first agent.
+type Step = (usize, AgentEvent);
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let root = std::env::temp_dir().join(format!("project-{}", std::process::id()));
-    write_project(&root)?;
-    let mut stream = agent(&root, &models())?.run_stream("Please write the invoice.");
+/// Asks, and returns the answer and what led to it.
+async fn ask(agent: &DefaultAgent, question: &str) -> Result<(String, Vec<Step>), Box<dyn Error>> {
+    let (mut stream, mut steps) = (agent.run_stream(question), Vec::new());
     while let Some(envelope) = stream.next().await {
         let (mut event, mut depth) = (envelope.event, 0);
         while let Some(below) = SubAgentEvent::read(&event) {
             depth += 1;
             event = below.envelope.event;
         }
-        if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
-            println!("{}{tool_name} {}", "  ".repeat(depth), arguments.as_str());
+        if matches!(event, AgentEvent::ToolCall { .. } | AgentEvent::ToolResult { .. }) {
+            steps.push((depth, event));
         }
     }
-    println!("{}", stream.outcome().await?.text);
+    Ok((stream.outcome().await?.text, steps))
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let root = std::env::temp_dir().join(format!("project-{}", std::process::id()));
+    write_project(&root)?;
+    let chat = agent(&root, &[0; 3].map(|_| Arc::new(DemoProvider::new()) as Model))?;
+    for question in DEMO {
+        println!("> {question}");
+        let (answer, steps) = ask(&chat, question).await?;
+        for (depth, event) in steps {
+            if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
+                println!("{}{tool_name} {}", "  ".repeat(depth), arguments.as_str());
+            }
+        }
+        println!("{answer}");
+    }
     fs::remove_dir_all(root)?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use forgeline::testing::{ScriptedProvider, ScriptedTurn};
+    use serde_json::json;
+
     use super::*;
+
+    fn project(name: &str) -> std::path::PathBuf {
+        let root = std::env::temp_dir().join(format!("project-{name}-{}", std::process::id()));
+        write_project(&root).unwrap();
+        root
+    }
+
+    /// Returns the models of all agents but the last: each loads the skill or asks the next one, and says what came of it.
+    fn models() -> [ScriptedProvider; 3] {
+        let ask =
+            |task: &str| ScriptedTurn::new().call("call_subordinate", json!({ "task": task }));
+        let load = ScriptedTurn::new().call("load_skill", json!({ "name": "invoice" }));
+        let said = |text: &'static str| ScriptedTurn::new().text(text);
+        [
+            ScriptedProvider::new([
+                load,
+                ask("Make the invoice."),
+                said("The invoice is 12 euros."),
+            ]),
+            ScriptedProvider::new([ask("Find the sum."), said("It is 12 euros.")]),
+            ScriptedProvider::new([ask(SUM), said("12")]),
+        ]
+    }
+
+    fn results(steps: &[Step]) -> Vec<(usize, &str)> {
+        let mut results = Vec::new();
+        for (depth, event) in steps {
+            if let AgentEvent::ToolResult { content, .. } = event {
+                results.push((*depth, content.as_str()));
+            }
+        }
+        results
+    }
+
+    fn calls(steps: &[Step]) -> Vec<(usize, &str)> {
+        let mut calls = Vec::new();
+        for (depth, event) in steps {
+            if let AgentEvent::ToolCall { tool_name, .. } = event {
+                calls.push((*depth, tool_name.as_str()));
+            }
+        }
+        calls
+    }
+
+    #[tokio::test]
+    async fn the_demo_model_works_at_each_of_the_levels() {
+        let root = project("demo");
+        let demo = || Arc::new(DemoProvider::new()) as Model;
+        let chat = agent(&root, &[demo(), demo(), demo()]).unwrap();
+        let (answer, steps) = ask(&chat, DEMO[0]).await.unwrap();
+        assert_eq!(calls(&steps), [(0, "load_skill")]);
+        assert!(answer.contains("Add the tax last."), "{answer}");
+        let (answer, steps) = ask(&chat, DEMO[1]).await.unwrap();
+        let below = [
+            (0, "call_subordinate"),
+            (1, "call_subordinate"),
+            (2, "call_subordinate"),
+            (3, "calculator"),
+        ];
+        assert_eq!(calls(&steps), below);
+        assert!(answer.ends_with("3 * 4 = 12"), "{answer}");
+        // Each level by itself has the skill, and those below it.
+        for level in 1..=3 {
+            let models: Vec<_> = (level..3).map(|_| demo()).collect();
+            let agent = agent(&root, &models).unwrap();
+            let (answer, _) = ask(&agent, DEMO[0]).await.unwrap();
+            assert!(answer.contains("Add the tax last."), "{level}: {answer}");
+            let (answer, steps) = ask(&agent, SUM).await.unwrap();
+            let is_last = level == 3;
+            assert_eq!(answer == "3 * 4 = 12", is_last, "{level}: {answer}");
+            assert_eq!(calls(&steps).len(), usize::from(is_last), "{level}: {steps:?}");
+        }
+        fs::remove_dir_all(root).unwrap();
+    }
 
     // Covers: E-08
     #[tokio::test]
     async fn each_agent_has_the_whole_prompt_and_the_last_one_the_sum() {
-        let root = std::env::temp_dir().join(format!("project-test-{}", std::process::id()));
-        write_project(&root).unwrap();
-        let models = models();
-        let chat = agent(&root, &models).unwrap();
-        let (mut stream, mut deepest) = (chat.run_stream("Please write the invoice."), 0);
-        let mut results = Vec::new();
-        while let Some(envelope) = stream.next().await {
-            let (mut event, mut depth) = (envelope.event, 0);
-            while let Some(below) = SubAgentEvent::read(&event) {
-                depth += 1;
-                event = below.envelope.event;
-            }
-            deepest = deepest.max(depth);
-            if let AgentEvent::ToolResult { content, .. } = event {
-                results.push((depth, content));
-            }
-        }
-        assert_eq!(stream.outcome().await.unwrap().text, "The invoice is 12 euros.");
-        assert_eq!(deepest, 3);
+        let (root, models) = (project("scripted"), models());
+        let chat = agent(&root, &models.clone().map(|model| Arc::new(model) as Model)).unwrap();
+        let (answer, steps) = ask(&chat, "Please write the invoice.").await.unwrap();
+        assert_eq!(answer, "The invoice is 12 euros.");
+        assert_eq!(steps.iter().map(|(depth, _)| *depth).max(), Some(3));
+        let results = results(&steps);
         let calculated = results.iter().any(|(depth, text)| *depth == 3 && text.contains("12"));
         assert!(calculated && results[0].1.contains("Add the tax last."), "{results:?}");
 

@@ -6,9 +6,11 @@ use tokio::runtime::Runtime;
 
 use crate::{
     amount::AmountArgs,
+    context::{model_window, room_of},
     exit::{UsageResult as _, usage},
     interrupt::Interrupts,
     kept::{KeepArgs, Keeper},
+    project::ProjectArgs,
     question::QuestionArgs,
     record::{RecordArgs, Recorder},
     setup::{Prepared, SetupArgs, Surroundings, introduce},
@@ -26,6 +28,9 @@ pub struct AgentArgs {
     /// What it is
     #[command(flatten)]
     setup: SetupArgs,
+    /// Whose instructions it follows
+    #[command(flatten)]
+    project: ProjectArgs,
     /// What goes with the question
     #[command(flatten)]
     pub question: QuestionArgs,
@@ -50,6 +55,8 @@ pub struct Built {
     pub(crate) trace: Option<trace::Requests>,
     recorder: Option<Recorder>,
     keeper: Keeper,
+    /// The tokens that the share of the window is told of, where they are known.
+    pub(crate) window: Option<u64>,
 }
 
 impl Built {
@@ -101,7 +108,16 @@ pub fn build(
     let recorder = args.record.recorder()?;
     let provider = args.setup.connect(&choice, recorder.as_ref())?;
     let is_quiet = args.amount.is_quiet();
-    let at = Surroundings { runtime, interrupts, system: SYSTEM, is_served: false, is_quiet };
+    let window = model_window(&choice.model);
+    let at = Surroundings {
+        runtime,
+        interrupts,
+        system: SYSTEM,
+        is_served: false,
+        is_quiet,
+        project: Some(&args.project),
+        max_context_tokens: window.map(room_of),
+    };
     let mut builder = DefaultAgent::builder(provider).memory(ConversationMemory::from(messages));
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());
@@ -113,5 +129,6 @@ pub fn build(
         .build()
         .usage_context(|| "the agent cannot be built".to_owned())?;
     introduce(&choice, is_quiet);
-    Ok(Built { agent, prepared, trace, recorder, keeper })
+    let window = args.setup.context().or(window);
+    Ok(Built { agent, prepared, trace, recorder, keeper, window })
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use forgeline::{
-    agent::{AgentBuilder, Approvals, Asked, Decision, Questions, RunStream},
-    types::{ApprovalReason, Text},
+    agent::{AgentBuilder, Approvals, Asked, Decision, Questions, RunStream, SubAgentEvent},
+    types::{AgentEvent, ApprovalReason, Text},
 };
 
 use crate::{exit::usage, forms::Forms, terminal::TypedLines};
@@ -97,13 +97,33 @@ pub struct Ends {
     pub approvals: Approvals,
     /// Answers questions of tools.
     pub questions: Questions,
+    /// The requests and questions whose events were shown. One that is open may still be on its way to the screen, and
+    /// a user must see a change before being asked about it.
+    shown: Vec<Text>,
 }
 
 impl Ends {
     /// Returns those of a run.
     #[must_use]
     pub fn of(stream: &RunStream) -> Self {
-        Self { approvals: stream.approvals(), questions: stream.questions() }
+        let (approvals, questions) = (stream.approvals(), stream.questions());
+        Self { approvals, questions, shown: Vec::new() }
+    }
+
+    /// Takes note of an event that was shown, also of an agent below.
+    pub fn has_shown(&mut self, event: &AgentEvent) {
+        if let AgentEvent::ToolApprovalRequest(request) = event {
+            self.shown.push(request.approval_id.clone());
+        } else if let AgentEvent::ToolQuestion(question) = event {
+            self.shown.push(question.question_id.clone());
+        } else if let Some(below) = SubAgentEvent::read(event) {
+            self.has_shown(&below.envelope.event);
+        }
+    }
+
+    /// Returns `true` for a request or question that was shown.
+    fn is_shown(&self, id: &Text) -> bool {
+        self.shown.contains(id)
     }
 }
 
@@ -115,10 +135,12 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Returns the question about a request that was not asked yet.
+    /// Returns the question about a request that was shown and not asked yet.
     pub fn question(&mut self, ends: &Ends) -> Option<String> {
         let open = ends.approvals.open();
-        let Some(first) = open.first() else { return self.forms.question(&ends.questions) };
+        let Some(first) = open.iter().find(|request| ends.is_shown(&request.approval_id)) else {
+            return self.forms.question(&ends.questions, |id| ends.is_shown(id));
+        };
         if self.asked.contains(&first.approval_id) {
             return None;
         }
@@ -236,14 +258,16 @@ mod tests {
         let builder = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(Calculator);
         let agent = builder.approval(ApprovalPolicy::Always).build().unwrap();
         let mut stream = agent.run_stream("Go.");
-        let (ends, mut asking) = (Ends::of(&stream), Asking::default());
+        let (mut ends, mut asking) = (Ends::of(&stream), Asking::default());
         let mut lines = ["y", "rather not"].into_iter();
         let mut said = Vec::new();
         while let Some(envelope) = stream.next().await {
             if !matches!(envelope.event, AgentEvent::ToolApprovalRequest(_)) {
                 continue;
             }
+            assert_eq!(asking.question(&ends), None, "it is open, and not on the screen yet");
             assert!(!asking.is_open(&ends));
+            ends.has_shown(&envelope.event);
             assert!(asking.question(&ends).unwrap().starts_with("calculator: Allow it?"));
             assert_eq!(asking.question(&ends), None, "once");
             assert!(asking.is_open(&ends));

@@ -3,29 +3,71 @@
 use clap::Args;
 use forgeline::{agent::AgentBuilder, llm::ModelCard, types::AgentEvent};
 
+use crate::exit::usage;
+
 /// The window, as flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContextArgs {
-    /// How many tokens a request may have; beyond it the beginning of the conversation is left out [default: no limit]
+    /// How many tokens a request may have; beyond it the beginning of the conversation is left out [default of run and
+    /// chat: three quarters of the model's window, where it is known]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     context: Option<u64>,
-    /// At how many percent of --context the beginning of the conversation is summed up by the model
+    /// At how many percent of that the beginning of the conversation is summed up by the model
     /// [default: never]
-    #[arg(long, value_name = "PERCENT", requires = "context", value_parser = clap::value_parser!(u8).range(1..=100))]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     summarize_at: Option<u8>,
 }
 
 impl ContextArgs {
-    /// Sets up the agent.
-    pub(crate) fn set_up(&self, mut builder: AgentBuilder) -> AgentBuilder {
-        if let Some(tokens) = self.context {
+    /// Returns the limit that the flag sets.
+    pub(crate) fn tokens(&self) -> Option<u64> {
+        self.context
+    }
+
+    /// Looks whether there is a limit, where a share of it is given.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when there is none.
+    pub(crate) fn check(&self, default: Option<u64>) -> anyhow::Result<()> {
+        if self.summarize_at.is_none() || self.context.or(default).is_some() {
+            return Ok(());
+        }
+        let message = "--summarize-at is a share of a limit, and the window of this model is not known; say the limit \
+                       with --context N";
+        Err(usage(message))
+    }
+
+    /// Sets up the agent; `default` is its limit where no flag says one.
+    ///
+    /// # Errors
+    ///
+    /// A usage error for a share of a limit that there is not.
+    pub(crate) fn set_up(
+        &self,
+        mut builder: AgentBuilder,
+        default: Option<u64>,
+    ) -> anyhow::Result<AgentBuilder> {
+        self.check(default)?;
+        if let Some(tokens) = self.context.or(default) {
             builder = builder.max_context_tokens(tokens);
         }
         if let Some(percent) = self.summarize_at {
             builder = builder.summarize_at(percent);
         }
-        builder
+        Ok(builder)
     }
+}
+
+/// Returns the window of a model, in tokens, where it is known.
+pub(crate) fn model_window(model: &str) -> Option<u64> {
+    ModelCard::for_model(model)?.context_tokens.filter(|tokens| *tokens > 0)
+}
+
+/// Returns how many tokens of a window a request may have: a quarter is left for the answer, and for what an estimate
+/// is wrong by.
+pub(crate) fn room_of(window: u64) -> u64 {
+    (window - window / 4).max(1)
 }
 
 /// The use of the window by the last answer of a run.
@@ -37,18 +79,17 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// Begins a run with this limit of its requests, where one is set.
+    /// Begins a run in this window, where it is known before its requests.
     pub(crate) fn of(most: Option<u64>) -> Self {
         Self { window: most, ..Self::default() }
     }
 
     /// Takes the next event of the run.
     pub(crate) fn event(&mut self, event: &AgentEvent) {
-        let card = |model: &str| ModelCard::for_model(model)?.context_tokens;
         if let AgentEvent::ApiCallStart { model, .. }
         | AgentEvent::Failover { to_model: model, .. } = event
         {
-            self.card = card(model);
+            self.card = model_window(model);
         } else if let AgentEvent::TokenUsage { usage } = event {
             self.tokens = usage.total_tokens().or(self.tokens);
         }
@@ -92,5 +133,12 @@ mod tests {
         assert_eq!(used(None, "my own model", &[some(9, 9)]), "");
         assert_eq!(used(Some(8_000), "m", &[(Some(9), None)]), "");
         assert_eq!(used(Some(8_000), "m", &[]), "");
+    }
+
+    #[test]
+    fn a_quarter_of_a_known_window_is_left_for_the_answer() {
+        assert_eq!(model_window("gpt-4o").map(room_of), Some(96_000));
+        assert_eq!(model_window("my own model"), None);
+        assert_eq!([1, 2, 8_001].map(room_of), [1, 2, 6_001]);
     }
 }

@@ -32,10 +32,14 @@ struct Field {
 }
 
 impl Forms {
-    /// Returns what to ask about a question that was not asked yet.
-    pub fn question(&mut self, questions: &Questions) -> Option<String> {
+    /// Returns what to ask about the first question that `is_shown`, by its id, and was not asked yet.
+    pub fn question(
+        &mut self,
+        questions: &Questions,
+        is_shown: impl Fn(&Text) -> bool,
+    ) -> Option<String> {
         let all = questions.open();
-        let first = all.first()?;
+        let first = all.iter().find(|question| is_shown(&question.question_id))?;
         if self.0.as_ref().is_some_and(|open| open.question.question_id == first.question_id) {
             return None;
         }

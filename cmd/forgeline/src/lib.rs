@@ -25,6 +25,7 @@ pub mod output;
 pub mod parse;
 pub mod pipeline;
 pub mod probe;
+mod project;
 mod prompt;
 pub mod provider_choice;
 pub mod question;

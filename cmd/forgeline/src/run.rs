@@ -47,7 +47,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let turn = runtime.block_on(async {
         let (mut asking, mut typed) = (Asking::default(), TypedLines::of_stdin());
         let listen = |_: &Steering, ends: &Ends| asking.listen(ends, &mut typed);
-        let turn = turn::take(&built.agent, prompt, &mut show, &stop, listen).await;
+        let turn = turn::take(&built.agent, prompt, built.window, &mut show, &stop, listen).await;
         built.keep();
         built.close().await;
         turn

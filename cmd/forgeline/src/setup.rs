@@ -24,6 +24,7 @@ use crate::{
     interrupt::Interrupts,
     mcp::McpArgs,
     probe::find_local_server,
+    project::ProjectArgs,
     provider_choice::{Choice, ProviderArgs, choose},
     question::RequestArgs,
     record::Recorder,
@@ -96,6 +97,10 @@ pub(crate) struct Surroundings<'a> {
     /// `true` when people answer over the network, and not at the terminal.
     pub(crate) is_served: bool,
     pub(crate) is_quiet: bool,
+    /// The project, where its instructions are taken.
+    pub(crate) project: Option<&'a ProjectArgs>,
+    /// Most tokens of a request, where no flag says it.
+    pub(crate) max_context_tokens: Option<u64>,
 }
 
 /// An agent that is set up.
@@ -142,6 +147,11 @@ impl SetupArgs {
         choice
     }
 
+    /// Returns the limit of tokens that a flag sets for requests.
+    pub(crate) fn context(&self) -> Option<u64> {
+        self.context.tokens()
+    }
+
     /// Returns all that is wrong with it, as far as can be known without asking servers of models and tools.
     #[cfg(feature = "serve")]
     pub(crate) fn mistakes(&self) -> Vec<anyhow::Error> {
@@ -155,6 +165,7 @@ impl SetupArgs {
             self.request.template().map(drop),
             self.mcp.check(),
             self.skills.check(),
+            self.context.check(None),
         ];
         results.into_iter().filter_map(Result::err).collect()
     }
@@ -191,7 +202,12 @@ impl SetupArgs {
             .max_turns(self.max_turns)
             .budget(self.budget.budget())
             .call_mode(self.call_mode.into());
-        builder = self.context.set_up(builder);
+        builder = self.context.set_up(builder, at.max_context_tokens)?;
+        if let Some(project) = at.project
+            && let Some(part) = project.find(&self.files.root, at.is_quiet)?
+        {
+            builder = builder.system(part);
+        }
         if let Some(timeout) = self.timeout {
             builder = builder.run_timeout(timeout);
         }

@@ -59,7 +59,7 @@ impl Turn {
     }
 }
 
-/// Runs the agent on `input` and shows its events; `stop` stops the run, and what is open ends properly.
+/// Runs the agent on `input`, in a window of so many tokens where it is known, and shows its events; `stop` stops the run, and what is open ends properly.
 /// `listen` is called ten times a second: it may steer the run and answer its requests, and returns remarks
 /// to show.
 ///
@@ -69,6 +69,7 @@ impl Turn {
 pub async fn take(
     agent: &DefaultAgent,
     input: Message,
+    window: Option<u64>,
     show: &mut Show,
     stop: &Stop,
     mut listen: impl FnMut(&Steering, &Ends) -> Vec<String>,
@@ -78,8 +79,8 @@ pub async fn take(
     stop.include(stream.cancel_token());
     show.begin();
     let (mut builder, mut bill, mut model) = (CompletionBuilder::default(), Bill::default(), None);
-    let mut used = Used::of(agent.config().max_context_tokens);
-    let (steering, ends) = (stream.steering(), Ends::of(&stream));
+    let mut used = Used::of(window);
+    let (steering, mut ends) = (stream.steering(), Ends::of(&stream));
     let mut ticks = time::interval(spinner::TURN);
     loop {
         tokio::select! {
@@ -94,6 +95,7 @@ pub async fn take(
             envelope = stream.next() => {
                 let Some(envelope) = envelope else { break };
                 show.event(&envelope, stop).await?;
+                ends.has_shown(&envelope.event);
                 builder.push(&envelope.event);
                 bill.event(&envelope.event);
                 used.event(&envelope.event);

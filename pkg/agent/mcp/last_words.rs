@@ -25,7 +25,7 @@ const MAX_KEPT_BYTES: usize = 8 << 10;
 const MAX_SHOWN: usize = 2_000;
 
 /// Longest wait for the last words of a process that has closed its output.
-const LAST_TIMEOUT: Duration = Duration::from_millis(200);
+pub(super) const LAST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Most pieces that are read at once: a process that never stops holds up nothing.
 const PIECES: usize = 16;

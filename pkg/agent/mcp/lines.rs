@@ -1,6 +1,7 @@
 //! The output of a server, whose lines have a limit.
 
 use std::{
+    future::Future,
     io,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -11,7 +12,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::last_words::Aside;
+use super::last_words::{Aside, LAST_TIMEOUT};
 
 /// Longest line of a server; a longer one is dropped.
 pub(super) const MAX_LINE_BYTES: usize = 8 << 20;
@@ -51,6 +52,8 @@ pub(super) struct Lines<R> {
     output: R,
     /// The standard error of the same process.
     aside: Option<Aside>,
+    /// The end of the process, and a while for what it wrote last: whoever it started may hold its output open.
+    exit: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// `true` once the output has ended, though its end may not be told yet.
     is_at_end: bool,
     /// Bytes of the line so far.
@@ -61,7 +64,16 @@ pub(super) struct Lines<R> {
 impl<R> Lines<R> {
     pub(super) fn new(output: R, aside: Option<Aside>) -> (Self, watch::Receiver<Heard>) {
         let (heard, told) = watch::channel(Heard::default());
-        (Self { output, aside, is_at_end: false, length: 0, heard }, told)
+        (Self { output, aside, exit: None, is_at_end: false, length: 0, heard }, told)
+    }
+
+    /// Ends soon after the process has, though others may hold the output open.
+    pub(super) fn until(mut self, exit: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.exit = Some(Box::pin(async {
+            exit.await;
+            tokio::time::sleep(LAST_TIMEOUT).await;
+        }));
+        self
     }
 
     fn count(&mut self, bytes: &[u8]) {
@@ -84,7 +96,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { output, aside, is_at_end, .. } = &mut *self;
+        let Self { output, aside, exit, is_at_end, .. } = &mut *self;
         if let Some(aside) = aside {
             aside.read(context);
         }
@@ -92,8 +104,17 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
         let before = buffer.filled().len();
         if !*is_at_end {
             let room = buffer.remaining();
-            read = ready!(Pin::new(output).poll_read(context, buffer));
-            *is_at_end = read.is_err() || (buffer.filled().len() == before && room > 0);
+            match Pin::new(output).poll_read(context, buffer) {
+                Poll::Ready(done) => {
+                    read = done;
+                    *is_at_end = read.is_err() || (buffer.filled().len() == before && room > 0);
+                }
+                Poll::Pending => {
+                    let Some(exit) = exit else { return Poll::Pending };
+                    ready!(exit.as_mut().poll(context));
+                    *is_at_end = true;
+                }
+            }
         }
         if *is_at_end {
             // What is told of the end has the last words.

@@ -16,6 +16,7 @@ mod found;
 mod handler;
 mod last_words;
 mod lines;
+mod list;
 mod member;
 mod members;
 mod open_calls;
@@ -44,7 +45,7 @@ pub use found::{McpPrompt, McpPromptArgument, McpResource};
 pub use options::McpOptions;
 pub use remote::{
     FileTokens, LoopbackLogins, McpLogin, McpLoginError, McpLogins, McpOAuth, McpRemote,
-    MemoryTokens, TokenStore,
+    MemoryTokens, TokenLock, TokenStore,
 };
 pub use respondent::{McpQuestion, Respondent};
 pub use server::McpServer;

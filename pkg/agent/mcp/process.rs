@@ -4,6 +4,7 @@ use std::{
     io,
     process::Stdio,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
 use secrecy::ExposeSecret as _;
@@ -14,6 +15,9 @@ use crate::agent::tools::process_group::{PASSED, PASSED_TOO, ProcessGroup};
 
 /// Variables that servers see besides those of commands: the programs that start them look at them.
 const OF_SERVERS: [&str; 2] = ["USER", "APPDATA"];
+
+/// The pause between two looks at a process where the system tells of no end.
+const EXIT_PAUSE: Duration = Duration::from_millis(500);
 
 /// A process that runs, until the last of its handles is dropped.
 pub(super) type Held = Arc<Mutex<ProcessGroup>>;
@@ -94,6 +98,29 @@ impl Inside {
         if let Some(group) = self.group.upgrade() {
             group.lock().unwrap_or_else(PoisonError::into_inner).kill();
         }
+    }
+}
+
+/// Waits until a process has ended. What it has started may go on, and hold its output open.
+pub(super) async fn ended(held: Weak<Mutex<ProcessGroup>>) {
+    #[cfg(unix)]
+    let children = tokio::signal::unix::SignalKind::child();
+    // Before the first look, so that no end is missed.
+    #[cfg(unix)]
+    let mut children = tokio::signal::unix::signal(children).ok();
+    loop {
+        let has_ended = held
+            .upgrade()
+            .is_none_or(|group| group.lock().unwrap_or_else(PoisonError::into_inner).has_ended());
+        if has_ended {
+            return;
+        }
+        #[cfg(unix)]
+        if let Some(children) = &mut children {
+            children.recv().await;
+            continue;
+        }
+        tokio::time::sleep(EXIT_PAUSE).await;
     }
 }
 

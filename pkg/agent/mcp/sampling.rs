@@ -1,6 +1,7 @@
 //! Requests of servers to a model.
 #![expect(deprecated, reason = "sampling is deprecated, and still asked for")]
 
+use futures_util::StreamExt as _;
 use rmcp::{
     ErrorData,
     model::{
@@ -12,8 +13,11 @@ use serde_json::json;
 
 use super::options::Sampling;
 use crate::{
-    agent::{Budget, Spent, nesting, run::SpentBelow, tools::ToolContext},
-    llm::{Cost, ModelCard, Request},
+    agent::{Budget, Spent, nesting, run::SpentBelow, sub_agents::Draw, tools::ToolContext},
+    llm::{
+        ChunkStream, Cost, ModelCard, ProviderError, ProviderFuture, Request, StreamChunk,
+        TokenEstimator, collect,
+    },
     types::{Completion, FinishReason, Message, MessageRole, Part, Preview, Text, UsageInfo},
 };
 
@@ -61,16 +65,12 @@ pub(super) async fn sample(
         let tokens = left.tokens.and_then(|tokens| u32::try_from(tokens).ok());
         request.max_tokens = request.max_tokens.min(tokens.or(request.max_tokens));
     }
+    let mut used = Used::new(draw, &request, &info.model);
     let completion = tokio::select! {
         biased;
         () = context.cancelled().cancelled() => return Err(refused()),
-        completion = sampling.provider.complete(request) => completion,
+        completion = used.count(sampling.provider.stream_completion(request)) => completion,
     };
-    if let Some(draw) = &draw {
-        let card = ModelCard::for_model(&info.model);
-        let of = |completion: &Completion| used(completion.usage.as_ref(), card);
-        draw.end(completion.as_ref().map_or(SpentBelow::NOTHING, of));
-    }
     // The error of a provider may have what a server has no business to know.
     let completion = completion.map_err(|error| {
         tracing::warn!(%error, "the model that a server asked has failed");
@@ -79,11 +79,68 @@ pub(super) async fn sample(
     Ok(result(completion, &info.model))
 }
 
-/// Returns what an answer has used of the run's budget, which is not a turn.
-fn used(usage: Option<&UsageInfo>, card: Option<&ModelCard>) -> SpentBelow {
-    let mut spent = Spent::default();
-    spent.add(usage, usage.and_then(|usage| card?.cost(usage)));
-    SpentBelow::of(0, &spent)
+/// The use that a request makes of the run's budget, which is told when this is dropped: a model that is stopped in the
+/// middle has used what it read and wrote until then.
+struct Used {
+    draw: Option<Draw>,
+    card: Option<&'static ModelCard>,
+    /// An estimate, until the provider tells more; `None` when nothing was answered.
+    usage: Option<UsageInfo>,
+    is_told: bool,
+}
+
+impl Used {
+    fn new(draw: Option<Draw>, request: &Request, model: &str) -> Self {
+        let mut usage = UsageInfo::default();
+        usage.input_tokens = Some(TokenEstimator::new().request(request));
+        usage.output_tokens = Some(0);
+        Self { draw, card: ModelCard::for_model(model), usage: Some(usage), is_told: false }
+    }
+
+    /// Joins an answer, and counts it while it comes.
+    async fn count(
+        &mut self,
+        answer: ProviderFuture<ChunkStream>,
+    ) -> Result<Completion, ProviderError> {
+        let chunks = match answer.await {
+            Ok(chunks) => chunks,
+            Err(error) => {
+                self.usage = None;
+                return Err(error);
+            }
+        };
+        let chunks = chunks.inspect(|chunk| {
+            if let Ok(chunk) = chunk {
+                self.add(chunk);
+            }
+        });
+        collect(chunks).await
+    }
+
+    fn add(&mut self, chunk: &StreamChunk) {
+        let Some(usage) = &mut self.usage else { return };
+        if let Some(told) = &chunk.usage {
+            if !self.is_told {
+                (self.is_told, *usage) = (true, UsageInfo::default());
+            }
+            usage.merge(told);
+        } else if !self.is_told {
+            let written = TokenEstimator::new().text(&chunk.content);
+            usage.output_tokens = usage.output_tokens.map(|tokens| tokens.saturating_add(written));
+        }
+    }
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        let Some(draw) = &self.draw else { return };
+        draw.end(self.usage.as_ref().map_or(SpentBelow::NOTHING, |usage| {
+            let mut spent = Spent::default();
+            spent.add(Some(usage), self.card.and_then(|card| card.cost(usage)));
+            // It is no turn of the run.
+            SpentBelow::of(0, &spent)
+        }));
+    }
 }
 
 /// Returns a message as a person reads it: who is said to have said it, its text, and what else it has.

@@ -11,7 +11,7 @@ use std::{
 
 use rmcp::{
     ServiceError,
-    model::{PaginatedRequestParams, Tool as Listed},
+    model::Tool as Listed,
     service::{ClientInitializeError, RoleClient, RunningService, serve_client},
     transport::async_rw::AsyncRwTransport,
 };
@@ -26,6 +26,7 @@ use super::{
     client::Client,
     last_words::{Aside, LastWords},
     lines::{Heard, Lines, MAX_LINE_BYTES, Trouble},
+    list,
     process::{self, Attempt, Held, Place, Process},
     remote::{Watch, session_error},
 };
@@ -90,7 +91,10 @@ impl Session {
             Some((group, words, aside)) => (Some(group), words, Some(aside)),
             None => (None, LastWords::default(), None),
         };
-        let (output, heard) = Lines::new(output, aside.clone());
+        let (mut output, heard) = Lines::new(output, aside.clone());
+        if let Some(group) = &group {
+            output = output.until(process::ended(Arc::downgrade(group)));
+        }
         let client = Client::new(server.clone(), options.clone());
         let transport = AsyncRwTransport::new(output, input).with_max_line_length(MAX_LINE_BYTES);
         let greeting = serve_client(client.clone(), transport);
@@ -162,15 +166,14 @@ impl Session {
         let mut tools = Vec::new();
         let mut cursor = None;
         loop {
-            let page = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let page = self.service.peer().list_tools(Some(page)).await;
+            let page = list::page(self.service.peer(), cursor.take()).await;
             let page = page.map_err(|error| self.error(&error))?;
             tools.extend(page.tools);
             if tools.len() > MAX_TOOLS {
                 let server = self.server.clone();
                 return Err(McpError::TooManyTools { server, limit: MAX_TOOLS });
             }
-            match page.next_cursor {
+            match page.next {
                 Some(next) => cursor = Some(next),
                 None => return Ok(tools),
             }

@@ -21,14 +21,16 @@ pub(in crate::agent) struct FileText {
 /// Opens a folder that the application names; links on the way to it are followed.
 pub(in crate::agent) fn open_folder(path: &Path) -> Result<Root, AgentError> {
     let opened = path.canonicalize().and_then(|path| Root::new(&path));
-    let mut root = opened.map_err(|error| {
-        let path = path.display();
-        let message =
-            format!("the folder `{path}` cannot be opened: {error}; name one that is there");
-        AgentError::new(ErrorCode::InvalidInput, message)
-    })?;
+    let mut root = opened.map_err(|error| cannot_open(path, &error))?;
     root.shows_hidden = true;
     Ok(root)
+}
+
+/// Returns the error of a folder that cannot be opened.
+pub(in crate::agent) fn cannot_open(path: &Path, error: &io::Error) -> AgentError {
+    let path = path.display();
+    let message = format!("the folder `{path}` cannot be opened: {error}; name one that is there");
+    AgentError::new(ErrorCode::InvalidInput, message)
 }
 
 /// Returns at most `max_bytes` of the file `name` below `root`, without space around them; `None` when it is

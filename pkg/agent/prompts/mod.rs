@@ -30,7 +30,7 @@ pub use identity::IdentityPrompt;
 pub use isolated::IsolatedPrompt;
 pub use modules::ModulePrompts;
 #[cfg(feature = "files")]
-pub use project::ProjectPrompt;
+pub use project::{ProjectFile, ProjectPrompt};
 pub(crate) use results::render_results;
 pub use system::SystemPrompt;
 pub(crate) use system::{Composed, compose};

@@ -1,12 +1,15 @@
 //! The part of the system prompt about the project.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use futures_core::future::BoxFuture;
 
 use super::{
     PromptContext, SystemPrompt,
-    file_text::{FileText, blocking, open_folder, read},
+    file_text::{FileText, blocking, cannot_open, open_folder, read},
 };
 use crate::{
     agent::tools::files_root::Root,
@@ -19,6 +22,21 @@ const INSTRUCTIONS: &str = "AGENTS.md";
 
 /// Most bytes of the instructions of a project.
 const MAX_INSTRUCTION_BYTES: usize = 32 << 10;
+
+/// What marks the root of a project: the folder or file of its history.
+const ROOT_MARK: &str = ".git";
+
+/// A file of a project with instructions, as [`ProjectPrompt::files`] finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProjectFile {
+    /// The path below the root of the project.
+    pub path: Text,
+    /// `true` when the file has more than the prompt takes of it.
+    pub is_cut: bool,
+    /// The reason why nothing of it is taken; `None` when it is used.
+    pub problem: Option<String>,
+}
 
 /// The part of the system prompt about the project: its name, its description, and the instructions in the
 /// `AGENTS.md` files from its root down to the working folder.
@@ -56,6 +74,41 @@ impl ProjectPrompt {
         Self { root, working_folder, name: None, description: None, neutral }
     }
 
+    /// Returns the part about the project that a folder belongs to: its root is the nearest folder, from this one
+    /// upwards, that has a `.git`, or else the folder itself, which is the one that is worked in.
+    ///
+    /// Folders above count only as long as they belong to the same user (on Unix), so that another one cannot put
+    /// instructions in front of a folder of yours. Looks at the folders at once.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::InvalidInput`] when the folder cannot be opened.
+    pub fn around(folder: impl AsRef<Path>) -> Result<Self, AgentError> {
+        let folder = folder.as_ref();
+        let whole = folder.canonicalize().map_err(|error| cannot_open(folder, &error))?;
+        let Some((root, below)) = root_above(&whole) else { return Ok(Self::new(whole)) };
+        Ok(Self::new(root).working_folder(below))
+    }
+
+    /// Returns the root of the project.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the files with instructions that there are now, those of the root first. Each run reads them anew.
+    ///
+    /// Reads files: call it where a thread may wait.
+    ///
+    /// # Errors
+    ///
+    /// As a run has them: [`ErrorCode::InvalidInput`] when the root cannot be opened, or the working folder is not
+    /// below it.
+    pub fn files(&self) -> Result<Vec<ProjectFile>, AgentError> {
+        let sections = self.sections(&open_folder(&self.root)?)?;
+        Ok(sections.into_iter().map(|section| section.file).collect())
+    }
+
     /// Sets the folder that is worked in, as a path below the root. Default: the root.
     #[must_use]
     pub fn working_folder(mut self, path: impl Into<String>) -> Self {
@@ -87,6 +140,12 @@ impl ProjectPrompt {
 
     /// Returns the instructions, those of the root first.
     fn instructions(&self, root: &Root) -> Result<Vec<String>, AgentError> {
+        let sections = self.sections(root)?;
+        Ok(sections.iter().map(|it| self.neutral.text(&it.text()).into_owned()).collect())
+    }
+
+    /// Returns the files and what is taken of each, those of the root first.
+    fn sections(&self, root: &Root) -> Result<Vec<Section>, AgentError> {
         let folders = root.parts(&self.working_folder).map_err(|_| {
             let folder = &self.working_folder;
             let message = format!(
@@ -103,28 +162,74 @@ impl ProjectPrompt {
         }
         let mut left = MAX_INSTRUCTION_BYTES;
         let told = names.iter().rev().filter_map(|name| section(root, name, &mut left));
-        let mut sections: Vec<_> = told.map(|text| self.neutral.text(&text).into_owned()).collect();
+        let mut sections: Vec<_> = told.collect();
         sections.reverse();
         Ok(sections)
     }
 }
 
+/// A file of instructions, and what is taken of it.
+struct Section {
+    file: ProjectFile,
+    text: String,
+}
+
+impl Section {
+    fn text(&self) -> String {
+        let (name, text) = (&self.file.path, &self.text);
+        let text = match &self.file.problem {
+            Some(problem) => format!("[Left out: {problem}.]"),
+            None if self.file.is_cut => {
+                let rest =
+                    "[The rest is left out: the instructions of a project have at most 32 KiB.]";
+                format!("{text}\n\n{rest}").trim_start().to_owned()
+            }
+            None => text.clone(),
+        };
+        format!("### Instructions from `{name}`\n\n{text}")
+    }
+}
+
 /// Returns the instructions in one file, of at most `left` bytes.
-fn section(root: &Root, name: &str, left: &mut usize) -> Option<String> {
+fn section(root: &Root, name: &str, left: &mut usize) -> Option<Section> {
+    let mut file = ProjectFile { path: name.into(), is_cut: false, problem: None };
     let text = match read(root, name, *left) {
         Ok(None) => return None,
         Ok(Some(FileText { text, is_cut: false })) if text.is_empty() => return None,
         Ok(Some(FileText { text, is_cut })) => {
             *left = if is_cut { 0 } else { left.saturating_sub(text.len()) };
-            let rest = "[The rest is left out: the instructions of a project have at most 32 KiB.]";
-            if is_cut { format!("{text}\n\n{rest}").trim_start().to_owned() } else { text }
+            file.is_cut = is_cut;
+            text
         }
         Err(problem) => {
             tracing::warn!(%problem, "instructions of the project are left out");
-            format!("[Left out: {problem}.]")
+            file.problem = Some(problem);
+            String::new()
         }
     };
-    Some(format!("### Instructions from `{name}`\n\n{text}"))
+    Some(Section { file, text })
+}
+
+/// Returns the root of the project that a whole path belongs to, and the path below it.
+fn root_above(folder: &Path) -> Option<(PathBuf, String)> {
+    let owner = owner(folder)?;
+    let mut own = folder.ancestors().take_while(|above| self::owner(above) == Some(owner));
+    let root = own.find(|above| above.join(ROOT_MARK).symlink_metadata().is_ok())?;
+    let below = folder.strip_prefix(root).ok()?;
+    let names: Option<Vec<_>> = below.iter().map(|name| name.to_str()).collect();
+    Some((root.to_owned(), names?.join("/")))
+}
+
+/// Returns who a folder belongs to; the same for all where the system does not say.
+fn owner(folder: &Path) -> Option<u32> {
+    let facts = folder.metadata().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Some(facts.uid())
+    }
+    #[cfg(not(unix))]
+    Some(u32::from(facts.is_dir()))
 }
 
 impl SystemPrompt for ProjectPrompt {

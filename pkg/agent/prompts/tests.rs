@@ -316,6 +316,43 @@ async fn the_instructions_of_a_project_are_bounded_and_say_what_is_left_out() {
     assert!(error.contains("the working folder `../..` is not below"), "{error}");
 }
 
+#[tokio::test]
+async fn a_project_is_found_around_a_folder_and_says_what_it_takes() {
+    let folder = Folder::new("around");
+    folder.write("project/server/AGENTS.md", b"\xff");
+    folder.write("project/AGENTS.md", "a".repeat(40 << 10));
+    let files = |project: &ProjectPrompt| {
+        let files = project.files().unwrap();
+        files.into_iter().map(|it| (it.path.to_string(), it.is_cut, it.problem)).collect::<Vec<_>>()
+    };
+    let nearest = |path: &str| (path.to_owned(), false, None);
+    let at = folder.0.join("project/server/orders");
+    let alone = ProjectPrompt::around(&at).unwrap();
+    assert_eq!(alone.root(), at.canonicalize().unwrap());
+    assert_eq!(files(&alone), [nearest("AGENTS.md")]);
+
+    // A file of a worktree, and a folder of a repository.
+    folder.write("project/.git", "gitdir: elsewhere");
+    let project = ProjectPrompt::around(&at).unwrap();
+    assert_eq!(project.root(), folder.0.join("project").canonicalize().unwrap());
+    let problem = "`server/AGENTS.md` is not UTF-8 from byte 0 on; save it as UTF-8";
+    let want = [
+        ("AGENTS.md".to_owned(), true, None),
+        ("server/AGENTS.md".to_owned(), false, Some(problem.to_owned())),
+        nearest("server/orders/AGENTS.md"),
+    ];
+    assert_eq!(files(&project), want);
+    let text = made(project, &PromptContext::default()).await.unwrap();
+    for file in want {
+        assert!(text.contains(&format!("### Instructions from `{}`", file.0)), "{text}");
+    }
+    fs::create_dir(folder.0.join("project/server/.git")).unwrap();
+    let nearer = ProjectPrompt::around(&at).unwrap();
+    assert_eq!(nearer.root(), folder.0.join("project/server").canonicalize().unwrap());
+    let error = ProjectPrompt::around(folder.0.join("none")).unwrap_err().to_string();
+    assert!(error.contains("none` cannot be opened"), "{error}");
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn nobody_can_lead_a_file_of_a_prompt_out_of_its_folder() {

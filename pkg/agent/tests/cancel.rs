@@ -96,7 +96,7 @@ async fn cancelling_at_every_event_ends_the_run_properly() {
 }
 
 /// Every stored call has its result, no message is empty, and every vendor takes the conversation.
-pub(super) fn assert_history_is_whole(agent: &DefaultAgent) {
+pub(in crate::agent) fn assert_history_is_whole(agent: &DefaultAgent) {
     let transcript = agent.transcript();
     for (at, message) in transcript.iter().enumerate() {
         assert!(!message.parts.is_empty());

@@ -58,6 +58,11 @@ mod untrusted_text;
 mod waiting;
 mod window;
 
+#[cfg(all(target_os = "linux", feature = "command", feature = "mcp"))]
+pub(super) use cancel::assert_history_is_whole;
+#[cfg(feature = "mcp")]
+pub(super) use spans::ask_each_time;
+
 use std::{collections::HashMap, time::Duration};
 
 use schemars::JsonSchema;
@@ -155,7 +160,7 @@ fn short(event: &AgentEvent) -> String {
 }
 
 /// I3 and the numbering: every start has one end, content stands inside, `seq` has no gap.
-fn assert_whole(events: &[Envelope]) {
+pub(super) fn assert_whole(events: &[Envelope]) {
     let (mut thinking, mut message, mut calls) = (0_i32, 0_i32, HashMap::<u32, i32>::new());
     for (at, envelope) in events.iter().enumerate() {
         assert_eq!(envelope.seq, at as u64, "no gap");

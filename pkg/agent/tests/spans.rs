@@ -3,13 +3,14 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use tracing::{
-    Event, Metadata, Subscriber,
+    Dispatch, Event, Metadata, Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
+    subscriber::Interest,
 };
 
 use super::*;
@@ -85,8 +86,47 @@ impl Subscriber for Spans {
     }
 }
 
+/// Sees nothing, and has every place asked for each span.
+///
+/// While one subscriber alone is registered, whether a place is of interest is decided by that of the thread that comes to
+/// it first, and kept for all: a test of another thread, without a subscriber, would end the spans of this one.
+struct AsksEachTime;
+
+static BESIDE: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(AsksEachTime));
+
+impl Subscriber for AsksEachTime {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        false
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// Has every place of a span or an event asked each time whether it is of interest: for tests with a subscriber of their
+/// thread.
+pub(in crate::agent) fn ask_each_time() {
+    LazyLock::force(&BESIDE);
+}
+
 /// Runs the agent and returns its spans.
 async fn spans(builder: AgentBuilder, input: RunInput) -> Vec<Seen> {
+    ask_each_time();
     let spans = Spans::default();
     let ended = tracing::subscriber::set_default(spans.clone());
     // What it comes to is in the spans.

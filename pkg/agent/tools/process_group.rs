@@ -37,6 +37,14 @@ impl ProcessGroup {
         &mut *self.0
     }
 
+    /// Returns `true` once the leader has ended, though what it started may go on.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn has_ended(&mut self) -> bool {
+        // Of the leader alone, as its own handle knows it: a group that was waited for elsewhere is killed by a number that
+        // may be another's by then.
+        !matches!(self.0.inner_mut().try_wait(), Ok(None))
+    }
+
     /// Kills what is left of the group.
     pub(crate) fn kill(&mut self) {
         // A group that has ended cannot be killed.

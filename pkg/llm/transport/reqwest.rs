@@ -76,6 +76,22 @@ impl ReqwestTransport {
         Ok(Self { client, connect_timeout, has_tls: cfg!(feature = "tls") })
     }
 
+    /// Creates a transport that looks names up in this way.
+    ///
+    /// # Errors
+    ///
+    /// When the HTTP client cannot be built.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn with_resolver(
+        connect_timeout: Duration,
+        resolver: std::sync::Arc<impl reqwest::dns::Resolve + 'static>,
+    ) -> Result<Self, TransportError> {
+        let connect_timeout = Some(connect_timeout);
+        let builder = builder(connect_timeout, Policy::none())?.dns_resolver(resolver);
+        let client = builder.build().map_err(invalid)?;
+        Ok(Self { client, connect_timeout, has_tls: cfg!(feature = "tls") })
+    }
+
     /// Creates a transport with this client. It should follow no redirects; its own timeouts hold
     /// besides the provider's, and how long it takes to connect is its own affair: when that takes
     /// too long, it is a [`TransportError::Connect`] that says so.

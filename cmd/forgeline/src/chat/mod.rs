@@ -155,7 +155,8 @@ impl Chat {
         let mut asking = Asking::default();
         let listen =
             |steering: &Steering, ends: &Ends| self.typed.listen(steering, ends, &mut asking);
-        let turn = turn::take(&self.built.agent, question, &mut self.show, &stop, listen);
+        let window = self.built.window;
+        let turn = turn::take(&self.built.agent, question, window, &mut self.show, &stop, listen);
         let turn = self.runtime.block_on(turn)?;
         self.built.keep();
         // Before the terminal changes: the end of the input is one only in this state of it.

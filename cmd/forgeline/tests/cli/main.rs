@@ -28,6 +28,7 @@ mod mcp;
 mod models;
 mod parse;
 mod process;
+mod project;
 #[cfg(target_os = "linux")]
 mod pty;
 mod record;

@@ -6,9 +6,13 @@ use std::{
     process::{Child, Command},
     sync::mpsc::{Receiver, sync_channel},
     thread,
+    time::{Duration, Instant},
 };
 
-use crate::{flood::SOON, process::forget_vendors};
+use crate::process::forget_vendors;
+
+/// Longest wait for something on the screen, whatever else moves on it meanwhile: only a test that fails waits so long.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ctrl-C, as a terminal sends it.
 pub(crate) const CTRL_C: &str = "\x03";
@@ -57,7 +61,7 @@ impl Pty {
     /// Looks at the screen until `text` is there, and returns everything up to it.
     pub(crate) fn until(&mut self, text: &str) -> String {
         let mut seen = std::mem::take(&mut self.rest);
-        let mut from = 0;
+        let (mut from, until) = (0, Instant::now() + PATIENCE);
         loop {
             let found = seen[from..].windows(text.len()).position(|at| at == text.as_bytes());
             if let Some(at) = found {
@@ -65,21 +69,22 @@ impl Pty {
                 return String::from_utf8_lossy(&seen).into_owned();
             }
             from = (seen.len() + 1).saturating_sub(text.len());
-            seen.extend(self.more(text));
+            seen.extend(self.more(text, until));
         }
     }
 
     /// Looks at this many bytes of the screen.
     pub(crate) fn past(&mut self, bytes: usize) {
+        let until = Instant::now() + PATIENCE;
         while self.rest.len() < bytes {
-            let more = self.more("more");
+            let more = self.more("more", until);
             self.rest.extend(more);
         }
         self.rest.clear();
     }
 
-    fn more(&self, what: &str) -> Vec<u8> {
-        let more = self.screen.recv_timeout(SOON);
+    fn more(&self, what: &str, until: Instant) -> Vec<u8> {
+        let more = self.screen.recv_timeout(until.saturating_duration_since(Instant::now()));
         more.unwrap_or_else(|error| panic!("no {what:?} on the screen: {error}"))
     }
 

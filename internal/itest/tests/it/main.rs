@@ -33,6 +33,7 @@ mod found_members;
 mod found_table;
 mod gemini_requests;
 mod gemini_signatures;
+mod guides;
 mod hostile;
 mod kept_service;
 mod kept_thinking;

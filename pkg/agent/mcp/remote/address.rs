@@ -1,6 +1,6 @@
 //! Addresses that secrets may be sent to.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
@@ -21,19 +21,38 @@ pub(super) fn is_local(url: &Url) -> bool {
 
 /// The reach of an address: from where it can be that of something else than it seems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
+pub(super) enum Reach {
     /// This machine.
     Machine,
     /// The same cable or radio, where services of machines are, such as those that give out credentials.
     Link,
     /// A private network.
     Private,
-    /// All others, and all names: they are not looked up here.
+    /// All others, and all names: they are looked up where they are connected to.
     Public,
 }
 
+impl Reach {
+    /// Returns the place of what reaches no further, as an error names it.
+    pub(super) fn place(self) -> &'static str {
+        match self {
+            Self::Machine => "this machine",
+            Self::Link => "the link of this machine",
+            Self::Private | Self::Public => "a private network",
+        }
+    }
+}
+
+/// Returns the reach of an address that a name was found to have.
+pub(super) fn reach_of_ip(address: IpAddr) -> Reach {
+    match address {
+        IpAddr::V4(address) => reach_of(address),
+        IpAddr::V6(address) => reach_of_newer(address),
+    }
+}
+
 /// Returns the reach of an address, whatever it is written as.
-fn reach(url: &Url) -> Reach {
+pub(super) fn reach(url: &Url) -> Reach {
     let Some(host) = url.host_str() else { return Reach::Machine };
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     if let Some(Ok(address)) = bare.map(str::parse) {
@@ -109,11 +128,7 @@ pub(super) fn trusted(text: &str, server: &Url) -> Result<Url, String> {
         scheme => return Err(format!("is of the scheme `{scheme}`; expected `https`")),
     }
     if reach < self::reach(server) {
-        let place = match reach {
-            Reach::Machine => "this machine",
-            Reach::Link => "the link of this machine",
-            Reach::Private | Reach::Public => "a private network",
-        };
+        let place = reach.place();
         return Err(format!("is of {place}, and the server is not"));
     }
     Ok(url)

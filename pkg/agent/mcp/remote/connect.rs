@@ -14,13 +14,12 @@ use rmcp::transport::{
 };
 use secrecy::ExposeSecret as _;
 
-use super::{client::Client, login::Login, oauth::Access, settings::McpRemote, watch::Watch};
+use super::{
+    client::Client, login::Login, names::guarded, oauth::Access, settings::McpRemote, watch::Watch,
+};
 use crate::{
     agent::mcp::lines::MAX_LINE_BYTES,
-    llm::{
-        http::redact::Redactor,
-        transport::{ReqwestTransport, client},
-    },
+    llm::{http::redact::Redactor, transport::client},
     types::Text,
 };
 
@@ -62,8 +61,7 @@ pub(in crate::agent::mcp) fn connect(
     }
     let http = client(Some(CONNECT_TIMEOUT), Policy::custom(within_origin));
     let http = http.map_err(|error| error.to_string())?;
-    let transport = ReqwestTransport::with_connect_timeout(CONNECT_TIMEOUT);
-    let transport = transport.map_err(|error| error.to_string())?;
+    let transport = guarded(url.clone(), CONNECT_TIMEOUT).map_err(|error| error.to_string())?;
     let access = |watch: &Arc<Watch>| {
         Access::new(name.clone(), url, (remote, login), Arc::new(transport), Arc::clone(watch))
     };

@@ -1,14 +1,16 @@
 //! The places where tokens are kept.
 
 use std::{
+    any::Any,
     collections::BTreeMap,
-    fs::{self, OpenOptions},
+    fs::{self, OpenOptions, TryLockError},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use futures_core::future::BoxFuture;
@@ -19,6 +21,9 @@ use super::logins::McpLoginError;
 
 /// Largest file of tokens, in bytes.
 const MAX_TOKENS_BYTES: u64 = 64 << 10;
+
+/// The pause before a lock that another program holds is tried again.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// The number of files that this process has written.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
@@ -64,11 +69,59 @@ pub trait TokenStore: Send + Sync {
         server: &str,
         tokens: Option<SecretString>,
     ) -> BoxFuture<'static, Result<(), McpLoginError>>;
+
+    /// Waits until the tokens of this server are renewed by no other program that has the same place, and returns what
+    /// keeps others waiting: a token for renewals may be of use once, and two who use it may both lose their access.
+    ///
+    /// The default returns at once, which is enough for a place that one program has alone.
+    ///
+    /// # Errors
+    ///
+    /// When there can be no lock; the renewal goes on without.
+    ///
+    /// # Cancel safety
+    ///
+    /// A wait that is dropped holds nothing.
+    fn lock(&self, server: &str) -> BoxFuture<'static, Result<TokenLock, McpLoginError>> {
+        let _ = server;
+        Box::pin(async { Ok(TokenLock::none()) })
+    }
+}
+
+/// The lock of a [`TokenStore`] for one server, until this is dropped.
+pub struct TokenLock(
+    #[expect(dead_code, reason = "it is held, and dropped")] Option<Box<dyn Any + Send>>,
+);
+
+impl TokenLock {
+    /// Returns a lock that holds no one up.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Returns a lock that ends when `held` is dropped, such as the guard of a mutex or a file that is locked.
+    pub fn of(held: impl Send + 'static) -> Self {
+        Self(Some(Box::new(held)))
+    }
+}
+
+impl std::fmt::Debug for TokenLock {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("TokenLock")
+    }
 }
 
 /// Tokens in memory: the next process logs in again.
 #[derive(Clone, Default)]
-pub struct MemoryTokens(Arc<Mutex<BTreeMap<String, SecretString>>>);
+pub struct MemoryTokens(Arc<Mutex<BTreeMap<String, InMemory>>>);
+
+/// The tokens of one server, and the lock of their renewal.
+#[derive(Default)]
+struct InMemory {
+    kept: Option<SecretString>,
+    lock: Arc<tokio::sync::Mutex<()>>,
+}
 
 impl MemoryTokens {
     /// Creates an empty store.
@@ -89,7 +142,8 @@ impl TokenStore for MemoryTokens {
         &self,
         server: &str,
     ) -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server).cloned();
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = all.get(server).and_then(|of_server| of_server.kept.clone());
         Box::pin(async { Ok(kept) })
     }
 
@@ -98,18 +152,22 @@ impl TokenStore for MemoryTokens {
         server: &str,
         tokens: Option<SecretString>,
     ) -> BoxFuture<'static, Result<(), McpLoginError>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match tokens {
-            Some(tokens) => drop(kept.insert(server.to_owned(), tokens)),
-            None => drop(kept.remove(server)),
-        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(server.to_owned()).or_default().kept = tokens;
         Box::pin(async { Ok(()) })
+    }
+
+    fn lock(&self, server: &str) -> BoxFuture<'static, Result<TokenLock, McpLoginError>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = Arc::clone(&all.entry(server.to_owned()).or_default().lock);
+        Box::pin(async { Ok(TokenLock::of(lock.lock_owned().await)) })
     }
 }
 
 /// Tokens in a folder that only the user can read, one file for each server.
 ///
-/// The folder is made with the first login. Files are replaced as a whole. A file that others can read is refused.
+/// The folder is made with the first login. Files are replaced as a whole. A file that others can read is refused. While
+/// tokens are renewed, a file beside them is locked, so that programs of the same user wait for each other.
 ///
 /// # Examples
 ///
@@ -181,6 +239,38 @@ impl TokenStore for FileTokens {
             (done.map_err(|error| (path, error)), "written")
         })
     }
+
+    fn lock(&self, server: &str) -> BoxFuture<'static, Result<TokenLock, McpLoginError>> {
+        let path = self.file(server).with_extension("lock");
+        Box::pin(async move {
+            let opened = path.clone();
+            let lock = in_background(move || {
+                let lock = own_file().create(true).truncate(false).open(&opened);
+                (lock.map_err(|error| (opened, error)), "locked")
+            });
+            let lock = lock.await?;
+            loop {
+                match lock.try_lock() {
+                    Ok(()) => return Ok(TokenLock::of(lock)),
+                    Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+                    Err(TryLockError::Error(error)) => {
+                        let path = path.display();
+                        let message = format!("the tokens in {path} cannot be locked: {error}");
+                        return Err(McpLoginError::new(message));
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// Returns the options of a file that only the user can read.
+fn own_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// Runs what waits for the disk apart from the tasks.
@@ -223,15 +313,15 @@ fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     builder.create(folder)?;
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let beside = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let fill = |mut file: fs::File| {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     };
-    let written = options.open(&beside).and_then(fill).and_then(|()| fs::rename(&beside, path));
+    let written = own_file()
+        .create_new(true)
+        .open(&beside)
+        .and_then(fill)
+        .and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // What is left over is of no use to anyone.
         let _removed = fs::remove_file(&beside);

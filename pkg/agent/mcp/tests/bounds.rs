@@ -42,3 +42,38 @@ async fn all_tools_of_a_server_have_a_bound_together_and_names_in_errors_too() {
     assert!(left_out[0].to_string().contains("1048576"), "{}", left_out[0]);
     assert!(left_out.iter().all(|error| error.to_string().len() < 300));
 }
+
+#[tokio::test]
+async fn a_schema_that_is_none_is_named_with_its_tool_and_the_rest_works() {
+    let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
+    let with = |name: &str, member: &str, value: Value| {
+        let mut tool = listed(name);
+        tool[member] = value;
+        tool
+    };
+    let list = json!([
+        listed("good"),
+        with("text", "inputSchema", json!("an object")),
+        with("list", "inputSchema", json!([])),
+        with("null", "inputSchema", Value::Null),
+        { "name": "missing" },
+        with("odd", "inputSchema", json!({ "type": "objekt" })),
+        with("hints", "annotations", json!("reads")),
+        "no tool",
+        with("last", "description", json!("Works.")),
+    ]);
+    let answers = async {
+        for _ in 0..2 {
+            scripted.answer("tools/list", json!({ "tools": list })).await;
+        }
+    };
+    let (tools, ()) = tokio::join!(servers.list(), answers);
+    let names: Vec<_> = tools.unwrap().iter().map(|tool| tool.name().to_owned()).collect();
+    assert_eq!(names, ["mcp.s.good", "mcp.s.hints", "mcp.s.last"]);
+    let left_out: Vec<_> = servers.left_out().iter().map(ToString::to_string).collect();
+    for name in ["text", "list", "null", "missing", "odd"] {
+        let is_named = left_out.iter().any(|error| error.contains(&format!("`mcp.s.{name}`")));
+        assert!(is_named, "{name}: {left_out:?}");
+    }
+    assert_eq!(left_out.len(), 6, "{left_out:?}");
+}

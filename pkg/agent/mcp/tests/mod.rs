@@ -25,6 +25,8 @@ mod bounds;
 mod contexts;
 mod faults;
 mod files;
+#[cfg(all(target_os = "linux", feature = "command"))]
+mod nested;
 #[cfg(unix)]
 mod processes;
 mod sampling;

@@ -1,6 +1,6 @@
 //! Servers that are processes.
 
-use std::{fs, io::Read as _, path::PathBuf, process::Command, thread};
+use std::{fs, io::Read as _, path::PathBuf, process::Command, thread, time::Duration};
 
 use serde_json::json;
 use tokio::{sync::oneshot, time::timeout};
@@ -185,4 +185,24 @@ async fn a_start_that_is_dropped_leaves_no_process() {
     connecting.abort();
     assert!(connecting.await.unwrap_err().is_cancelled());
     assert_eq!(timeout(LONG, first).await.unwrap(), Ok("begun\n".len()));
+}
+
+/// What a server has started may hold its output open, within its process group or out of it.
+#[tokio::test]
+async fn a_server_that_ends_is_told_though_what_it_started_holds_its_output() {
+    let leaves = ["sleep 20 & exit 3", "setsid sleep 20 & exit 3"];
+    for (number, leaves) in leaves.into_iter().enumerate() {
+        let folder = Folder::new(&format!("holds-{number}"));
+        let script = SCRIPT.replace("exit 3", leaves).replace("exec 3>\"$1/$pipe\"", "");
+        fs::write(folder.0.join("server.sh"), script).unwrap();
+        let began = std::time::Instant::now();
+        let servers = McpServers::connect(folder.config()).await.unwrap();
+        let tools = servers.list().await.unwrap();
+        let died = tools[0].execute(ToolContext::default(), json!({}).into()).await;
+        let error = died.unwrap_err().to_string();
+        assert!(error.contains("`s` has ended"), "{error}");
+        servers.close().await;
+        drop((servers, tools));
+        assert!(began.elapsed() < Duration::from_secs(15), "{leaves}: {:?}", began.elapsed());
+    }
 }

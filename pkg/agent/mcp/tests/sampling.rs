@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     agent::{Asked, Budget, Decision},
+    llm::StreamChunk,
     types::{AgentEvent, UsageInfo},
 };
 
@@ -125,6 +126,42 @@ async fn what_a_server_s_model_uses_counts_in_the_run_and_within_its_budget() {
         let (_, outcome, _) = run(agent, [], server).await;
         assert_eq!(outcome.spent.tokens, 200);
         assert_eq!(model.requests().len(), 2);
+    }
+}
+
+/// A model that is stopped in the middle has used what it read and wrote until then, also where its provider has told
+/// nothing yet.
+#[tokio::test(start_paused = true)]
+async fn a_request_to_a_model_that_is_cancelled_counts_in_the_run() {
+    let mut usage = UsageInfo::default();
+    (usage.input_tokens, usage.output_tokens) = (Some(70), Some(3));
+    let begun = || ScriptedTurn::new().text("Blue, as far as I can see. ");
+    let told = StreamChunk { usage: Some(usage), ..StreamChunk::default() };
+    for (turn, want) in [(begun().chunk(told).hang(), 73..74), (begun().hang(), 10..40)] {
+        let model = ScriptedProvider::new([turn]);
+        let options = McpOptions::default().sampling(model.clone(), 100);
+        let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
+        let agent = agent(servers).approver(|_: Asked| std::future::ready(Decision::Grant));
+        let agent = agent.build().unwrap();
+        let mut stream = agent.run_stream("Do it.");
+        let cancel = stream.cancel_token();
+        let server = async {
+            scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
+            scripted.call().await;
+            scripted.ask(7, "sampling/createMessage", sample()).await;
+            while model.open_streams() == 0 {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            cancel.cancel();
+        };
+        let reader = async { while stream.next().await.is_some() {} };
+        tokio::join!(reader, server);
+        let failed = stream.outcome().await.unwrap_err();
+        assert!(want.contains(&failed.outcome.spent.tokens), "{:?}", failed.outcome.spent);
+        assert_eq!(model.open_streams(), 0);
     }
 }
 

@@ -96,6 +96,8 @@ impl Renewal {
 
     /// Renews the grant, and keeps it; takes what another process has kept meanwhile.
     async fn run(mut self, exchange: &Exchange, store: &Store) -> Renewed {
+        // Sessions of this program wait by themselves; this is for other programs, and for servers set up apart.
+        let Some(_lock) = store.lock().await else { return Renewed::Failed };
         if let Ok(Some(kept)) = store.load().await
             && kept.is_instead_of(&self.grant)
         {

@@ -11,11 +11,17 @@ use tokio::time::timeout;
 
 use super::grant::Grant;
 use crate::agent::mcp::remote::{
-    address::resource, logins::McpLoginError, settings::McpOAuth, tokens::TokenStore,
+    address::resource,
+    logins::McpLoginError,
+    settings::McpOAuth,
+    tokens::{TokenLock, TokenStore},
 };
 
 /// Longest wait for a place where tokens are kept.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Longest wait for another program that renews the same grant: longer than one that reads, asks and writes.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// The place where the grant of one server is kept.
 #[derive(Clone)]
@@ -32,6 +38,16 @@ impl Store {
     /// Returns the name under which the grant is kept.
     pub(super) fn key(&self) -> &str {
         &self.key
+    }
+
+    /// Waits until no other program renews the grant; `None` when one does so for too long. A place that cannot be
+    /// locked is used without.
+    pub(super) async fn lock(&self) -> Option<TokenLock> {
+        let locked = timeout(LOCK_TIMEOUT, self.tokens.lock(&self.key)).await.ok()?;
+        Some(locked.unwrap_or_else(|error| {
+            tracing::warn!(%error, "tokens are renewed without a lock");
+            TokenLock::none()
+        }))
     }
 
     /// Returns the grant that is kept; what an older version wrote counts as nothing.

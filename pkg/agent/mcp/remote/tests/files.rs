@@ -49,6 +49,30 @@ async fn tokens_are_in_files_that_only_the_user_can_read() {
     assert!(store.load("https://a").await.unwrap().is_none());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_file_of_tokens_is_locked_for_one_server_until_the_lock_is_dropped() {
+    let folder = empty_folder("mcp-tokens-lock");
+    // Stores of two programs, as far as the system knows.
+    let (one, other) = (FileTokens::new(&folder), FileTokens::new(&folder));
+    assert!(one.lock("https://a").await.is_err(), "there is no folder yet");
+    one.save("https://a", Some("one".into())).await.unwrap();
+    let held = one.lock("https://a").await.unwrap();
+    let elsewhere = other.lock("https://b").await.unwrap();
+    let mut waiting = std::pin::pin!(other.lock("https://a"));
+    let wait = std::time::Duration::from_secs(1);
+    assert!(tokio::time::timeout(wait, &mut waiting).await.is_err(), "two have it");
+    // Who waits no more holds nothing.
+    let dropped = tokio::time::timeout(wait, other.lock("https://a")).await;
+    assert!(dropped.is_err());
+    drop((held, elsewhere));
+    let again = waiting.await.unwrap();
+    let in_vain = tokio::time::timeout(wait, one.lock("https://a")).await;
+    assert!(in_vain.is_err());
+    drop(again);
+    one.lock("https://a").await.unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[tokio::test]
 async fn a_folder_that_cannot_be_made_is_an_error_that_names_the_file() {
     let folder = empty_folder("mcp-tokens-file");

@@ -124,3 +124,36 @@ async fn a_renewal_that_is_dropped_goes_on_and_its_token_is_sent_once() {
     access.answer(&Challenge::default(), Some("access-2")).await.unwrap();
     assert!(world.forms()[2].contains("refresh_token=refresh-2"), "{:?}", world.forms());
 }
+
+#[tokio::test]
+async fn servers_that_are_set_up_apart_renew_one_after_the_other_where_they_share_a_place() {
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let world = Arc::new(World {
+        change: Box::new(|request| {
+            let is_new = body(request).contains("grant_type=authorization_code");
+            let is_token = request.url.ends_with("/token");
+            is_token.then(|| if is_new { (200, issued(1, 10)) } else { (200, issued(2, 3_600)) })
+        }),
+        gate: Some(Arc::clone(&gate)),
+        ..World::default()
+    });
+    let first = options(&willing());
+    let mut second = options(&willing());
+    second.login.tokens.clone_from(&first.login.tokens);
+    let (access, _) = access_of(&world, &first);
+    gate.notify_one();
+    access.answer(&Challenge::default(), None).await.unwrap();
+    let asks = |access: Arc<Access>| tokio::spawn(async move { access.token().await });
+    let (one, other) = (asks(access), asks(access_of(&world, &second).0));
+    while world.forms().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.forms().len(), 2, "one token is used twice: {:?}", world.forms());
+    gate.notify_one();
+    assert_eq!(one.await.unwrap(), Ok(Some("access-2".to_owned())));
+    assert_eq!(other.await.unwrap(), Ok(Some("access-2".to_owned())));
+    assert_eq!(world.forms().len(), 2);
+}

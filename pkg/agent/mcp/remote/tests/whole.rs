@@ -90,6 +90,7 @@ async fn browse(mut page: String) {
 async fn a_person_logs_in_once_and_the_next_process_needs_no_login() {
     let logs = Logs::default();
     // All tasks of this test are on its thread.
+    crate::agent::tests::ask_each_time();
     let _logged = tracing::subscriber::set_default(logs.clone());
     let server = guarded().await;
     let folder = std::env::temp_dir().join(format!("forgeline-mcp-login-{}", std::process::id()));

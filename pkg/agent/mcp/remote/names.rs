@@ -1,0 +1,245 @@
+//! Names of hosts that a server names, and what they lead to.
+//!
+//! A name may be given any address by whoever owns it, also one of this machine or of the network that it is in. So what it
+//! leads to is looked at where the connection is made, and nothing nearer than the server itself is connected to.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_core::future::BoxFuture;
+use futures_util::FutureExt as _;
+use reqwest::{
+    Url,
+    dns::{Addrs, Name, Resolve, Resolving},
+};
+use tokio::{net::lookup_host, sync::OnceCell};
+
+use super::address::{Reach, reach, reach_of_ip};
+use crate::llm::transport::{
+    HttpRequest, ReqwestTransport, Transport, TransportError, TransportFuture,
+};
+
+/// Most names that are told apart from those of proxies; from then on all names are looked at.
+const MAX_NAMES: usize = 256;
+
+/// Looks a name up.
+type Find = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+
+/// What the names of hosts lead to, for the requests that go with one server.
+pub(super) struct Names {
+    server: Url,
+    find: Find,
+    /// The reach of the server, which is looked up once: it cannot come nearer later.
+    floor: OnceCell<Reach>,
+    /// The names that requests go to; others, such as that of a proxy, are the user's own.
+    asked: Mutex<BTreeSet<String>>,
+}
+
+impl Names {
+    fn new(server: Url, find: Find) -> Self {
+        Self { server, find, floor: OnceCell::new(), asked: Mutex::default() }
+    }
+
+    /// Returns the reach of the server; that of one whose name leads nowhere is the widest.
+    async fn floor(&self) -> Reach {
+        let found = self.floor.get_or_init(|| async {
+            let written = reach(&self.server);
+            let Some(name) = self.server.domain().filter(|_| written == Reach::Public) else {
+                return written;
+            };
+            let found = (self.find)(name.to_owned()).await.unwrap_or_default();
+            found.into_iter().map(reach_of_ip).min().unwrap_or(Reach::Public)
+        });
+        *found.await
+    }
+
+    /// Returns the addresses of a name that may be connected to.
+    ///
+    /// # Errors
+    ///
+    /// When it is not found, and when all it has is nearer than the server.
+    async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let mut found = (self.find)(name.to_owned()).await?;
+        if self.is_asked(name) {
+            let floor = self.floor().await;
+            let nearest = found.iter().copied().map(reach_of_ip).min();
+            found.retain(|address| reach_of_ip(*address) >= floor);
+            if let (true, Some(nearest)) = (found.is_empty(), nearest) {
+                let place = nearest.place();
+                let message = format!("`{name}` leads to {place}, and the server is not there");
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_asked(&self, name: &str) -> bool {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.len() >= MAX_NAMES || asked.contains(name)
+    }
+
+    fn ask(&self, name: &str) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.len() < MAX_NAMES {
+            asked.insert(name.to_owned());
+        }
+    }
+
+    /// Takes note of a name that a request goes to, and looks whether it may.
+    async fn check(&self, url: &str) -> Result<(), TransportError> {
+        let url: Option<Url> = url.parse().ok();
+        let Some(name) = url.as_ref().and_then(Url::domain) else { return Ok(()) };
+        self.ask(name);
+        match self.addresses(name).await {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(TransportError::Refused { message: error.to_string().into() })
+            }
+            // A proxy may know a name that is not found here.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The look-ups of a client's connections.
+struct OfConnections(Arc<Names>);
+
+impl Resolve for OfConnections {
+    fn resolve(&self, name: Name) -> Resolving {
+        let names = Arc::clone(&self.0);
+        Box::pin(async move {
+            let found = names.addresses(name.as_str()).await?;
+            // The port is that of the request.
+            Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
+    }
+}
+
+/// The transport of requests to hosts that a server names.
+struct Guarded<T> {
+    inner: Arc<T>,
+    names: Arc<Names>,
+}
+
+impl<T: Transport + 'static> Transport for Guarded<T> {
+    fn send(&self, request: HttpRequest) -> TransportFuture {
+        let (inner, names) = (Arc::clone(&self.inner), Arc::clone(&self.names));
+        async move {
+            names.check(&request.url).await?;
+            inner.send(request).await
+        }
+        .boxed()
+    }
+}
+
+/// Returns a transport for requests to hosts that this server names: it connects to nothing that is nearer than the server.
+///
+/// # Errors
+///
+/// When the HTTP client cannot be built.
+pub(super) fn guarded(
+    server: Url,
+    connect_timeout: Duration,
+) -> Result<impl Transport + 'static, TransportError> {
+    let find: Find = Arc::new(|name| {
+        async move { Ok(lookup_host((name, 0)).await?.map(|found| found.ip()).collect()) }.boxed()
+    });
+    let names = Arc::new(Names::new(server, find));
+    let resolver = Arc::new(OfConnections(Arc::clone(&names)));
+    let inner = Arc::new(ReqwestTransport::with_resolver(connect_timeout, resolver)?);
+    Ok(Guarded { inner, names })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// The addresses of names; one that is asked again has its next address, as its owner likes.
+    fn names(server: &str, has: &'static [(&str, &[&str])]) -> Arc<Names> {
+        let times = AtomicUsize::new(0);
+        let find: Find = Arc::new(move |name| {
+            let of = has.iter().find(|(it, _)| *it == name).map(|(_, all)| *all);
+            let Some(all) = of else {
+                return std::future::ready(Err(io::ErrorKind::NotFound.into())).boxed();
+            };
+            let time =
+                if name.starts_with("turns") { times.fetch_add(1, Ordering::SeqCst) } else { 0 };
+            let texts = all.get(time.min(all.len() - 1)).copied().unwrap_or_default();
+            let found = texts.split(' ').map(|text| text.parse().unwrap()).collect();
+            std::future::ready(Ok(found)).boxed()
+        });
+        Arc::new(Names::new(server.parse().unwrap(), find))
+    }
+
+    const HAS: &[(&str, &[&str])] = &[
+        ("mcp.example", &["203.0.113.1"]),
+        ("mcp.corp", &["10.0.0.5"]),
+        ("auth.example", &["203.0.113.9 2001:db8::9"]),
+        ("here.example", &["127.0.0.1"]),
+        ("here6.example", &["::ffff:127.0.0.1"]),
+        ("cloud.example", &["169.254.169.254"]),
+        ("inside.example", &["192.168.7.7"]),
+        ("both.example", &["10.0.0.1 203.0.113.7"]),
+        ("turns.example", &["203.0.113.8", "127.0.0.1"]),
+    ];
+
+    #[tokio::test]
+    async fn a_name_that_leads_nearer_than_the_server_is_not_connected_to() {
+        #[rustfmt::skip]
+        let cases = [
+            ("https://mcp.example/mcp", "auth.example",   Ok(2)),
+            ("https://mcp.example/mcp", "here.example",   Err("this machine")),
+            ("https://mcp.example/mcp", "here6.example",  Err("this machine")),
+            ("https://mcp.example/mcp", "cloud.example",  Err("the link of this machine")),
+            ("https://mcp.example/mcp", "inside.example", Err("a private network")),
+            ("https://mcp.example/mcp", "both.example",   Ok(1)),
+            ("https://none.example/",   "inside.example", Err("a private network")),
+            // A server that is itself there may name what is there.
+            ("https://mcp.corp/mcp",    "inside.example", Ok(1)),
+            ("https://mcp.corp/mcp",    "cloud.example",  Err("the link of this machine")),
+            ("https://10.0.0.5/mcp",    "inside.example", Ok(1)),
+            ("http://localhost:9/mcp",  "here.example",   Ok(1)),
+        ];
+        for (server, name, want) in cases {
+            let names = names(server, HAS);
+            let url = format!("https://{name}/token");
+            let checked = names.check(&url).await.map_err(|error| error.to_string());
+            match want {
+                Ok(count) => {
+                    assert_eq!(checked, Ok(()), "{server} {name}");
+                    assert_eq!(names.addresses(name).await.unwrap().len(), count);
+                }
+                Err(place) => {
+                    let want = format!("`{name}` leads to {place}, and the server is not there");
+                    let error = checked.unwrap_err();
+                    assert!(error.contains(&want), "{server}: {error}");
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_turns_to_this_machine_behind_the_check_is_not_connected_to() {
+        let names = names("https://mcp.example/mcp", HAS);
+        names.check("https://turns.example/token").await.unwrap();
+        let resolver = OfConnections(Arc::clone(&names));
+        let found = resolver.resolve("turns.example".parse().unwrap()).await;
+        let error = found.map(|found| found.count()).unwrap_err().to_string();
+        assert!(error.contains("leads to this machine"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_proxy_of_the_user_s_own_may_be_near() {
+        let names = names("https://mcp.example/mcp", HAS);
+        names.check("https://auth.example/token").await.unwrap();
+        // What is not found here may be found by the proxy.
+        names.check("https://not-found.example/token").await.unwrap();
+        assert_eq!(names.addresses("inside.example").await.unwrap().len(), 1);
+    }
+}
