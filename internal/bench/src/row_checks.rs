@@ -25,8 +25,8 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub(crate) fn take(&mut self, read: Read<'_>) {
-        match read {
+    pub(crate) fn take(&mut self, read: &Read<'_>) {
+        match *read {
             Read::Thinking(text) => {
                 self.thinking.push_str(text);
                 self.all.push_str(text);

@@ -213,7 +213,8 @@ impl ToolCallParser {
     }
 
     /// Takes the next piece of text and gives what it holds.
-    #[inline]
+    // The first look needs no stack; inlined it would have that of its caller, the other stage.
+    #[inline(never)]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         let is_text = self.way == Way::Text && self.is_still();
         if is_text && self.stops.and_code_are_far(text) && self.take_plain(text) {
