@@ -26,7 +26,7 @@ BASE     ?= cf7e9a5
 CLIENTS  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills kills-serve fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
+.PHONY: help demo serve test check fmt clippy doc features crates deny msrv size found-table coverage-table mentions properties adr-index bench gates bench-serve bench-peers bench-parsers bench-clients bench-report bench-build ctrlc kills kills-serve fuzz fuzz-short llama-setup llama-test mcp-setup mcp-test service-setup service-test record
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -132,6 +132,10 @@ fuzz-short: ## run each fuzz target 20,000 times or for 30 seconds, the same eac
 		$(CARGO) fuzz run -s none $$target target/fuzz-short $$($(FUZZ_SEEDS)) -- $(FUZZ_FLAGS) \
 			-seed=1 -runs=20000 -max_total_time=30 || exit 1; \
 	done
+
+bench-serve: ## start the service and measure it with up to 10,000 readers, beside a server of prepared frames (Linux, 3 minutes)
+	$(CARGO) build -q --release -p $(BINARY) --features serve
+	$(CARGO) run -q --release -p forgeline-bench -- service target/release/forgeline
 
 bench-report: ## measure everything beside the peers and rewrite docs/benchmarks.md and its pictures (an hour)
 	@mkdir -p target/bench-report

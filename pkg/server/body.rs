@@ -1,6 +1,6 @@
 //! Bodies of answers that are streams of events.
 
-use std::{convert::Infallible, future::ready, time::Duration};
+use std::{future::ready, sync::Arc};
 
 use axum::{
     body::Body,
@@ -10,47 +10,29 @@ use axum::{
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
-use tokio::{
-    sync::mpsc,
-    time::{sleep, timeout},
-};
-use tokio_stream::wrappers::ReceiverStream;
 
 use super::{
     encode::{AgUi, Encode, RunEnd, UiMessageStream},
-    run::RUN_END,
+    run::{RUN_END, Run},
     service::Service,
+    streamed::Streamed,
 };
 use crate::{
     store::{LogKey, LogRecord, follow},
     types::Envelope,
 };
 
-/// Most frames that wait for a reader.
-const QUEUE: usize = 256;
-
-/// Longest time in which a reader takes no frame.
-const STALLED: Duration = Duration::from_secs(5);
-
-/// Time after which a comment keeps the connection alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
 /// The frames of one record.
 pub(super) trait Frames: Send + 'static {
     fn frames(&mut self, number: u64, record: &LogRecord) -> Bytes;
 }
 
-/// Each record as an event with its number.
-pub(super) struct Numbered;
+/// The frames of a run that its readers share: each record as an event with its number.
+pub(super) struct Numbered(pub(super) Arc<Run>);
 
 impl Frames for Numbered {
-    fn frames(&mut self, number: u64, LogRecord { kind, data, .. }: &LogRecord) -> Bytes {
-        let mut out = Vec::with_capacity(data.len() + kind.len() + 40);
-        super::encode::head(number, kind, &mut out);
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(data);
-        out.extend_from_slice(b"\n\n");
-        out.into()
+    fn frames(&mut self, number: u64, record: &LogRecord) -> Bytes {
+        self.0.frames.frame(number, record)
     }
 }
 
@@ -96,28 +78,9 @@ pub(super) fn answer(
     streamed(Box::pin(frames.take_while(|frame| ready(frame.is_some())).filter_map(ready)))
 }
 
-/// Returns the answer that is a stream of events. It ends with its reader too: a frame that has no place for too long, or a connection that is gone.
-pub(super) fn streamed(mut frames: impl Stream<Item = Bytes> + Send + Unpin + 'static) -> Response {
-    let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(QUEUE);
-    tokio::spawn(async move {
-        loop {
-            let frame = tokio::select! {
-                biased;
-                () = sender.closed() => return,
-                frame = frames.next() => match frame {
-                    Some(frame) => frame,
-                    None => return,
-                },
-                () = sleep(KEEP_ALIVE) => Bytes::from_static(b": keep-alive\n\n"),
-            };
-            if !frame.is_empty()
-                && !matches!(timeout(STALLED, sender.send(Ok(frame))).await, Ok(Ok(())))
-            {
-                return;
-            }
-        }
-    });
-    let mut response = Response::new(Body::from_stream(ReceiverStream::new(receiver)));
+/// Returns the answer that is a stream of events. It ends with its reader too: see [`Streamed`].
+pub(super) fn streamed(frames: impl Stream<Item = Bytes> + Send + Unpin + 'static) -> Response {
+    let mut response = Response::new(Body::new(Streamed::new(frames)));
     for (name, value) in [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),

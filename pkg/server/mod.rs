@@ -48,6 +48,8 @@ mod runs;
 mod scope;
 mod scope_events;
 mod service;
+mod shared_frames;
+mod streamed;
 #[cfg(test)]
 mod tests;
 mod usage;

@@ -14,6 +14,7 @@ use super::{
     encode::{RunEnd, RunStatus},
     journal::Told,
     places::Place,
+    shared_frames::SharedFrames,
 };
 use crate::{
     agent::{Approvals, ClientCalls, Questions, RunStream, Steering, Ways},
@@ -41,6 +42,8 @@ pub(super) struct Run {
     pub(super) questions: Questions,
     pub(super) steering: Steering,
     pub(super) cancel: CancellationToken,
+    /// The newest frames, which its readers share.
+    pub(super) frames: SharedFrames,
     progress: Mutex<Progress>,
     /// The number of the event before which the last answer was paused.
     paused: AtomicU64,
@@ -90,6 +93,7 @@ impl Run {
             questions,
             steering,
             cancel,
+            frames: SharedFrames::default(),
             progress: Mutex::new(Progress::Queued),
             paused: AtomicU64::new(0),
         }
@@ -134,6 +138,9 @@ impl Run {
     }
 
     fn set(&self, progress: Progress) {
+        if let Progress::Ended(_) = &progress {
+            self.frames.end();
+        }
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 

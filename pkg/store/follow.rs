@@ -6,11 +6,8 @@ use futures_core::Stream;
 
 use super::{EventLog, LogError, LogKey, LogRecord};
 
-/// Most records that are read at a time.
-const PAGE: usize = 256;
-
 /// Reads a log from the number `from` on, each record with its number: what is there, then what comes, without a gap. The stream ends behind
-/// the last record of a closed log, and with an error.
+/// the last record of a closed log, and with an error. It is [`EventLog::follow`] of any log.
 ///
 /// # Examples
 ///
@@ -37,20 +34,5 @@ pub fn follow(
     key: LogKey,
     from: u64,
 ) -> impl Stream<Item = Result<(u64, LogRecord), LogError>> + Send {
-    async_stream::try_stream! {
-        let mut at = from;
-        loop {
-            let page = log.read(&key, at, PAGE).await?;
-            for record in page.records {
-                yield (at, record);
-                at += 1;
-            }
-            if page.is_end {
-                break;
-            }
-            if at == page.next {
-                log.wait(&key, at).await?;
-            }
-        }
-    }
+    log.follow(key, from)
 }

@@ -1,9 +1,14 @@
 //! The log of a run's events, which its readers read.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use futures_core::future::BoxFuture;
+use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use crate::types::Text;
+
+/// Most records that are read at a time by who follows a log.
+pub(super) const PAGE: usize = 256;
 
 /// The log of events, for any number of runs and other streams. Each has records with the numbers 0, 1, 2 and so on.
 ///
@@ -61,6 +66,33 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// As for [`read`](Self::read).
     fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Reads a log from the number `from` on, each record with its number: what is there, then what comes, without a gap. The stream ends
+    /// behind the last record of a closed log, and with an error, as of [`read`](Self::read).
+    ///
+    /// It is made of `read` and [`wait`](Self::wait) where a log has no cheaper way to wake its readers. At most 256 records are read ahead.
+    fn follow(
+        self: Arc<Self>,
+        key: LogKey,
+        from: u64,
+    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+        Box::pin(async_stream::try_stream! {
+            let mut at = from;
+            loop {
+                let page = self.read(&key, at, PAGE).await?;
+                for record in page.records {
+                    yield (at, record);
+                    at += 1;
+                }
+                if page.is_end {
+                    break;
+                }
+                if at == page.next {
+                    self.wait(&key, at).await?;
+                }
+            }
+        })
+    }
 
     /// Drops the records of a log; its name stays taken.
     ///

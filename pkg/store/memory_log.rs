@@ -5,10 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use futures_core::future::BoxFuture;
+use futures_core::{future::BoxFuture, stream::BoxStream};
 use tokio::sync::watch;
 
-use super::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, ids::now_ms};
+use super::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, ids::now_ms, log::PAGE};
 
 /// Most bytes of all records together.
 const MAX_BYTES: usize = 512 << 20;
@@ -85,6 +85,21 @@ impl MemoryLog {
 
     fn lock(&self) -> MutexGuard<'_, Logs> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what tells of the changes of a log from now on.
+    fn subscribe(&self, key: &LogKey) -> Result<watch::Receiver<()>, LogError> {
+        Ok(self.lock().get(key)?.changed.subscribe())
+    }
+
+    /// Adds at most [`PAGE`] records to a buffer; returns `true` when nothing follows them.
+    fn take(
+        &self,
+        key: &LogKey,
+        from: u64,
+        records: &mut VecDeque<LogRecord>,
+    ) -> Result<bool, LogError> {
+        self.lock().get(key)?.take(key, from, records)
     }
 }
 
@@ -205,14 +220,33 @@ impl Log {
     }
 
     fn read(&self, key: &LogKey, from: u64, most: usize) -> Result<LogPage, LogError> {
-        let end = self.end();
-        let start = usize::try_from(from).ok().filter(|_| from <= end);
-        let Some(rest) = start.and_then(|start| self.records.get(start..)) else {
-            return Err(LogError::Behind { name: key.name.clone(), at: from, end });
-        };
-        let records: Vec<_> = rest.iter().take(most).cloned().collect();
+        let records: Vec<_> = self.from(key, from)?.iter().take(most).cloned().collect();
         let next = from + records.len() as u64;
-        Ok(LogPage::new(records, next, self.state == State::Closed && next == end))
+        Ok(LogPage::new(records, next, self.ends_at(next)))
+    }
+
+    fn take(
+        &self,
+        key: &LogKey,
+        from: u64,
+        records: &mut VecDeque<LogRecord>,
+    ) -> Result<bool, LogError> {
+        records.extend(self.from(key, from)?.iter().take(PAGE).cloned());
+        Ok(self.ends_at(from + records.len() as u64))
+    }
+
+    /// Returns the records from the number `from` on.
+    fn from(&self, key: &LogKey, from: u64) -> Result<&[LogRecord], LogError> {
+        let start = usize::try_from(from).ok();
+        start.and_then(|start| self.records.get(start..)).ok_or_else(|| LogError::Behind {
+            name: key.name.clone(),
+            at: from,
+            end: self.end(),
+        })
+    }
+
+    fn ends_at(&self, next: u64) -> bool {
+        self.state == State::Closed && next == self.end()
     }
 }
 
@@ -267,6 +301,33 @@ impl EventLog for MemoryLog {
                 }
                 if changed.changed().await.is_err() {
                     return Err(LogError::NotFound { name: key.name.clone() });
+                }
+            }
+        })
+    }
+
+    fn follow(
+        self: Arc<Self>,
+        key: LogKey,
+        from: u64,
+    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+        Box::pin(async_stream::try_stream! {
+            // One change that is known of for all waits, and one buffer for all records.
+            let mut changed = self.subscribe(&key)?;
+            let (mut at, mut records) = (from, VecDeque::new());
+            loop {
+                let is_end = self.take(&key, at, &mut records)?;
+                let has_more = records.len() == PAGE;
+                while let Some(record) = records.pop_front() {
+                    yield (at, record);
+                    at += 1;
+                }
+                if is_end {
+                    break;
+                }
+                // Whatever came since the read is a change.
+                if !has_more && changed.changed().await.is_err() {
+                    Err(LogError::NotFound { name: key.name.clone() })?;
                 }
             }
         })

@@ -10,6 +10,7 @@ mod context;
 mod corpus;
 mod crates;
 mod decoder;
+mod delivery;
 mod fault;
 mod gate;
 mod grammars;
@@ -25,6 +26,7 @@ mod report;
 mod row_checks;
 mod rows;
 mod run;
+mod service;
 mod slow;
 mod stages;
 mod start;
@@ -43,8 +45,8 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: forgeline-bench gates | bench [checks | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
-                     | report RESULTS DOCS";
+const USAGE: &str = "usage: forgeline-bench gates | bench [checks | delivery | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
+                     | report RESULTS DOCS | service BINARY | floor";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -67,6 +69,10 @@ fn main() -> ExitCode {
             report::write(Path::new(results), Path::new(docs)).map(|()| ExitCode::SUCCESS)
         }
         ["bench", "checks"] => measured(checks),
+        ["bench", "delivery"] => measured(|report| {
+            delivery::gates(report);
+            Ok(())
+        }),
         ["bench", "protocols"] => measured(|report| {
             protocols::gates(report);
             Ok(())
@@ -87,6 +93,8 @@ fn main() -> ExitCode {
             std::thread::park();
             ExitCode::SUCCESS
         }),
+        ["service", binary] => driven(Path::new(binary)),
+        ["floor"] => floor().map(|()| ExitCode::SUCCESS),
         ["work", name, count] => work(name, count),
         _ => Err(USAGE.into()),
     };
@@ -119,6 +127,7 @@ fn run(form: Form) -> Result<ExitCode> {
     provider::gates(&mut report)?;
     protocols::gates(&mut report);
     http::gates(&mut report, &http::serve()?);
+    delivery::gates(&mut report);
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
     slow::gates(&mut report)?;
@@ -134,6 +143,18 @@ fn run(form: Form) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
+/// Drives the service of this binary on this thread, which leaves the rest of the machine to it.
+fn driven(binary: &Path) -> Result<ExitCode> {
+    let rows = provider::runtime()?.block_on(service::rows(binary));
+    rows.map_err(|error| error.to_string().into())
+}
+
+/// Is the server that a service is measured beside, with as many threads as it has.
+fn floor() -> Result<()> {
+    let served = tokio::runtime::Runtime::new()?.block_on(service::floor());
+    served.map_err(|error| error.to_string().into())
+}
+
 /// Runs one workload in this process and tells what it took.
 fn work(name: &str, count: &str) -> Result<ExitCode> {
     let count = count.parse().map_err(|_| USAGE)?;
@@ -144,6 +165,7 @@ fn work(name: &str, count: &str) -> Result<ExitCode> {
         "slow" => slow::slow(count),
         name => rows::work(name, count)
             .or_else(|| http::work(name, count))
+            .or_else(|| delivery::work(name, count))
             .or_else(|| instruments::work(name, count))
             .or_else(|| parsers::work(name, count))
             .or_else(|| protocols::stream(name, count))

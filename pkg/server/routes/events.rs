@@ -46,5 +46,5 @@ pub(super) async fn read(
     if page.is_end && page.records.is_empty() {
         return Ok(body::nothing());
     }
-    Ok(body::answer(&service, run.key.clone(), from, Numbered))
+    Ok(body::answer(&service, run.key.clone(), from, Numbered(run)))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_core::future::BoxFuture;
+use futures_core::{future::BoxFuture, stream::BoxStream};
 use sqlx::SqliteConnection;
 
 use super::{
@@ -27,13 +27,22 @@ const CLOSED: i64 = 1;
 const RETIRED: i64 = 2;
 
 /// The facts of a log without its records.
-struct Head {
+pub(super) struct Head {
     id: i64,
-    ends: u64,
+    pub(super) ends: u64,
     state: i64,
 }
 
-async fn head(connection: &mut SqliteConnection, key: &LogKey) -> Result<Option<Head>, StoreError> {
+impl Head {
+    pub(super) fn is_closed(&self) -> bool {
+        self.state == CLOSED
+    }
+}
+
+pub(super) async fn head(
+    connection: &mut SqliteConnection,
+    key: &LogKey,
+) -> Result<Option<Head>, StoreError> {
     let row: Option<(i64, i64, i64)> =
         sqlx::query_as("SELECT id, ends, state FROM log WHERE scope = ? AND name = ?")
             .bind(key.scope.as_str())
@@ -45,7 +54,7 @@ async fn head(connection: &mut SqliteConnection, key: &LogKey) -> Result<Option<
 }
 
 /// Returns the log if its records are there.
-fn readable(key: &LogKey, head: Option<Head>) -> Result<Head, LogError> {
+pub(super) fn readable(key: &LogKey, head: Option<Head>) -> Result<Head, LogError> {
     let name = || key.name.clone();
     match head {
         None => Err(LogError::NotFound { name: name() }),
@@ -419,26 +428,16 @@ impl EventLog for SqliteStore {
     fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>> {
         Box::pin(async move {
             let mut waiting = self.0.tails.subscribe(key);
-            loop {
-                match self.0.tails.has(key, from) {
-                    Some(true) => return Ok(()),
-                    Some(false) => {
-                        waiting.changed().await;
-                        continue;
-                    }
-                    None => {}
-                }
-                let found = within(async {
-                    let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
-                    head(&mut reader, key).await
-                });
-                let head = readable(key, found.await?)?;
-                if head.ends > from || head.state == CLOSED {
-                    return Ok(());
-                }
-                waiting.changed().await;
-            }
+            self.wait_with(&mut waiting, key, from).await
         })
+    }
+
+    fn follow(
+        self: Arc<Self>,
+        key: LogKey,
+        from: u64,
+    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+        self.followed(key, from)
     }
 
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {

@@ -5,6 +5,7 @@ mod conversations;
 mod erase;
 mod errors;
 mod file;
+mod follow;
 mod latency;
 mod log;
 mod notifications;

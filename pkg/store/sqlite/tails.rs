@@ -86,15 +86,25 @@ impl Tails {
 
     /// Reads records of a log that is open, if they are here.
     pub(super) fn read(&self, key: &LogKey, from: u64, most: usize) -> Option<LogPage> {
+        let mut records = Vec::new();
+        let next = self.take(key, from, most, &mut records)?;
+        Some(LogPage::new(records, next, false))
+    }
+
+    /// Adds records of a log that is open to a buffer, if they are here; returns the number behind them.
+    pub(super) fn take(
+        &self,
+        key: &LogKey,
+        from: u64,
+        most: usize,
+        into: &mut impl Extend<LogRecord>,
+    ) -> Option<u64> {
         let all = self.lock();
         let tail = all.logs.get(key)?;
         let skipped = usize::try_from(from.checked_sub(tail.first)?).ok()?;
-        if skipped >= tail.records.len() {
-            return None;
-        }
-        let records: Vec<_> = tail.records.iter().skip(skipped).take(most).cloned().collect();
-        let next = from + records.len() as u64;
-        Some(LogPage::new(records, next, false))
+        let count = tail.records.len().checked_sub(skipped).filter(|count| *count > 0)?.min(most);
+        into.extend(tail.records.iter().skip(skipped).take(count).cloned());
+        Some(from + count as u64)
     }
 
     /// Returns `true` when an open log has this record, `false` when the record is the next one, `None` when that is not known here.

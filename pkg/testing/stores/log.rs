@@ -35,6 +35,7 @@ pub async fn check_event_log<L: EventLog>(make: impl AsyncFn() -> Arc<L>) -> Rep
         check("wait", "a wait ends with a record, the close and the end", wait(make().await)).await,
         check("follow", "readers that come at any time get each record once", many(make().await))
             .await,
+        check("followed", "who follows a log learns that it is gone", gone(make().await)).await,
         check("writers", "many writers at once leave no gap and no double", race(make().await))
             .await,
         check("dropped", "an append that is dropped is whole or not at all", drops(make().await))
@@ -163,6 +164,28 @@ async fn wait(log: Arc<impl EventLog>) -> Found {
         done("the change", changed)?;
         let ended = waits.await;
         hold(&format!("step {step}: it ends with {ended:?}"), ended.is_ok() == (step < 2))?;
+    }
+    Ok(())
+}
+
+async fn gone<L: EventLog>(log: Arc<L>) -> Found {
+    for is_retired in [true, false] {
+        let key = filled(&*log, if is_retired { "retired" } else { "removed" }, 2).await?;
+        let mut records = pin!(follow(Arc::clone(&log) as Arc<dyn EventLog>, key.clone(), 0));
+        for at in 0..2 {
+            let (number, _) = done("follow", records.next().await.ok_or("it ended")?)?;
+            same("number", &number, &at)?;
+        }
+        hold("it waits", timeout(QUIET, records.next()).await.is_err())?;
+        let gone = if is_retired { log.retire(&key).await } else { log.remove(&key).await };
+        done("retire or remove", gone)?;
+        let next = records.next().await;
+        let is_told = if is_retired {
+            matches!(next, Some(Err(LogError::Retired { .. })))
+        } else {
+            matches!(next, Some(Err(LogError::NotFound { .. })))
+        };
+        hold(&format!("its error comes: {next:?}"), is_told)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Connections: accepted, served, and ended.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo};
 use hyper::{Request, body::Incoming, server::conn::http1, service::Service as _};
@@ -9,16 +9,20 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     time,
 };
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Most connections at a time; the next ones wait in the system's queue.
 const MAX_CONNECTIONS: usize = 16_384;
 /// Longest time that a client takes for the head of a request, or leaves a connection idle.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest time in which a client takes nothing of what is there for it.
+const STALLED: Duration = Duration::from_secs(5);
 /// Most headers of a request.
 const MAX_HEADERS: usize = 100;
 /// Longest head of a request, in bytes.
@@ -92,7 +96,8 @@ impl Connections {
         let (ends, cut) = (self.ends.clone(), self.cut.clone());
         self.tasks.spawn(async move {
             let _place = place;
-            let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+            let connection =
+                http.serve_connection(TokioIo::new(patient(stream)), service).with_upgrades();
             tokio::pin!(connection);
             let ended = tokio::select! {
                 biased;
@@ -116,5 +121,43 @@ impl Connections {
             self.cut.cancel();
             self.tasks.wait().await;
         }
+    }
+}
+
+/// Returns a connection that breaks once its client took nothing for [`STALLED`]: nothing else would end it, for it is not asked for more.
+fn patient<S: AsyncRead + AsyncWrite>(stream: S) -> Pin<Box<TimeoutStream<S>>> {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(STALLED));
+    Box::pin(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _, duplex},
+        time::Instant,
+    };
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_for_5_s_is_cut_off_and_a_slow_one_is_not() {
+        let (ours, mut client) = duplex(10);
+        let mut ours = patient(ours);
+        let slow = tokio::spawn(async move {
+            let mut taken = [0; 10];
+            for _ in 0..5 {
+                time::sleep(STALLED - Duration::from_millis(10)).await;
+                client.read_exact(&mut taken).await.unwrap();
+            }
+            client
+        });
+        ours.write_all(&[0; 50]).await.unwrap();
+        let _stuck = slow.await.unwrap();
+        let begun = Instant::now();
+        let cut = ours.write_all(&[0; 50]).await.unwrap_err();
+        assert_eq!((cut.kind(), begun.elapsed().as_secs()), (ErrorKind::TimedOut, 5));
     }
 }

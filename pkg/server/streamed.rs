@@ -1,0 +1,196 @@
+//! A body of frames that is made as it is taken: without a task, a queue or a timer of each frame.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_util::{FutureExt as _, StreamExt as _};
+use http_body::{Body, Frame};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// Bytes of frames that wait and go out in one piece; the last of them may be longer.
+const PIECE_BYTES: usize = 16 << 10;
+
+/// Longest time in which a reader takes no frame.
+const STALLED: Duration = Duration::from_secs(5);
+
+/// Time after which a comment keeps the connection alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const COMMENT: Bytes = Bytes::from_static(b": keep-alive\n\n");
+
+/// A body of frames. The frames that are there go out in one piece; a single one as it is, without a copy.
+///
+/// A connection takes the next piece as soon as it has room for it. One that had none for [`STALLED`] gets what there is, and the end: its
+/// reader comes back with the number that it saw last. One that never has room again is closed by whoever has the socket.
+pub(super) struct Streamed<S> {
+    /// `None` behind the end.
+    frames: Option<S>,
+    /// When the last piece was taken; `None` while the connection has room and waits for the next.
+    taken: Option<Instant>,
+    /// When the last frame, or the last comment, went out.
+    spoke: Instant,
+    /// Comes no later than the next comment, so that it is set again once in [`KEEP_ALIVE`].
+    comment: Pin<Box<Sleep>>,
+}
+
+impl<S: Stream<Item = Bytes> + Unpin> Streamed<S> {
+    /// Returns a body whose reader is there from now on.
+    pub(super) fn new(frames: S) -> Self {
+        let now = Instant::now();
+        let comment = Box::pin(sleep_until(now + KEEP_ALIVE));
+        Self { frames: Some(frames), taken: Some(now), spoke: now, comment }
+    }
+
+    /// Returns the frames that are there, as one piece, and takes note of the end.
+    fn piece(&mut self, context: &mut Context<'_>) -> Bytes {
+        let (mut first, mut all) = (Bytes::new(), BytesMut::new());
+        while first.len().max(all.len()) < PIECE_BYTES
+            && let Some(frames) = &mut self.frames
+        {
+            match frames.poll_next_unpin(context) {
+                Poll::Ready(Some(frame)) if first.is_empty() => first = frame,
+                Poll::Ready(Some(frame)) => {
+                    if all.is_empty() {
+                        all.extend_from_slice(&first);
+                    }
+                    all.extend_from_slice(&frame);
+                }
+                Poll::Ready(None) => self.frames = None,
+                Poll::Pending => break,
+            }
+        }
+        if all.is_empty() { first } else { all.freeze() }
+    }
+
+    /// Waits for the time of a comment.
+    fn poll_comment(&mut self, context: &mut Context<'_>) -> Poll<Bytes> {
+        while self.comment.poll_unpin(context).is_ready() {
+            let next = self.spoke + KEEP_ALIVE;
+            let is_due = next <= Instant::now();
+            self.comment.as_mut().reset(if is_due { Instant::now() + KEEP_ALIVE } else { next });
+            if is_due {
+                return Poll::Ready(COMMENT);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl<S: Stream<Item = Bytes> + Send + Unpin> Body for Streamed<S> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = self.get_mut();
+        let is_late = this.taken.take().is_some_and(|taken| taken.elapsed() >= STALLED);
+        let mut piece = this.piece(context);
+        if piece.is_empty() {
+            if this.frames.is_none() {
+                return Poll::Ready(None);
+            }
+            match this.poll_comment(context) {
+                Poll::Ready(comment) => piece = comment,
+                Poll::Pending => return Poll::Pending,
+            }
+        } else if is_late {
+            tracing::debug!("a reader that took nothing for 5 s is let go");
+            this.frames = None;
+        }
+        let now = Instant::now();
+        (this.taken, this.spoke) = (Some(now), now);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use tokio::{sync::mpsc, time::advance};
+    use tokio_stream::wrappers::UnboundedReceiverStream;
+
+    use super::*;
+
+    type Pieces = axum::body::BodyDataStream;
+
+    /// A body, and the place into which its frames are put.
+    fn body() -> (mpsc::UnboundedSender<Bytes>, Pieces) {
+        let (sender, frames) = mpsc::unbounded_channel();
+        let body = Streamed::new(UnboundedReceiverStream::new(frames));
+        (sender, axum::body::Body::new(body).into_data_stream())
+    }
+
+    fn next(pieces: &mut Pieces) -> Option<Option<Bytes>> {
+        pieces.next().now_or_never().map(|piece| piece.map(Result::unwrap))
+    }
+
+    #[tokio::test]
+    async fn frames_that_wait_go_out_in_one_piece_and_one_alone_as_it_is() {
+        let (sender, mut pieces) = body();
+        let frame = Bytes::from("data: 1\n\n".to_owned());
+        sender.send(frame.clone()).unwrap();
+        assert_eq!(next(&mut pieces).unwrap().unwrap().as_ptr(), frame.as_ptr());
+        assert!(next(&mut pieces).is_none());
+        for frame in ["a", "", "b", "c"] {
+            sender.send(Bytes::from(frame)).unwrap();
+        }
+        assert_eq!(next(&mut pieces).unwrap().unwrap(), "abc");
+        let long = "x".repeat(PIECE_BYTES - 1);
+        for frame in [&long, "y", "z"] {
+            sender.send(Bytes::copy_from_slice(frame.as_bytes())).unwrap();
+        }
+        drop(sender);
+        assert_eq!(next(&mut pieces).unwrap().unwrap(), long + "y", "a piece has a bound");
+        assert_eq!(next(&mut pieces).unwrap().unwrap(), "z");
+        assert_eq!((next(&mut pieces), next(&mut pieces)), (Some(None), Some(None)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_comment_comes_after_15_s_in_which_nothing_else_did() {
+        let (sender, mut pieces) = body();
+        assert!(next(&mut pieces).is_none());
+        advance(Duration::from_secs(10)).await;
+        sender.send(Bytes::from_static(b"a")).unwrap();
+        assert_eq!(next(&mut pieces).unwrap().unwrap(), "a");
+        for silence in [14, 15, 15] {
+            assert!(next(&mut pieces).is_none());
+            advance(Duration::from_secs(silence)).await;
+            let comment = (silence == 15).then_some(Some(COMMENT));
+            assert_eq!(next(&mut pieces), comment);
+            advance(Duration::from_millis(1000 * (15 - silence))).await;
+            if silence < 15 {
+                assert_eq!(next(&mut pieces), Some(Some(COMMENT)), "15 s behind the frame");
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_reader_that_took_nothing_for_5_s_is_let_go() {
+        let frames = stream::repeat(Bytes::from_static(&[b'x'; PIECE_BYTES]));
+        let mut pieces = axum::body::Body::new(Streamed::new(frames)).into_data_stream();
+        for _ in 0..10 {
+            advance(STALLED - Duration::from_millis(1)).await;
+            assert_eq!(next(&mut pieces).unwrap().unwrap().len(), PIECE_BYTES);
+        }
+        advance(STALLED).await;
+        assert_eq!(next(&mut pieces).unwrap().unwrap().len(), PIECE_BYTES, "what there is");
+        assert_eq!(next(&mut pieces), Some(None), "and the end");
+        // Who waits for what comes late is not slow.
+        let (sender, mut pieces) = body();
+        for _ in 0..3 {
+            assert!(next(&mut pieces).is_none());
+            advance(STALLED * 2).await;
+            sender.send(Bytes::from_static(b"a")).unwrap();
+            assert_eq!(next(&mut pieces).unwrap().unwrap(), "a");
+        }
+        assert!(next(&mut pieces).is_none());
+    }
+}

@@ -1,0 +1,74 @@
+//! A log is followed: from memory while its newest records are there, else from the file.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use futures_core::stream::BoxStream;
+
+use super::{
+    SqliteStore, errors,
+    log::{head, readable},
+    tails::Waiting,
+    within,
+};
+use crate::store::{EventLog as _, LogError, LogKey, LogRecord};
+
+/// Most records that are read ahead.
+const PAGE: usize = 256;
+
+impl SqliteStore {
+    /// Reads a log to its end, with one subscription for all waits and one buffer for all records.
+    pub(super) fn followed(
+        self: Arc<Self>,
+        key: LogKey,
+        from: u64,
+    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+        Box::pin(async_stream::try_stream! {
+            let mut waiting = self.0.tails.subscribe(&key);
+            let (mut at, mut records) = (from, VecDeque::new());
+            loop {
+                let mut is_end = false;
+                if self.0.tails.take(&key, at, PAGE, &mut records).is_none() {
+                    let page = self.read(&key, at, PAGE).await?;
+                    is_end = page.is_end;
+                    records.extend(page.records);
+                }
+                while let Some(record) = records.pop_front() {
+                    yield (at, record);
+                    at += 1;
+                }
+                if is_end {
+                    break;
+                }
+                self.wait_with(&mut waiting, &key, at).await?;
+            }
+        })
+    }
+
+    /// Waits until a log has a record with the number `from`, or is closed.
+    pub(super) async fn wait_with(
+        &self,
+        waiting: &mut Waiting,
+        key: &LogKey,
+        from: u64,
+    ) -> Result<(), LogError> {
+        loop {
+            match self.0.tails.has(key, from) {
+                Some(true) => return Ok(()),
+                Some(false) => {
+                    waiting.changed().await;
+                    continue;
+                }
+                None => {}
+            }
+            let found = within(async {
+                let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
+                head(&mut reader, key).await
+            });
+            let head = readable(key, found.await?)?;
+            if head.ends > from || head.is_closed() {
+                return Ok(());
+            }
+            waiting.changed().await;
+        }
+    }
+}
