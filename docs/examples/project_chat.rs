@@ -14,9 +14,6 @@ use forgeline::{
     types::AgentEvent,
 };
 
-/// The question that the last agent gets.
-const SUM: &str = "What is 3 * 4?";
-
 /// Questions for the demo model, which takes what stands in quotes for the task of the next agent: each mark is of one level.
 const DEMO: [&str; 2] = [
     "Please load_skill \"invoice\".",
@@ -102,6 +99,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// The question that the last agent gets.
+    const SUM: &str = "What is 3 * 4?";
 
     fn project(name: &str) -> std::path::PathBuf {
         let root = std::env::temp_dir().join(format!("project-{name}-{}", std::process::id()));

@@ -59,7 +59,7 @@ impl Turn {
     }
 }
 
-/// Runs the agent on `input`, in a window of so many tokens where it is known, and shows its events; `stop` stops the run, and what is open ends properly.
+/// Runs the agent on `input`, in a window of `window` tokens where it is known, and shows its events; `stop` stops the run, and what is open ends properly.
 /// `listen` is called ten times a second: it may steer the run and answer its requests, and returns remarks
 /// to show.
 ///

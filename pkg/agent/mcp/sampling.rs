@@ -91,9 +91,11 @@ struct Used {
 
 impl Used {
     fn new(draw: Option<Draw>, request: &Request, model: &str) -> Self {
-        let mut usage = UsageInfo::default();
-        usage.input_tokens = Some(TokenEstimator::new().request(request));
-        usage.output_tokens = Some(0);
+        let usage = UsageInfo {
+            input_tokens: Some(TokenEstimator::new().request(request)),
+            output_tokens: Some(0),
+            ..UsageInfo::default()
+        };
         Self { draw, card: ModelCard::for_model(model), usage: Some(usage), is_told: false }
     }
 
@@ -137,7 +139,7 @@ impl Drop for Used {
         draw.end(self.usage.as_ref().map_or(SpentBelow::NOTHING, |usage| {
             let mut spent = Spent::default();
             spent.add(Some(usage), self.card.and_then(|card| card.cost(usage)));
-            // It is no turn of the run.
+            // The run counts it as use, and not as a turn.
             SpentBelow::of(0, &spent)
         }));
     }

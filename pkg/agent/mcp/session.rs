@@ -166,7 +166,8 @@ impl Session {
         let mut tools = Vec::new();
         let mut cursor = None;
         loop {
-            let page = list::page(self.service.peer(), cursor.take()).await;
+            // In a box: it is large.
+            let page = Box::pin(list::page(self.service.peer(), cursor.take())).await;
             let page = page.map_err(|error| self.error(&error))?;
             tools.extend(page.tools);
             if tools.len() > MAX_TOOLS {

@@ -382,6 +382,70 @@ mod tests {
 
     const MOST: u64 = 1_000;
 
+    /// Turns of a question and an answer without calls.
+    fn talk(turns: usize) -> Vec<Arc<Message>> {
+        conversation(&vec![Vec::new(); turns])
+    }
+
+    const WIDE: Bounds = Bounds { tokens: 100_000, share: None };
+
+    #[test]
+    fn half_of_the_room_is_free_once_something_is_left_out() {
+        let (messages, around, estimator) = (talk(200), around(), TokenEstimator::new());
+        let mut window = Window::default();
+        let bounds = Bounds { tokens: MOST, share: None };
+        assert!(matches!(window.look(&messages, &around, bounds), Look::Fitted(_)));
+        let room = MOST - estimator.request(&around);
+        let taken = window.tokens();
+        assert!(taken <= room / 2 && taken > room / 4, "{taken} of {room}");
+    }
+
+    #[test]
+    fn the_message_behind_a_summary_is_sent_once() {
+        let (messages, mut window) = (talk(6), Window::default());
+        let mut marks = Marks::default();
+        (marks.first, marks.summary) = (6, Some("They count.".into()));
+        window.keep(&marks);
+        assert_eq!(window.look(&messages, &around(), WIDE), Look::Fits);
+        let texts: Vec<_> = window.sent().iter().map(|message| message.text()).collect();
+        assert!(texts[0].contains("They count.") && texts[0].contains("Question 3."), "{texts:?}");
+        let again = texts.iter().filter(|text| text.contains("Question 3.")).count();
+        assert_eq!((again, texts.len()), (1, 6), "{texts:?}");
+    }
+
+    #[test]
+    fn marks_of_another_conversation_do_not_leave_out_the_last_message_of_the_user() {
+        let (mut messages, mut window) = (talk(3), Window::default());
+        // Behind the last message of the user, with an older one in its place.
+        messages.push(Arc::new(Message::assistant("More.")));
+        let mut marks = Marks::default();
+        (marks.first, marks.pinned) = (5, Some(0));
+        window.keep(&marks);
+        window.look(&messages, &around(), WIDE);
+        assert!(window.sent().iter().any(|message| Arc::ptr_eq(message, &messages[4])));
+    }
+
+    #[test]
+    fn a_conversation_that_begins_otherwise_is_read_anew() {
+        let (mut messages, mut window) = (talk(3), Window::default());
+        window.look(&messages, &around(), WIDE);
+        messages[0] = Arc::new(Message::user("Another question."));
+        window.look(&messages, &around(), WIDE);
+        assert!(Arc::ptr_eq(&window.sent().messages()[0], &messages[0]));
+    }
+
+    #[test]
+    fn a_beginning_that_is_no_longer_than_its_summary_is_not_summed_up() {
+        let mut messages = talk(1);
+        messages.push(Arc::new(Message::user("word ".repeat(600))));
+        let bounds = Bounds { tokens: MOST, share: Some(50) };
+        assert_eq!(Window::default().look(&messages, &around(), bounds), Look::Fits);
+        // A longer one is.
+        let messages: Vec<_> = talk(60).into_iter().chain(messages).collect();
+        let looked = Window::default().look(&messages, &around(), bounds);
+        assert!(matches!(looked, Look::Outgrown(_)), "{looked:?}");
+    }
+
     proptest! {
         // Covers: G-47, T-68
         #[test]

@@ -23,7 +23,7 @@ const INSTRUCTIONS: &str = "AGENTS.md";
 /// Most bytes of the instructions of a project.
 const MAX_INSTRUCTION_BYTES: usize = 32 << 10;
 
-/// What marks the root of a project: the folder or file of its history.
+/// The name that marks the root of a project: the folder or file of its history.
 const ROOT_MARK: &str = ".git";
 
 /// A file of a project with instructions, as [`ProjectPrompt::files`] finds it.

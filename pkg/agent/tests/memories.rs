@@ -4,7 +4,10 @@ use super::{approvals::next_request, *};
 use crate::{
     agent::{
         Caller, RunInput,
-        knowledge::{KnowledgeTools, LexicalIndex, LocalMemoryStore, MemoryTools},
+        knowledge::{
+            KnowledgeError, KnowledgeTools, LexicalIndex, LocalMemoryStore, MemoryStore as _,
+            MemoryTools, Note, Owner,
+        },
         tools::{Tool, ToolEffects},
     },
     types::TextOrigin,
@@ -155,4 +158,29 @@ fn what_is_loaded_is_from_outside_unless_it_is_said_to_be_own() {
     assert_eq!(origin(KnowledgeTools::new(index())), TextOrigin::Project);
     let outside = KnowledgeTools::new(index()).origin(TextOrigin::Outside);
     assert_eq!(origin(outside), TextOrigin::Outside);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_keys_says_that_there_are_more() {
+    for (count, has_more) in [(100, false), (101, true)] {
+        let store = LocalMemoryStore::default();
+        for at in 0..count {
+            let owner = Owner::of(Some(&Caller::new("ann")));
+            store.save(owner, Note::new(format!("key-{at:03}"), "x")).await.unwrap();
+        }
+        let read = told(&store, "ann", vec![("memory.load", json!({}))]).await;
+        let list: Value = serde_json::from_str(&read[0]).unwrap();
+        assert_eq!(list["keys"].as_array().unwrap().len(), 100);
+        assert_eq!(list["has_more"], has_more, "{count}");
+    }
+}
+
+#[test]
+fn a_store_that_is_busy_may_be_asked_again_and_what_failed_otherwise_may_not() {
+    let busy = KnowledgeError::Busy;
+    let text = busy.to_string();
+    assert_eq!(ToolError::from(busy), ToolError::transient(text));
+    let empty = KnowledgeError::Empty { what: "key" };
+    let text = empty.to_string();
+    assert_eq!(ToolError::from(empty), ToolError::failed(text));
 }

@@ -50,6 +50,7 @@ mod steering;
 mod streams;
 mod sub_agents;
 mod summaries;
+mod summary_bounds;
 mod tasks;
 mod tool_schemas;
 mod tool_search;

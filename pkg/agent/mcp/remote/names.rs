@@ -30,7 +30,7 @@ const MAX_NAMES: usize = 256;
 /// Looks a name up.
 type Find = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
-/// What the names of hosts lead to, for the requests that go with one server.
+/// The addresses that names of hosts lead to, for the requests that go with one server.
 pub(super) struct Names {
     server: Url,
     find: Find,
@@ -230,7 +230,7 @@ mod tests {
         names.check("https://turns.example/token").await.unwrap();
         let resolver = OfConnections(Arc::clone(&names));
         let found = resolver.resolve("turns.example".parse().unwrap()).await;
-        let error = found.map(|found| found.count()).unwrap_err().to_string();
+        let error = found.map(Iterator::count).unwrap_err().to_string();
         assert!(error.contains("leads to this machine"), "{error}");
     }
 

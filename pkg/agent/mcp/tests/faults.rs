@@ -174,7 +174,7 @@ async fn whatever_happens_a_call_ends_and_nothing_is_left() {
     for point in POINTS {
         for fault in FAULTS {
             let began = Instant::now();
-            let ended = timeout(Duration::from_mins(5), through(point, fault)).await;
+            let ended = timeout(Duration::from_mins(5), Box::pin(through(point, fault))).await;
             let ended = ended.unwrap_or_else(|_| panic!("{point:?} {fault:?} hangs"));
             let want = match (point, fault) {
                 (_, Fault::Drop) => None,
