@@ -15,7 +15,7 @@ use super::{
     AgentChannels, AgentConfig, AgentHandle, RunError, RunInput, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
-    driver::{self, Grants, Setting, Shared, Start, Written},
+    driver::{self, Grants, Inputs, Setting, Shared, Start, Written},
     emitter::Emitter,
     journal::{self, Chain, Journal, OpenIs, OpenRun, Record, Restored, Writer},
     memory::{Memory, SharedMemory, Window},
@@ -64,7 +64,7 @@ impl DefaultAgent {
     ) -> Self {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
-        let (written, grants) = (Written::default(), Grants::default());
+        let (written, grants, inputs) = (Written::default(), Grants::default(), Inputs::default());
         let window = parts.config.max_context_tokens;
         let window = window.map(|_| Box::new(Window::of(parts.estimator.clone()).into()));
         let (outside, looked_through) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -77,6 +77,7 @@ impl DefaultAgent {
             written,
             window,
             grants,
+            inputs,
             outside,
             prefix,
             looked_through,
@@ -257,6 +258,7 @@ impl DefaultAgent {
         let mut memory = self.0.memory.lock();
         memory.clear();
         self.0.begin_anew();
+        self.0.inputs.set(restored.inputs.iter().map(|(run, input)| (run, input)));
         for message in std::mem::take(&mut restored.messages) {
             memory.add(message);
         }
@@ -300,6 +302,7 @@ impl DefaultAgent {
             writer.append(&Record::<()>::Cleared).await?;
         }
         self.0.memory.lock().clear();
+        self.0.inputs.set(std::iter::empty());
         self.0.begin_window(None);
         self.0.begin_anew();
         Ok(())

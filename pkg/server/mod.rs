@@ -20,6 +20,7 @@
 //! [event log](crate::store::EventLog) before a reader sees them. `POST /api/chat` is read by `useChat` of the AI SDK, `POST /agui` by
 //! clients of AG-UI. `GET /` is the web console, for people.
 
+mod again;
 mod body;
 mod builder;
 mod client_tools;

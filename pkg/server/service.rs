@@ -9,6 +9,7 @@ use tracing::Instrument as _;
 
 use super::{
     Identify, Problem,
+    again::Again,
     conversations::{Conversation, Conversations},
     durable::Streams,
     health::Checks,
@@ -68,6 +69,8 @@ pub(super) struct Asked {
     pub(super) conversation: Option<Text>,
     /// The key of the request, and a digest of the rest of it.
     pub(super) request: Option<(Text, u64)>,
+    /// The chat whose last answer is given again.
+    pub(super) again: Option<Again>,
 }
 
 impl Service {
@@ -155,7 +158,7 @@ impl Service {
 
     async fn begin_whole(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
         let inside = &self.0;
-        let Asked { input, agent, conversation, request } = asked;
+        let Asked { input, agent, conversation, request, again } = asked;
         let scope = scope(&caller);
         if let Some((key, digest)) = &request {
             check_id("Idempotency-Key", key)?;
@@ -200,13 +203,16 @@ impl Service {
         let run = Run::new(key.clone(), conversation.id.clone(), caller.id, ways);
         let run = Arc::new(run);
         let log = &inside.stores.log;
-        let noted = match log.create(key).await {
-            Ok(()) => scope_events::note(&**log, &run).await,
-            Err(error) => Err(error),
+        let ready = async {
+            if let Some(again) = &again {
+                self.take_back(&conversation, again).await?;
+            }
+            log.create(key).await?;
+            Ok(scope_events::note(&**log, &run).await?)
         };
-        if let Err(error) = noted {
+        if let Err(problem) = ready.await {
             run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
-            return Err(error.into());
+            return Err(problem);
         }
         inside.runs.add(&run);
         conversation.begin(&run);

@@ -129,6 +129,15 @@ impl Marks {
         Self { due: None, turn: None, ..self.clone() }
     }
 
+    /// Returns the marks of the conversation before a place; `None` where what is behind it was left out or summed up.
+    pub(crate) fn before(&self, place: usize) -> Option<Self> {
+        let is_before = self.first <= place
+            && self.summed <= place
+            && self.pinned.is_none_or(|pinned| pinned < place);
+        let results = self.results.min(place);
+        is_before.then(|| Self { results, ..self.of_next_run() })
+    }
+
     /// Returns what is to be summed up.
     pub(crate) fn due(&self) -> Option<Outgrown> {
         self.due

@@ -83,7 +83,9 @@ pub(super) async fn begin(
     };
     let input = RunInput::from(said).state(ClientTools::new(tools)?);
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
-    let run = service.begin(caller, Asked { input, agent, conversation, request: None }).await?;
+    let run = service
+        .begin(caller, Asked { input, agent, conversation, request: None, again: None })
+        .await?;
     let guard = reading.guard(&run);
     answer(&service, run, 0, encoder, guard).await
 }

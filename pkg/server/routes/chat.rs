@@ -25,7 +25,8 @@ pub(super) async fn begin(
     Query(reading): Query<Reading>,
     Body(mut chat): Body<Chat>,
 ) -> Result<Response, Problem> {
-    if let Some(answered) = chat.answered() {
+    let again = chat.again();
+    if let Some(answered) = chat.answered().filter(|_| again.is_none()) {
         let conversation = chat.conversation().unwrap_or_default();
         let run = service.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
@@ -34,7 +35,6 @@ pub(super) async fn begin(
         for answer in answered.answers() {
             apply(&run, answer)?;
         }
-
         let guard = reading.guard(&run);
         let response = answer(&service, run, from, UiMessageStream::new(), guard).await?;
         return Ok(marked(response, &conversation));
@@ -44,7 +44,7 @@ pub(super) async fn begin(
     };
     let agent = reading.agent.clone();
     let input = RunInput::from(said);
-    let asked = Asked { input, agent, conversation: chat.conversation(), request: None };
+    let asked = Asked { input, agent, conversation: chat.conversation(), request: None, again };
     let run = service.begin(caller, asked).await?;
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     agent::Decision,
+    server::again::Again,
     types::{ClientFailure, ClientReturn, Text},
 };
 
@@ -18,6 +19,7 @@ pub(super) struct Chat {
     message: Option<SaidMessage>,
     #[serde(default)]
     messages: Vec<UiMessage>,
+    trigger: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -159,13 +161,22 @@ impl UiMessage {
         self.is_of("user")
     }
 
+    /// Returns the text.
+    fn text(&self) -> String {
+        let parts = match &self.content {
+            Some(Content::Text(text)) => return text.clone(),
+            Some(Content::Parts(parts)) => parts,
+            None => &self.parts,
+        };
+        parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str()).collect()
+    }
+
     /// Returns the text of a message of the user.
     pub(super) fn said(self) -> Option<String> {
         if self.role.as_ref().is_some_and(|role| role != "user") {
             return None;
         }
-        let text = text(self.content, self.parts);
-        Some(text).filter(|text| !text.trim().is_empty())
+        Some(self.text()).filter(|text| !text.trim().is_empty())
     }
 
     /// Returns the result of a call at the client, of a message of a tool.
@@ -175,25 +186,34 @@ impl UiMessage {
         }
         let end = match self.error {
             Some(message) => ClientReturn::failed(ClientFailure::ToolThrew, message),
-            None => text(self.content, self.parts).into(),
+            None => self.text().into(),
         };
         Some((self.tool_call_id?, end))
     }
-}
-
-fn text(content: Option<Content>, parts: Vec<UiPart>) -> String {
-    let parts = match content {
-        Some(Content::Text(text)) => return text,
-        Some(Content::Parts(parts)) => parts,
-        None => parts,
-    };
-    parts.into_iter().filter(|part| part.kind == "text").map(|part| part.text).collect()
 }
 
 impl Chat {
     /// Returns the id of the conversation.
     pub(super) fn conversation(&self) -> Option<Text> {
         self.conversation.clone().or_else(|| self.id.clone())
+    }
+
+    /// Returns what the user has said, where the answer to the last of it is to be given again. What follows that is dropped.
+    pub(super) fn again(&mut self) -> Option<Again> {
+        if self.trigger.as_deref() != Some("regenerate-message") {
+            return None;
+        }
+        let may_be_users = |it: &UiMessage| it.role.is_none() || it.is_users();
+        while self.messages.last().is_some_and(|last| !may_be_users(last)) {
+            self.messages.pop();
+        }
+        let one = match &self.message {
+            Some(SaidMessage::Text(text)) => return Some(Again(vec![text.clone()])),
+            Some(SaidMessage::Message(message)) => Some(&**message),
+            None => None,
+        };
+        let users = one.into_iter().chain(if one.is_some() { &[][..] } else { &self.messages });
+        Some(Again(users.filter(|it| may_be_users(it)).map(UiMessage::text).collect()))
     }
 
     /// Returns what the user says.

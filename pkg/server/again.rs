@@ -1,0 +1,82 @@
+//! An answer is given again: the chat is taken back to before what it answers.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::{Problem, Service, conversations::Conversation};
+
+/// Longest wait for the run whose answer is taken back.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// The messages of the user in a chat, the oldest first; the last one is answered again.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Again(pub(super) Vec<String>);
+
+impl Again {
+    /// Returns the place of that message among those with which runs began; `None` when it began none, or was taken back already.
+    fn place(&self, begun: &[String]) -> Option<usize> {
+        let said = &self.0[..];
+        if begun.starts_with(said) {
+            return said.len().checked_sub(1);
+        }
+        // A client may send no more than the end of its chat.
+        begun.iter().rposition(|text| Some(text) == said.last())
+    }
+}
+
+impl Service {
+    /// Cancels the run that goes on, and takes the conversation back.
+    pub(super) async fn take_back(
+        &self,
+        conversation: &Conversation,
+        again: &Again,
+    ) -> Result<(), Problem> {
+        if let Some(run) = conversation.last_run().filter(|run| !run.has_ended()) {
+            run.cancel.cancel();
+        }
+        let id = &conversation.id;
+        let rewound = conversation.agent.rewind_to(|begun| again.place(begun));
+        match timeout(MAX_WAIT, rewound).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => {
+                tracing::error!(%error, conversation = %id, "a conversation could not be taken back");
+                Err(Problem::busy("the answer could not be taken back; try again later", 5))
+            }
+            Err(_) => {
+                let detail = "an earlier run of the chat goes on; end it, or try again later";
+                Err(Problem::busy(detail, 5))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_is_found_in_a_whole_chat_and_by_its_end() {
+        #[rustfmt::skip]
+        let rows: &[(&[&str], &[&str], Option<usize>)] = &[
+            // What began runs, what the chat has.
+            (&[],                   &["a"],           None),
+            (&["a"],                &["a"],           Some(0)),
+            (&["a", "b"],           &["a", "b"],      Some(1)),
+            (&["a", "b", "c"],      &["a", "b"],      Some(1)),
+            (&["a", "a", "a"],      &["a", "a"],      Some(1)),
+            // The end of a chat.
+            (&["a", "b", "c"],      &["c"],           Some(2)),
+            (&["a", "b", "b"],      &["b"],           Some(2)),
+            // One that was taken back, or never began.
+            (&["a"],                &["a", "b"],      None),
+            (&["a", "b"],           &["a", "c"],      None),
+            (&["a"],                &[],              None),
+        ];
+        for (begun, said, place) in rows {
+            let texts =
+                |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+            assert_eq!(Again(texts(said)).place(&texts(begun)), *place, "{begun:?} {said:?}");
+        }
+    }
+}
