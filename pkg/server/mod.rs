@@ -39,6 +39,7 @@ mod journal;
 mod latency;
 mod limits;
 mod metrics;
+mod own_calls;
 mod places;
 mod problem;
 mod recover;

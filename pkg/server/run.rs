@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     encode::{RunEnd, RunStatus},
     journal::Told,
+    own_calls::OwnCalls,
     places::Place,
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
     store::{
         EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores, now_ms,
     },
-    types::{AgentError, Envelope, ErrorCode, Text},
+    types::{AgentError, ClientToolRequest, Envelope, ErrorCode, Text},
 };
 
 /// Most events that are appended at a time.
@@ -38,6 +39,7 @@ pub(super) struct Run {
     pub(super) owner: Text,
     pub(super) approvals: Approvals,
     pub(super) client_calls: ClientCalls,
+    own_calls: OwnCalls,
     pub(super) questions: Questions,
     pub(super) steering: Steering,
     pub(super) cancel: CancellationToken,
@@ -87,6 +89,7 @@ impl Run {
             owner,
             approvals,
             client_calls,
+            own_calls: OwnCalls::default(),
             questions,
             steering,
             cancel,
@@ -107,6 +110,12 @@ impl Run {
     pub(super) fn waits_for(&self, what: WaitsFor) -> bool {
         let has_calls = !self.approvals.open().is_empty() || !self.client_calls.open().is_empty();
         has_calls || (what == WaitsFor::Anything && !self.questions.open().is_empty())
+    }
+
+    /// Returns the open calls of the run itself at the client, each with its turn.
+    pub(super) fn own_calls(&self) -> Vec<(u32, ClientToolRequest)> {
+        let open = self.client_calls.open().into_iter();
+        open.filter_map(|call| Some((self.own_calls.turn(&call)?, call))).collect()
     }
 
     /// Returns the number of the event before which the last answer was paused; 0 for none.
@@ -180,6 +189,10 @@ impl Run {
         {
             let mut batches = (&mut stream).ready_chunks(BATCH);
             while let Some(batch) = batches.next().await {
+                if let Some(first) = batch.first().filter(|_| from > 0) {
+                    self.own_calls.resumed_in(first.turn);
+                }
+                self.own_calls.see(&batch, || self.client_calls.open());
                 let records: Vec<_> = batch.iter().map(record).collect();
                 let count = records.len() as u64;
                 if failed.is_none()

@@ -32,6 +32,8 @@ pub(super) async fn begin(
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
         let run = run.ok_or_else(|| Problem::not_found("open run of the chat", &conversation))?;
         let from = answered.next().unwrap_or_else(|| run.paused());
+        // A place that is not there is told before anything is decided.
+        service.log().read(&run.key, from, 1).await?;
         for answer in answered.answers() {
             apply(&run, answer)?;
         }
@@ -60,8 +62,9 @@ fn apply(run: &Run, answer: Answer) -> Result<(), Problem> {
             }
         }
         Answer::Ran { tool_call_id, end } => {
-            let open = run.client_calls.open();
-            if let Some(call) = open.iter().find(|call| tool_call_id.is_of(&call.id)) {
+            let open = run.own_calls();
+            let call = open.iter().find(|(turn, call)| tool_call_id.is_of(*turn, &call.id));
+            if let Some((_, call)) = call {
                 run.client_calls.complete(&call.client_call_id, end)?;
             }
         }

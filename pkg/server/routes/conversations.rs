@@ -120,7 +120,9 @@ pub(super) async fn show(
 /// Returns the number behind the message that was seen last.
 fn after(seen: Option<&str>) -> Result<u64, Problem> {
     let Some(seen) = seen else { return Ok(0) };
-    let next = seen.parse().ok().and_then(|seen: u64| seen.checked_add(1));
+    let number: Option<u64> = seen.parse().ok();
+    let number = number.filter(|number| number.to_string() == seen);
+    let next = number.and_then(|number| number.checked_add(1));
     next.ok_or_else(|| Problem::bad("`after` must be the `next` of a page as it was"))
 }
 

@@ -87,8 +87,9 @@ pub(super) struct CallId(Text);
 
 impl CallId {
     /// Returns `true` for the id of this call of the run itself.
-    pub(super) fn is_of(&self, id: &str) -> bool {
-        self.0.split_once('.').is_some_and(|(_, own)| own == id)
+    pub(super) fn is_of(&self, turn: u32, id: &str) -> bool {
+        let parts = self.0.split_once('.');
+        parts.is_some_and(|(of, own)| own == id && of == turn.to_string())
     }
 }
 

@@ -1,11 +1,14 @@
 //! The service through its routes.
 
+mod again;
 mod all_events;
 mod chats;
 mod conversations;
 mod doors;
 mod health;
 mod hostile;
+mod late;
+mod resume;
 mod streams;
 
 use std::time::Duration;
