@@ -10,18 +10,26 @@ use super::{Problem, Service, conversations::Conversation};
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// The messages of the user in a chat, the oldest first; the last one is answered again.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Again(pub(super) Vec<String>);
+#[derive(Debug)]
+pub(super) struct Again {
+    pub(super) said: Vec<String>,
+    /// `true` when it was another one before.
+    pub(super) is_edited: bool,
+}
 
 impl Again {
     /// Returns the place of that message among those with which runs began; `None` when it began none, or was taken back already.
     fn place(&self, begun: &[String]) -> Option<usize> {
-        let said = &self.0[..];
-        if begun.starts_with(said) {
-            return said.len().checked_sub(1);
+        let (last, before) = self.said.split_last()?;
+        let is_whole = begun.starts_with(before);
+        if self.is_edited {
+            return (is_whole && begun.len() > before.len()).then_some(before.len());
+        }
+        if is_whole && begun.get(before.len()) == Some(last) {
+            return Some(before.len());
         }
         // A client may send no more than the end of its chat.
-        begun.iter().rposition(|text| Some(text) == said.last())
+        begun.iter().rposition(|text| text == last)
     }
 }
 
@@ -76,7 +84,21 @@ mod tests {
         for (begun, said, place) in rows {
             let texts =
                 |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-            assert_eq!(Again(texts(said)).place(&texts(begun)), *place, "{begun:?} {said:?}");
+            let again = Again { said: texts(said), is_edited: false };
+            assert_eq!(again.place(&texts(begun)), *place, "{begun:?} {said:?}");
+        }
+        #[rustfmt::skip]
+        let edited: &[(&[&str], &[&str], Option<usize>)] = &[
+            (&["a"],                &["x"],           Some(0)),
+            (&["a", "b", "c"],      &["a", "x"],      Some(1)),
+            (&["a", "b"],           &["a", "b"],      Some(1)),
+            (&["a"],                &["a", "x"],      None),
+            (&["a", "b", "c"],      &["b", "x"],      None),
+            (&[],                   &["x"],           None),
+        ];
+        for (begun, said, place) in edited {
+            let again = Again { said: texts(said), is_edited: true };
+            assert_eq!(again.place(&texts(begun)), *place, "{begun:?} {said:?}");
         }
     }
 }

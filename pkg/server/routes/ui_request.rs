@@ -20,6 +20,7 @@ pub(super) struct Chat {
     #[serde(default)]
     messages: Vec<UiMessage>,
     trigger: Option<String>,
+    message_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -33,6 +34,7 @@ enum SaidMessage {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UiMessage {
+    id: Option<String>,
     role: Option<String>,
     #[serde(default)]
     parts: Vec<UiPart>,
@@ -199,22 +201,30 @@ impl Chat {
         self.conversation.clone().or_else(|| self.id.clone())
     }
 
-    /// Returns what the user has said, where the answer to the last of it is to be given again. What follows that is dropped.
+    /// Returns what the user has said, where the last of it is to be answered again, or was edited. What follows that is dropped.
     pub(super) fn again(&mut self) -> Option<Again> {
-        if self.trigger.as_deref() != Some("regenerate-message") {
-            return None;
-        }
         let may_be_users = |it: &UiMessage| it.role.is_none() || it.is_users();
+        let is_edited = match self.trigger.as_deref() {
+            Some("regenerate-message") => false,
+            // Only with the whole chat is it known which one it was.
+            Some("submit-message") if self.message.is_none() => {
+                let last = self.messages.last().filter(|last| last.is_users())?;
+                (last.id.is_some() && last.id == self.message_id).then_some(true)?
+            }
+            _ => return None,
+        };
         while self.messages.last().is_some_and(|last| !may_be_users(last)) {
             self.messages.pop();
         }
-        let one = match &self.message {
-            Some(SaidMessage::Text(text)) => return Some(Again(vec![text.clone()])),
-            Some(SaidMessage::Message(message)) => Some(&**message),
-            None => None,
+        let said = match &self.message {
+            Some(SaidMessage::Text(text)) => vec![text.clone()],
+            Some(SaidMessage::Message(message)) => vec![message.text()],
+            None => {
+                let users = self.messages.iter().filter(|it| may_be_users(it));
+                users.map(UiMessage::text).collect()
+            }
         };
-        let users = one.into_iter().chain(if one.is_some() { &[][..] } else { &self.messages });
-        Some(Again(users.filter(|it| may_be_users(it)).map(UiMessage::text).collect()))
+        Some(Again { said, is_edited })
     }
 
     /// Returns what the user says.

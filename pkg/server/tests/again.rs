@@ -110,6 +110,24 @@ async fn a_request_that_is_made_twice_takes_back_no_more() {
 }
 
 #[tokio::test]
+async fn a_message_that_was_edited_takes_the_place_of_what_it_was() {
+    let (provider, stores) = (naming(), Stores::in_memory());
+    let app = over(&provider, stores);
+    for said in ["One?", "Two?", "Three?"] {
+        ask(&app, "ann", json!({ "messages": [user(said)] })).await;
+    }
+    let mut edited = user("Other?");
+    edited["id"] = json!("m2");
+    let chat =
+        |id: &str| json!({ "messageId": id, "messages": [user("One?"), assistant("a"), edited] });
+    // The id is that of the message: of another it says nothing of the kind.
+    ask(&app, "ann", chat("m7")).await;
+    assert_eq!(seen(&provider).len(), 7);
+    ask(&app, "ann", chat("m2")).await;
+    assert_eq!(seen(&provider), ["One?", "One? 1", "Other?"]);
+}
+
+#[tokio::test]
 async fn the_chat_of_another_is_not_taken_back() {
     let (provider, stores) = (naming(), Stores::in_memory());
     let app = over(&provider, stores);
