@@ -6,13 +6,14 @@ use std::{
 };
 
 use axum::{
-    body::{Body, HttpBody as _, to_bytes},
+    body::{Body, HttpBody as _},
     extract::{Request, State},
     http::{HeaderMap, Method, StatusCode, Uri},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use http_body::{Frame, SizeHint};
 use tokio::time::timeout;
 
@@ -73,12 +74,8 @@ async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
         let detail = format!("the body has more than {most} bytes; send less");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
     };
-    if body.size_hint().lower() > most as u64 {
-        return Err(too_large());
-    }
-    match timeout(limits.body_time, to_bytes(body, most)).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(error)) if is_too_long(&error) => Err(too_large()),
+    match timeout(limits.body_time, whole(body, most)).await {
+        Ok(Ok(body)) => body.ok_or_else(too_large),
         Ok(Err(_)) => Err(Problem::bad("the body broke off; send the request again")),
         Err(_) => {
             let detail = format!(
@@ -90,9 +87,22 @@ async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
     }
 }
 
-fn is_too_long(error: &axum::Error) -> bool {
-    let cause = std::error::Error::source(error);
-    cause.is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>)
+/// Reads a body of at most this many bytes; `None` for a longer one. Twice as many are read before the answer: whoever still sends does not read it.
+async fn whole(body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
+    let (mut whole, mut seen) = (Vec::new(), 0_usize);
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        seen = seen.saturating_add(piece.len());
+        if seen <= most {
+            whole.extend_from_slice(&piece);
+        } else if seen / 2 > most {
+            break;
+        } else {
+            whole = Vec::new();
+        }
+    }
+    Ok((seen <= most).then(|| whole.into()))
 }
 
 /// A body for which a scope holds a place.

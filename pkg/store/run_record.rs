@@ -116,6 +116,7 @@ pub enum RunProgress {
 
 impl RunProgress {
     /// Every progress.
+    #[cfg(feature = "sqlite")]
     pub(super) const ALL: [Self; 7] = [
         Self::Queued,
         Self::Running,

@@ -10,8 +10,8 @@ use sqlx::{
 use super::{
     bounded::WAIT,
     errors,
-    options::{Durability, SqliteOptions},
     schema::{APPLICATION_ID, MIGRATIONS},
+    setup::{Durability, SqliteOptions},
 };
 use crate::store::StoreError;
 

@@ -8,11 +8,12 @@ mod file;
 mod latency;
 mod log;
 mod notifications;
-mod options;
+
 mod packed;
 mod rows;
 mod runs;
 mod schema;
+mod setup;
 mod stored;
 mod tails;
 #[cfg(test)]
@@ -27,7 +28,7 @@ use std::{
 
 use sqlx::SqlitePool;
 
-pub use self::options::{Durability, SqliteOptions};
+pub use self::setup::{Durability, SqliteOptions};
 use self::{bounded::within, file::Lock, tails::Tails, writer::Writer};
 use super::StoreError;
 

@@ -130,7 +130,7 @@ async fn scopes(store: Arc<impl ConversationStore>) -> Found {
     hold("get", is_unknown(&store.get(&other).await))?;
     hold("append", is_unknown(&store.append(&other, 1, said("a")).await))?;
     hold("messages", is_unknown(&store.messages(&other, 0, 1).await))?;
-    hold("delete", done("delete", store.delete(&other).await)? == false)?;
+    hold("delete", !done("delete", store.delete(&other).await)?)?;
     begun(&*store, &other, "ann").await?;
     same("the other's messages", &texts(&*store, &other).await?, &Vec::new())?;
     let page = done("list", store.list(ConversationQuery::new("team-b", 9)).await)?;
