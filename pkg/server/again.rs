@@ -63,6 +63,10 @@ impl Service {
 mod tests {
     use super::*;
 
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|it| (*it).to_owned()).collect()
+    }
+
     #[test]
     fn the_message_is_found_in_a_whole_chat_and_by_its_end() {
         #[rustfmt::skip]
@@ -82,8 +86,6 @@ mod tests {
             (&["a"],                &[],              None),
         ];
         for (begun, said, place) in rows {
-            let texts =
-                |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
             let again = Again { said: texts(said), is_edited: false };
             assert_eq!(again.place(&texts(begun)), *place, "{begun:?} {said:?}");
         }
