@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentChannels, AgentConfig, AgentHandle, RunError, RunInput, RunOutcome, RunStream,
+    AgentChannels, AgentConfig, AgentHandle, RunContext, RunError, RunInput, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
     driver::{self, Grants, Inputs, Setting, Shared, Start, Written},
@@ -235,13 +235,14 @@ impl DefaultAgent {
 
     /// Restores the conversation; returns the run that had not ended.
     async fn restore(&self) -> Result<Option<(OpenRun, Chain, Option<Setting>)>, AgentError> {
-        self.restore_with(OpenIs::Resumed).await.map(|(open, _)| open)
+        self.restore_with(OpenIs::Resumed, |_, _| {}).await.map(|(open, _)| open)
     }
 
     /// Restores the conversation; returns the run that goes on, and what else was read.
     pub(super) async fn restore_with(
         &self,
         open: OpenIs<'_>,
+        share: impl FnOnce(&str, &mut RunContext),
     ) -> Result<(Option<(OpenRun, Chain, Option<Setting>)>, Restored), AgentError> {
         let mut turn = self.0.take_turn().await?;
         let Some(writer) = &mut *turn else {
@@ -249,6 +250,7 @@ impl DefaultAgent {
             return Err(AgentError::new(ErrorCode::Journal, message));
         };
         let mut restored = journal::restore(&writer.read().await?, open)?;
+        restored.share(share);
         let setting = match restored.open_context() {
             Some(run) => self.0.setting_of(run).await?,
             None => None,

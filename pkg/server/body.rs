@@ -15,6 +15,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     encode::{AgUi, Encode, RunEnd, UiMessageStream},
@@ -93,11 +94,16 @@ pub(super) fn answer(
             None
         }
     });
-    streamed(Box::pin(frames.take_while(|frame| ready(frame.is_some())).filter_map(ready)))
+    let frames = frames.take_while(|frame| ready(frame.is_some())).filter_map(ready);
+    streamed(Box::pin(frames), service.ends())
 }
 
-/// Returns the answer that is a stream of events. It ends with its reader too: a frame that has no place for too long, or a connection that is gone.
-pub(super) fn streamed(mut frames: impl Stream<Item = Bytes> + Send + Unpin + 'static) -> Response {
+/// Returns the answer that is a stream of events. It ends with its reader too: a frame that has no place for too long, or a connection that is gone;
+/// and with the service, behind what there is.
+pub(super) fn streamed(
+    mut frames: impl Stream<Item = Bytes> + Send + Unpin + 'static,
+    ends: CancellationToken,
+) -> Response {
     let (sender, receiver) = mpsc::channel::<Result<Bytes, Infallible>>(QUEUE);
     tokio::spawn(async move {
         loop {
@@ -108,6 +114,7 @@ pub(super) fn streamed(mut frames: impl Stream<Item = Bytes> + Send + Unpin + 's
                     Some(frame) => frame,
                     None => return,
                 },
+                () = ends.cancelled() => return,
                 () = sleep(KEEP_ALIVE) => Bytes::from_static(b": keep-alive\n\n"),
             };
             if !frame.is_empty()

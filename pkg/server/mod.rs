@@ -37,8 +37,10 @@ mod hosts;
 mod identity;
 mod journal;
 mod latency;
+mod latency_records;
 mod limits;
 mod metrics;
+mod origins;
 mod own_calls;
 mod places;
 mod problem;
@@ -50,6 +52,8 @@ mod runs;
 mod scope;
 mod scope_events;
 mod service;
+mod shutdown;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -63,4 +67,5 @@ pub use self::{
     recover::Recovered,
     routes::router,
     service::Service,
+    sweep::Keep,
 };

@@ -70,9 +70,9 @@ class Page {
     return this.page.locator("[data-role=assistant]").last().locator("[data-text]").allInnerTexts().then((all) => all.join(""));
   }
 
-  /// The number of messages, and of calls that are there twice.
+  /// The number of messages, and of calls that are in one of them twice.
   async counts() {
-    const calls = await this.page.locator("[data-call]").evaluateAll((all) => all.map((it) => it.dataset.call));
+    const calls = await this.page.locator("[data-call]").evaluateAll((all) => all.map((it) => `${it.closest("article").dataset.id} ${it.dataset.call}`));
     return [await this.page.locator("article").count(), calls.length - new Set(calls).size];
   }
 
@@ -155,7 +155,7 @@ const scenarios = {
   },
 
   async "a stop ends the run and the request to the model"() {
-    const page = await Page.open(slow);
+    const [page, before] = [await Page.open(slow), model.requests.length];
     model.upTo(5);
     await page.say("Tell me.");
     await page.has("word5");
@@ -166,7 +166,7 @@ const scenarios = {
     assert.equal(model.open.size, 0);
     await page.say("And now?");
     model.upTo(WORDS.length);
-    await page.has(WHOLE(model.requests.length), "main[data-status=ready]");
+    await page.has(WHOLE(before + 2), "main[data-status=ready]");
     await page.close();
   },
 
@@ -226,7 +226,7 @@ const scenarios = {
     const [page, before] = [await Page.open(slow), model.requests.length];
     model.upTo(4);
     await page.say("Tell me.");
-    for (const words of [8, 16, 24]) {
+    for (const words of [8, 12, 16, 20]) {
       await page.has(`word${words - 4}`);
       await page.page.reload();
       await page.has(`word${words - 4}`);
@@ -296,7 +296,7 @@ for (const [name, scenario] of Object.entries(scenarios).filter(([name]) => !onl
   } catch (error) {
     failed += 1;
     const page = browser.contexts().at(-1)?.pages()[0];
-    console.log(`FAILED useChat: ${name}: ${error.stack}\n${await page?.content().then((it) => it.slice(it.indexOf("<main"))).catch(() => "")}`);
+    console.log(`FAILED useChat: ${name}: ${error.stack}\n${await page?.content().then((it) => it.slice(it.indexOf("<main"), it.indexOf("</main>"))).catch(() => "")}`);
     for (const context of browser.contexts()) await context.close();
     model.upTo(WORDS.length);
   }

@@ -173,6 +173,14 @@ impl Restored {
         self.open.as_ref().map(|run| run.state.context())
     }
 
+    /// Gives the run that had not ended what it had of the process before.
+    pub(crate) fn share(&mut self, share: impl FnOnce(&str, &mut RunContext)) {
+        if let Some(run) = &mut self.open {
+            let id = run.state.outcome().run_id.clone();
+            share(&id, run.state.context_mut());
+        }
+    }
+
     /// Takes the inputs of the open run once more, in an agent with these tools.
     pub(crate) fn replay(
         &mut self,

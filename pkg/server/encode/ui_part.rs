@@ -14,6 +14,8 @@ pub(super) enum Part<'e> {
     },
     StartStep,
     FinishStep,
+    /// What the step has so far does not count.
+    ResetStep,
     ReasoningStart {
         id: SectionKey<'e>,
     },

@@ -61,6 +61,9 @@ pub(super) async fn begin(
     let RunAgentInput { thread_id, mut messages, tools, resume } = input;
     let encoder = AgUi::new(thread_id.clone());
     let open = service.open_run(&caller, &thread_id);
+    if let Some(run) = &open {
+        run.settled().await;
+    }
     if let Some(run) = open.filter(|run| run.waits_for(WaitsFor::Anything)) {
         let is_said = messages.last().is_some_and(UiMessage::is_users);
         let count = resume.len();
@@ -88,11 +91,10 @@ pub(super) async fn begin(
     let Some(said) = messages.pop().and_then(UiMessage::said) else {
         return Err(Problem::bad("the last of `messages` must be a text of the user"));
     };
-    let input = RunInput::from(said).state(ClientTools::new(tools)?);
+    let (input, tools) = (RunInput::from(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
-    let run = service
-        .begin(caller, Asked { input, agent, conversation, request: None, again: None })
-        .await?;
+    let asked = Asked { input, agent, conversation, tools, request: None, again: None };
+    let run = service.begin(caller, asked).await?;
     let guard = reading.guard(&run);
     answer(&service, run, 0, encoder, guard).await
 }

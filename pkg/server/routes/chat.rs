@@ -31,6 +31,7 @@ pub(super) async fn begin(
         let run = service.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
         let run = run.ok_or_else(|| Problem::not_found("open run of the chat", &conversation))?;
+        run.settled().await;
         let from = answered.next().unwrap_or_else(|| run.paused());
         // A place that is not there is told before anything is decided.
         service.log().read(&run.key, from, 1).await?;
@@ -46,7 +47,8 @@ pub(super) async fn begin(
     };
     let agent = reading.agent.clone();
     let input = RunInput::from(said);
-    let asked = Asked { input, agent, conversation: chat.conversation(), request: None, again };
+    let (conversation, tools) = (chat.conversation(), None);
+    let asked = Asked { input, agent, conversation, tools, request: None, again };
     let run = service.begin(caller, asked).await?;
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;

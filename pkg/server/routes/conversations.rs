@@ -154,11 +154,11 @@ pub(super) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let found = find(&service, &caller, &id).await?;
-    if !service.drop_idle(&found.key.scope, &found.key.id) {
+    if service.is_under_way(&found.key.scope, &found.key.id) {
         let detail = "a run of the conversation is under way; cancel it first";
         return Err(Problem::new(StatusCode::CONFLICT, "run_under_way", detail));
     }
-    service.stores().conversations.delete(&found.key).await?;
+    service.delete_conversation(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

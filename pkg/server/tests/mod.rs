@@ -5,9 +5,12 @@ mod all_events;
 mod chats;
 mod conversations;
 mod doors;
+mod ended;
 mod health;
 mod hostile;
 mod late;
+mod origins;
+mod recovered;
 mod resume;
 mod streams;
 
