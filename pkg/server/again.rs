@@ -1,13 +1,4 @@
-//! An answer is given again: the chat is taken back to before what it answers.
-
-use std::time::Duration;
-
-use tokio::time::timeout;
-
-use super::{Problem, Service, conversations::Conversation};
-
-/// Longest wait for the run whose answer is taken back.
-const MAX_WAIT: Duration = Duration::from_secs(10);
+//! The message of a chat that is answered again, among those with which runs began.
 
 /// The messages of the user in a chat, the oldest first; the last one is answered again.
 #[derive(Debug)]
@@ -19,7 +10,7 @@ pub(super) struct Again {
 
 impl Again {
     /// Returns the place of that message among those with which runs began; `None` when it began none, or was taken back already.
-    fn place(&self, begun: &[String]) -> Option<usize> {
+    pub(super) fn place(&self, begun: &[String]) -> Option<usize> {
         let (last, before) = self.said.split_last()?;
         let is_whole = begun.starts_with(before);
         if self.is_edited {
@@ -30,32 +21,6 @@ impl Again {
         }
         // A client may send no more than the end of its chat.
         begun.iter().rposition(|text| text == last)
-    }
-}
-
-impl Service {
-    /// Cancels the run that goes on, and takes the conversation back.
-    pub(super) async fn take_back(
-        &self,
-        conversation: &Conversation,
-        again: &Again,
-    ) -> Result<(), Problem> {
-        if let Some(run) = conversation.last_run().filter(|run| !run.has_ended()) {
-            run.cancel.cancel();
-        }
-        let id = &conversation.id;
-        let rewound = conversation.agent.rewind_to(|begun| again.place(begun));
-        match timeout(MAX_WAIT, rewound).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => {
-                tracing::error!(%error, conversation = %id, "a conversation could not be taken back");
-                Err(Problem::busy("the answer could not be taken back; try again later", 5))
-            }
-            Err(_) => {
-                let detail = "an earlier run of the chat goes on; end it, or try again later";
-                Err(Problem::busy(detail, 5))
-            }
-        }
     }
 }
 

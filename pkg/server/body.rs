@@ -36,6 +36,9 @@ const STALLED: Duration = Duration::from_secs(5);
 /// Time after which a comment keeps the connection alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// Longest wait for a frame once the service ends.
+const LAST_FRAME: Duration = Duration::from_millis(250);
+
 /// The frames of one record.
 pub(super) trait Frames: Send + 'static {
     fn frames(&mut self, number: u64, record: &LogRecord) -> Bytes;
@@ -114,7 +117,10 @@ pub(super) fn streamed(
                     Some(frame) => frame,
                     None => return,
                 },
-                () = ends.cancelled() => return,
+                () = ends.cancelled() => match timeout(LAST_FRAME, frames.next()).await {
+                    Ok(Some(frame)) => frame,
+                    Ok(None) | Err(_) => return,
+                },
                 () = sleep(KEEP_ALIVE) => Bytes::from_static(b": keep-alive\n\n"),
             };
             if !frame.is_empty()

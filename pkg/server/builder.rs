@@ -12,13 +12,13 @@ use super::{
     durable::Streams,
     health::{Check, CheckState, Checks},
     identity::Local,
+    keep::Sweeping,
     latency::LatencyWindow,
     latency_records::LatencyRecords,
     metrics::Metrics,
     origins::Origins,
     places::Places,
     runs::Runs,
-    sweep::Sweeping,
     usage::Usage,
 };
 use crate::{

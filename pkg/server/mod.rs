@@ -26,6 +26,7 @@ mod builder;
 mod client_tools;
 mod console;
 mod conversations;
+mod cors;
 mod durable;
 pub mod encode;
 mod erase;
@@ -36,6 +37,7 @@ mod health;
 mod hosts;
 mod identity;
 mod journal;
+mod keep;
 mod latency;
 mod latency_records;
 mod limits;
@@ -54,6 +56,7 @@ mod scope_events;
 mod service;
 mod shutdown;
 mod sweep;
+mod take_back;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -62,10 +65,10 @@ pub use self::{
     builder::{ServiceBuilder, ServiceError},
     health::CheckState,
     identity::{Identify, Tokens},
+    keep::Keep,
     limits::Limits,
     problem::Problem,
     recover::Recovered,
     routes::router,
     service::Service,
-    sweep::Keep,
 };

@@ -1,47 +1,6 @@
 //! Pages of other origins that may ask.
 
-use axum::{
-    Router,
-    extract::{Request, State},
-    http::{HeaderName, HeaderValue, Method, header, request::Parts},
-    middleware::{Next, from_fn_with_state},
-    response::Response,
-};
-use tower_http::cors::{AllowOrigin, CorsLayer};
-
-use super::Service;
-
-/// Headers that a page of another origin may send.
-const SENT: [&str; 14] = [
-    "authorization",
-    "content-type",
-    "idempotency-key",
-    "if-none-match",
-    "last-event-id",
-    "producer-epoch",
-    "producer-id",
-    "producer-seq",
-    "stream-closed",
-    "stream-expires-at",
-    "stream-seq",
-    "stream-ttl",
-    "x-request-id",
-    "accept",
-];
-
-/// Headers of answers that it may read.
-const READ: [&str; 10] = [
-    "etag",
-    "producer-expected-seq",
-    "retry-after",
-    "stream-closed",
-    "stream-cursor",
-    "stream-next-offset",
-    "stream-up-to-date",
-    "x-chat-id",
-    "x-request-id",
-    "x-vercel-ai-ui-message-stream",
-];
+use axum::http::{Extensions, HeaderValue, request::Parts};
 
 /// The origins of pages that may ask, besides those of the service itself.
 #[derive(Debug, Clone, Default)]
@@ -54,36 +13,23 @@ struct IsAllowed;
 impl Origins {
     /// Returns these origins; `Err` with the one that is none.
     pub(super) fn new(origins: Vec<String>) -> Result<Self, String> {
-        let read = |origin: String| match is_origin(&origin) {
-            true => HeaderValue::try_from(&origin).map_err(|_| origin),
-            false => Err(origin),
+        let read = |origin: String| {
+            let value = HeaderValue::try_from(&origin).ok();
+            value.filter(|_| is_origin(&origin)).ok_or(origin)
         };
         origins.into_iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Lets pages of these origins ask, and read the answers; of none, the routes stay as they are. Credentials of the browser, such as cookies, are
-    /// not sent by them.
-    pub(super) fn over(&self, service: &Service, routes: Router<Service>) -> Router<Service> {
-        if self.0.is_empty() {
-            return routes;
-        }
-        let methods = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH];
-        let cors = CorsLayer::new()
-            .allow_origin(AllowOrigin::list(self.0.clone()))
-            .allow_methods(methods.into_iter().chain([Method::DELETE]).collect::<Vec<_>>())
-            .allow_headers(SENT.map(HeaderName::from_static))
-            .expose_headers(READ.map(HeaderName::from_static));
-        routes.layer(from_fn_with_state(service.clone(), mark)).layer(cors)
+    pub(super) fn all(&self) -> &[HeaderValue] {
+        &self.0
     }
-}
 
-/// Marks a request from a page that may ask.
-async fn mark(State(service): State<Service>, mut request: Request, next: Next) -> Response {
-    let origin = request.headers().get(header::ORIGIN);
-    if origin.is_some_and(|origin| service.origins().0.contains(origin)) {
-        request.extensions_mut().insert(IsAllowed);
+    /// Marks a request from a page of this origin, if it may ask.
+    pub(super) fn mark(&self, origin: &HeaderValue, request: &mut Extensions) {
+        if self.0.contains(origin) {
+            request.insert(IsAllowed);
+        }
     }
-    next.run(request).await
 }
 
 /// Returns `true` when the origin of the page was allowed by name.

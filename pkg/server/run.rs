@@ -229,7 +229,8 @@ impl Run {
             loop {
                 let batch = tokio::select! {
                     biased;
-                    () = away.cancelled() => {
+                    // One that is cancelled comes to its end here.
+                    () = away.cancelled(), if !self.cancel.is_cancelled() => {
                         let progress = RunProgress::Running;
                         return self.put_away(stores, told, progress).await;
                     }

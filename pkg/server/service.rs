@@ -15,6 +15,7 @@ use super::{
     durable::Streams,
     health::Checks,
     journal::{StoredJournal, Told},
+    keep::Sweeping,
     latency::LatencyWindow,
     latency_records::LatencyRecords,
     metrics::Metrics,
@@ -24,7 +25,6 @@ use super::{
     runs::Runs,
     scope::scope,
     scope_events,
-    sweep::Sweeping,
     usage::{Held, Usage, What},
 };
 use crate::{
@@ -128,9 +128,7 @@ impl Service {
 
     /// Returns `true` when a conversation has a run that has not ended, be it not the last.
     pub(super) fn is_under_way(&self, scope: &Text, conversation: &str) -> bool {
-        let runs = self.0.runs.all();
-        let of_it = |run: &Arc<Run>| run.key.scope == *scope && run.conversation == conversation;
-        runs.iter().any(|run| of_it(run) && !run.has_ended())
+        self.0.runs.first_open(scope, conversation).is_some()
     }
 
     pub(super) fn origins(&self) -> &Origins {
@@ -432,11 +430,10 @@ impl Service {
         Arc::clone(&self.0.stores.notifications)
     }
 
-    /// Returns the run of a conversation that has not ended.
+    /// Returns the run of a conversation that goes on.
     pub(super) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<Run>> {
-        let known = self.0.conversations.find(&scope(caller), conversation);
-        let run = known.filter(|known| known.owner == caller.id)?.last_run()?;
-        (!run.has_ended()).then_some(run)
+        let run = self.0.runs.first_open(&scope(caller), conversation);
+        run.filter(|run| run.owner == caller.id)
     }
 }
 

@@ -17,7 +17,7 @@ impl Service {
     /// What began goes on when the wait is dropped; a second call waits for the rest.
     pub async fn shutdown(&self, grace: Duration) {
         let inside = &self.0;
-        inside.sweeping.cancel();
+        inside.sweeping.end();
         inside.tasks.close();
         inside.places.close();
         if tokio::time::timeout(grace, inside.tasks.wait()).await.is_err() {

@@ -113,6 +113,8 @@ pub(super) async fn show(
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
         fields.insert("page".to_owned(), json!({ "messages": messages, "next": next }));
+        let open = service.open_run(&caller, &id);
+        fields.insert("open_run".to_owned(), open.map(|run| run.id().to_owned()).into());
     }
     Ok(Json(answer))
 }

@@ -22,7 +22,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{Problem, Service, console, durable, gate::gate, request_log::noted};
+use super::{Problem, Service, console, cors, durable, gate::gate, request_log::noted};
 
 /// Returns the routes of a service, for a host's own application.
 pub fn router(service: Service) -> Router {
@@ -81,7 +81,7 @@ pub fn router(service: Service) -> Router {
         .layer(map_response(guarded))
         .layer(from_fn_with_state(service.clone(), noted))
         .layer(DefaultBodyLimit::max(most));
-    service.origins().over(&service, routes).with_state(service.clone())
+    cors::over(&service, routes).with_state(service)
 }
 
 /// Keeps browsers from taking an answer for something else.

@@ -102,6 +102,8 @@ async fn a_conversation_with_a_run_under_way_is_not_deleted_by_its_routes() {
         let request = request(Method::DELETE, path, "ann").body(Body::empty()).unwrap();
         app.clone().oneshot(request).await.unwrap().status().as_u16()
     };
+    let (_, shown) = value(get(&app, "/v1/conversations/c1", "ann").await).await;
+    assert_eq!(shown["open_run"], first.rsplit('/').next().unwrap(), "{shown}");
     for path in ["/v1/conversations/c1", "/api/chat/history?id=c1"] {
         assert_eq!(delete(path).await, 409, "{path}");
     }
@@ -226,7 +228,8 @@ mod put_away {
             let ends = service.shutdown(Duration::from_millis(20));
             timeout(Duration::from_secs(20), ends).await.unwrap();
             let read = timeout(Duration::from_secs(5), read).await.unwrap().unwrap();
-            assert_eq!(read.contains("event: run_end\n"), life == 5, "{read}");
+            assert_eq!(read.contains("event: run_end\n"), life == 5, "life {life}: {read}");
+            assert!(read.contains("event: message_content\n"), "life {life}: {read}");
             let numbers = events(&read).into_iter().map(|(number, _)| number);
             assert!(numbers.eq(0..events(&read).len() as u64), "{read}");
             if life < 5 {

@@ -9,7 +9,6 @@ fn observed(agent: DefaultAgent) -> ServiceBuilder {
     Service::builder().agent("main", agent).identify(tokens)
 }
 
-// Covers: CT-111, CT-112, CT-113
 #[tokio::test]
 async fn readiness_names_each_part() {
     let degraded = || async { CheckState::Degraded("half of it".into()) };

@@ -233,7 +233,7 @@ fn a_run_is_resumed_three_times_and_its_call_is_not_made_again() {
         dies(async {
             let (service, app) = over(&stores, agent());
             assert_eq!(service.recover().await.unwrap().resumed, 1, "life {life}");
-            let result = until(&app, &run, "tool_result").await;
+            let result = until(&app, &run, "tool_result_error").await;
             assert!(result.to_string().contains("was interrupted"), "{result}");
             // Each life tells its answer anew.
             while whole_so_far(&stores, &run).await < life {
@@ -247,7 +247,7 @@ fn a_run_is_resumed_three_times_and_its_call_is_not_made_again() {
         let told = whole(&app, &run).await;
         assert!(told.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)), "{told:?}");
         let count = |kind: &str| told.iter().filter(|event| event["type"] == kind).count();
-        assert_eq!((count("tool_call"), count("tool_result")), (1, 1), "{told:?}");
+        assert_eq!((count("tool_call"), count("tool_result_error")), (1, 1), "{told:?}");
         assert_eq!(told.last().unwrap()["status"], "interrupted");
         let record = stores.runs.open(9).await.unwrap();
         assert!(record.is_empty(), "{record:?}");

@@ -225,6 +225,26 @@ mod tests {
         assert_eq!((plain.keep, plain.origins), (Keep::default(), Vec::new()));
     }
 
+    // Covers: CT-111, CT-112, CT-113, CT-115, CT-116
+    #[test]
+    fn a_configuration_is_judged_the_same_twice_and_by_three_at_once() {
+        for (text, place) in [("dev = true\n", None), ("\ndev = 7\n", Some("serve.toml:2: dev: "))]
+        {
+            let judged = || of(text, &[]).map(drop).map_err(|error| error.to_string());
+            let first = judged();
+            assert_eq!(judged(), first);
+            let said = first.as_ref().err().map(String::as_str);
+            assert_eq!(
+                said.is_some_and(|said| said.starts_with(place.unwrap_or("?"))),
+                place.is_some()
+            );
+            std::thread::scope(|threads| {
+                let three = [(); 3].map(|()| threads.spawn(judged));
+                three.into_iter().for_each(|it| assert_eq!(it.join().unwrap(), first));
+            });
+        }
+    }
+
     #[test]
     fn all_mistakes_are_told_at_once_with_their_lines() {
         let text = "listen = \"nowhere\"\nport = 1\n[limits]\nruns = -3\nruns_per_hour = 1\n\
