@@ -59,10 +59,10 @@ pub enum ServiceError {
         /// The name.
         name: Text,
     },
-    /// An origin is none.
+    /// A text cannot be the origin of a page.
     #[error("expected an origin such as `https://app.example`, not `{origin}`")]
     NoOrigin {
-        /// What was given.
+        /// The text.
         origin: String,
     },
 }

@@ -57,7 +57,7 @@ impl ClientTools {
     }
 }
 
-/// What is kept of a request until its run has ended: a process that goes on with the run needs it.
+/// The part of a request that is kept until its run has ended: a process that goes on with the run needs it.
 #[derive(Debug, Deserialize, Serialize)]
 struct Kept {
     input: String,

@@ -1,4 +1,4 @@
-//! What a service keeps of what is over.
+//! The retention of what is over.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::store::Retention;
 
-/// What a service keeps of runs that have ended. Conversations stay until they are deleted.
+/// The retention of runs that have ended, and of their events. Conversations stay until they are deleted.
 ///
 /// # Examples
 ///

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    mem,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -51,7 +50,7 @@ impl Observer for LatencyRecords {
         }
         if let Some(records) = self.lock().get_mut(&turn.run_id) {
             if records.len() >= MAX_TURNS {
-                drop(mem::take(records));
+                records.clear();
             }
             records.push(record(turn));
         }

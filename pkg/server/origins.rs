@@ -11,7 +11,7 @@ pub(super) struct Origins(Vec<HeaderValue>);
 struct IsAllowed;
 
 impl Origins {
-    /// Returns these origins; `Err` with the one that is none.
+    /// Returns these origins; `Err` with the text that cannot be one.
     pub(super) fn new(origins: Vec<String>) -> Result<Self, String> {
         let read = |origin: String| {
             let value = HeaderValue::try_from(&origin).ok();

@@ -68,7 +68,7 @@ impl Shared {
         self.outside.store(false, Ordering::Release);
     }
 
-    /// Notes the messages that a run has added behind so many of its own.
+    /// Notes the messages that a run has added behind this number of its own.
     pub(super) fn note_input(&self, run: &Text, before: usize, messages: &[Arc<Message>]) {
         if let Some(input) = messages.first().filter(|_| before == 0) {
             self.inputs.note(run, input);

@@ -84,7 +84,7 @@ async fn what_is_said_to_a_run_is_taken_back_with_it() {
     assert!(agent.transcript().is_empty());
 }
 
-/// The steps of a conversation: a run, a run that is dropped behind so many events, one step back, or several.
+/// The steps of a conversation: a run, a run that is dropped behind some events, one step back, or several.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Run,

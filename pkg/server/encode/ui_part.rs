@@ -14,7 +14,7 @@ pub(super) enum Part<'e> {
     },
     StartStep,
     FinishStep,
-    /// What the step has so far does not count.
+    /// The parts that the step has so far do not count.
     ResetStep,
     ReasoningStart {
         id: SectionKey<'e>,

@@ -176,7 +176,7 @@ async fn another_scope_decides_and_returns_nothing() {
         json!({ "id": "t1", "messages": [{ "role": "assistant", "parts": [decided(id, true)] }] });
     for token in ["bob", "eve"] {
         assert_eq!(agui(&app, token, resume.clone()).await.0, 404, "{token}");
-        assert_eq!(agui(&app, token, result.clone()).await.0, 400, "{token}: it is no beginning");
+        assert_eq!(agui(&app, token, result.clone()).await.0, 400, "{token}: it begins nothing");
         assert_eq!(post(&app, "/api/chat", token, &approval).await.status(), 404, "{token}");
         for method in [Method::DELETE, Method::GET] {
             let stop = request(method, "/api/chat/t1/stream", token).body(Body::empty()).unwrap();
@@ -194,7 +194,7 @@ async fn another_scope_decides_and_returns_nothing() {
     assert_eq!(status, 404, "{problem:?}");
 }
 
-/// A value in so many lists.
+/// A value in this number of lists.
 fn nested(depth: usize, inner: &str) -> String {
     format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth))
 }

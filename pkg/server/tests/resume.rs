@@ -45,7 +45,7 @@ use Protocol::{Chat, Durable, DurableAgUi, Native};
 struct Reader {
     protocol: Protocol,
     run: String,
-    /// What was read and is no whole frame yet.
+    /// The text that was read and is not a whole frame yet.
     rest: String,
     /// The events so far.
     seen: Vec<String>,
@@ -144,7 +144,7 @@ impl Reader {
         self.here += 1;
     }
 
-    /// Reads until it has so many events of this connection, or to the end of it.
+    /// Reads until it has this number of events of this connection, or to the end of it.
     async fn read(&mut self, body: &mut BodyDataStream, most: usize) {
         while self.here < most && !self.has_ended {
             match body.next().await {
@@ -268,7 +268,7 @@ async fn a_reader_that_stalls_at_each_event_is_cut_off_and_gets_each_once() {
         first.to_the_end(&app).await;
         let whole = first.seen;
         let mut cut_off = 0;
-        // Each event in turn; the queue has so many more.
+        // Each event in turn; the queue has the others.
         let step = if protocol == Native { 1 } else { 23 };
         for stall in (0..whole.len()).step_by(step) {
             let mut reader = Reader::new(protocol, &run);

@@ -241,7 +241,7 @@ fn dice(seed: usize) -> usize {
     usize::try_from((mixed ^ (mixed >> 31)) >> 33).unwrap()
 }
 
-/// A proxy before a service: it drops each connection behind so many frames, and some bytes of the next. Returns its address.
+/// A proxy before a service: it drops each connection behind a number of frames, and some bytes of the next. Returns its address.
 async fn proxy(
     upstream: &str,
     cuts: impl Iterator<Item = (usize, usize)> + Send + 'static,
