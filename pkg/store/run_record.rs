@@ -186,6 +186,7 @@ impl RunRequest {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RunChange {
     /// The progress now.
     pub progress: RunProgress,

@@ -200,6 +200,7 @@ fn nested(depth: usize, inner: &str) -> String {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a row for each shape")]
 async fn messages_of_absurd_shapes_are_refused_with_words() {
     let (_, app) = service(chatty());
     let of_chat = |messages: &str| format!(r#"{{"id":"c","messages":{messages}}}"#);
@@ -231,7 +232,7 @@ async fn messages_of_absurd_shapes_are_refused_with_words() {
         ("a part in a part",    said(&nested(2, text)),                           400),
         ("deep parts",          said(&nested(100, text)),                         400),
         ("deeper parts",        said(&nested(10_000, text)),                      400),
-        ("many nothings",       said(&format!("[{}]", ["1"; 10_000].join(","))),  400),
+        ("many nothings",       said(&format!("[{}]", vec!["1"; 10_000].join(","))),  400),
         ("a huge number",       said(r#"[{"type":"text","text":1e999}]"#),        400),
         ("two roles",           r#"[{"role":"user","role":"system","content":"a"}]"#.to_owned(), 400),
     ];
@@ -278,9 +279,11 @@ async fn messages_of_absurd_shapes_are_refused_with_words() {
         (
             "many answers",
             answered(
-                &[r#"{"type":"x","state":"output-available","toolCallId":"1.a","output":1}"#;
-                    10_000]
-                    .join(","),
+                &vec![
+                    r#"{"type":"x","state":"output-available","toolCallId":"1.a","output":1}"#;
+                    10_000
+                ]
+                .join(","),
             ),
             404,
         ),

@@ -1,6 +1,6 @@
 //! Readers that are cut off come back with what they saw last, and get each event once, in order.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use axum::body::BodyDataStream;
 
@@ -166,7 +166,7 @@ impl Reader {
     }
 
     /// Reads to the end of the run.
-    async fn to_the_end(&mut self, app: &Router) {
+    async fn read_whole(&mut self, app: &Router) {
         while !self.has_ended {
             let Some(mut body) = self.open(app).await else { return };
             self.read(&mut body, usize::MAX).await;
@@ -219,7 +219,7 @@ async fn a_reader_that_closes_at_each_event_of_a_run_that_goes_on_gets_each_once
             if cut % 2 == 1 && protocol != Chat {
                 sleep(Duration::from_secs(1)).await;
             }
-            reader.to_the_end(&app).await;
+            reader.read_whole(&app).await;
             whole.read(&mut uncut, usize::MAX).await;
             let place = format!("{protocol:?}, cut at {cut}");
             if protocol == Chat && reader.seen.len() < whole.seen.len() {
@@ -265,7 +265,7 @@ async fn a_reader_that_stalls_at_each_event_is_cut_off_and_gets_each_once() {
         let (_, app) = service(lively(texts));
         let run = begin_chat(&app).await;
         let mut first = Reader::new(protocol, &run);
-        first.to_the_end(&app).await;
+        first.read_whole(&app).await;
         let whole = first.seen;
         let mut cut_off = 0;
         // Each event in turn; the queue has the others.
@@ -277,7 +277,7 @@ async fn a_reader_that_stalls_at_each_event_is_cut_off_and_gets_each_once() {
             sleep(Duration::from_secs(6)).await;
             reader.read(&mut body, usize::MAX).await;
             cut_off += usize::from(!reader.has_ended);
-            reader.to_the_end(&app).await;
+            reader.read_whole(&app).await;
             assert_eq!(reader.seen, whole, "{protocol:?}, stalled at {stall}");
         }
         // Pages of a Durable Stream are fewer than the queue holds.
@@ -308,7 +308,7 @@ async fn an_answer_of_ag_ui_that_is_cut_at_each_event_is_read_on_as_a_durable_st
         let seen = values(&seen);
         let run = format!("/v1/runs/{}", seen[0]["runId"].as_str().unwrap());
         let mut reader = Reader::new(DurableAgUi, &run);
-        reader.to_the_end(&app).await;
+        reader.read_whole(&app).await;
         let all: Vec<Value> =
             reader.seen.iter().map(|it| serde_json::from_str(it).unwrap()).collect();
         assert!(all.starts_with(&seen), "cut at {cut}: {seen:#?}");
@@ -326,7 +326,7 @@ async fn a_chat_that_is_loaded_again_behind_its_end_has_its_messages() {
     let (_, app) = service(lively(6));
     let run = begin_chat(&app).await;
     let mut reader = Reader::new(Native, &run);
-    reader.to_the_end(&app).await;
+    reader.read_whole(&app).await;
     for _ in 0..2 {
         assert_eq!(get(&app, "/api/chat/c1/stream", "ann").await.status(), 204);
         let (status, chat) = value(get(&app, "/api/chat/history?id=c1", "ann").await).await;
@@ -334,7 +334,7 @@ async fn a_chat_that_is_loaded_again_behind_its_end_has_its_messages() {
         assert_eq!((status, &messages[0]["message"]["role"]), (200, &json!("user")));
         assert!(messages.last().unwrap().to_string().contains("0 1 2 3 4 5 "));
         let mut again = Reader::new(Native, &run);
-        again.to_the_end(&app).await;
+        again.read_whole(&app).await;
         assert_eq!(again.seen, reader.seen);
     }
 }
@@ -357,7 +357,10 @@ async fn cursors_that_are_none_are_told_with_words() {
         .map(|it| (&app, &run, *it, 400))
         .chain([(&app, &run, "18446744073709551614", 409), (&short, &other, "50", 409)])
     {
-        let escaped: String = cursor.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let mut escaped = String::new();
+        for byte in cursor.bytes() {
+            write!(escaped, "%{byte:02x}").unwrap();
+        }
         let path = format!("{run}/events?after={escaped}");
         let (status, problem) = value(get(app, &path, "ann").await).await;
         assert_eq!(status, want, "{cursor:?}: {problem}");

@@ -140,7 +140,7 @@ impl Reader {
     }
 
     /// Reads to the end of the run, wherever the service is then.
-    async fn to_the_end(
+    async fn read_whole(
         mut self,
         client: Client,
         address: watch::Receiver<String>,
@@ -160,13 +160,22 @@ impl Reader {
     /// Checks that it saw all of the run, once and in order.
     async fn check(&self, client: &Client, address: &str, place: &str) {
         let get = async |path: &str| {
-            let answer = client.get(format!("{address}{path}")).send().await.unwrap();
-            assert_eq!(answer.status(), 200, "{path}");
-            let body = answer.bytes().await.unwrap();
-            serde_json::from_slice::<Value>(&body).unwrap().as_array().unwrap().clone()
+            let (mut all, mut offset) = (Vec::new(), "-1".to_owned());
+            loop {
+                let path = format!("{address}{path}offset={offset}");
+                let answer = client.get(&path).send().await.unwrap();
+                assert_eq!(answer.status(), 200, "{path}");
+                let headers = answer.headers().clone();
+                let body = answer.bytes().await.unwrap();
+                all.extend(serde_json::from_slice::<Vec<Value>>(&body).unwrap());
+                if headers.contains_key("stream-up-to-date") {
+                    return all;
+                }
+                headers["stream-next-offset"].to_str().unwrap().clone_into(&mut offset);
+            }
         };
         let run = format!("/v1/runs/{}/stream", self.run);
-        let events = get(&format!("{run}?offset=-1")).await;
+        let events = get(&format!("{run}?")).await;
         assert!(events.len() > 20, "{place}: {} events", events.len());
         for (at, event) in events.iter().enumerate() {
             assert_eq!(event["seq"], json!(at), "{place}");
@@ -174,7 +183,7 @@ impl Reader {
         let want: Vec<String> = match self.protocol {
             Protocol::Native | Protocol::Durable => events.iter().map(Value::to_string).collect(),
             Protocol::AgUi => {
-                let all = get(&format!("{run}?as=ag-ui&offset=-1")).await;
+                let all = get(&format!("{run}?as=ag-ui&")).await;
                 all.iter().map(Value::to_string).collect()
             }
             Protocol::Chat => {
@@ -302,7 +311,7 @@ async fn a_reader_behind_a_proxy_that_drops_gets_each_event_once() {
     let whole = begin(&client, &upstream, "whole").await;
     let (address, _kept) = watch::channel(upstream.clone());
     let reader = Reader::new(Protocol::Native, &whole, "whole");
-    let whole = reader.to_the_end(client.clone(), address.subscribe(), watch::Sender::new(0));
+    let whole = reader.read_whole(client.clone(), address.subscribe(), watch::Sender::new(0));
     let count = timeout(LONG, whole).await.unwrap().seen.len();
     let cuts = (0..=count).step_by(step()).flat_map(|at| ALL.map(|protocol| (at, protocol)));
     let cut = async |at: usize, protocol: Protocol| {
@@ -319,7 +328,7 @@ async fn a_reader_behind_a_proxy_that_drops_gets_each_event_once() {
         let address = proxy(&upstream, std::iter::once(first).chain(rest)).await;
         let (address, _kept) = watch::channel(address);
         let reader = Reader::new(protocol, &run, &conversation);
-        let all = reader.to_the_end(client.clone(), address.subscribe(), watch::Sender::new(0));
+        let all = reader.read_whole(client.clone(), address.subscribe(), watch::Sender::new(0));
         let reader = timeout(LONG, all).await.unwrap_or_else(|_| panic!("{place}: no end"));
         reader.check(&client, &upstream, &place).await;
         reader.cuts
@@ -348,7 +357,7 @@ async fn a_reader_whose_service_is_killed_at_an_event_gets_each_event_once() {
             let reader = Reader::new(protocol, &run, &conversation);
             let own = watch::Sender::new(0);
             let count = if protocol == Protocol::Native { count.clone() } else { own };
-            tokio::spawn(reader.to_the_end(client.clone(), address.subscribe(), count))
+            tokio::spawn(reader.read_whole(client.clone(), address.subscribe(), count))
         });
         timeout(LONG, seen.wait_for(|seen| *seen >= at)).await.unwrap().unwrap();
         process.kill();
