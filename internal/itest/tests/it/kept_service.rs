@@ -36,14 +36,14 @@ struct Seen {
 
 type All = Arc<Mutex<BTreeMap<String, Seen>>>;
 
-pub(super) struct Process {
+struct Process {
     child: Child,
-    pub(super) address: String,
+    address: String,
     /// What became of the runs of the process before.
     recovered: String,
 }
 
-pub(super) fn start(folder: &Path) -> Process {
+fn start(folder: &Path) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kept_service"));
     let mut child = command.arg(folder).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -54,14 +54,14 @@ pub(super) fn start(folder: &Path) -> Process {
 }
 
 impl Process {
-    pub(super) fn kill(mut self) {
+    fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
 /// Lets time pass in which nothing is waited for: the moment of a kill, and the pace of questions to another process.
-pub(super) async fn pass(time: Duration) {
+async fn pass(time: Duration) {
     let _passed = timeout(time, std::future::pending::<()>()).await;
 }
 
@@ -114,8 +114,8 @@ async fn read(client: &reqwest::Client, address: &str, all: &All, run: &str) {
     }
 }
 
-pub(super) fn folder(name: &str) -> PathBuf {
-    let folder = env::temp_dir().join(format!("forgeline-{name}-{}", std::process::id()));
+fn folder() -> PathBuf {
+    let folder = env::temp_dir().join(format!("forgeline-kept-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     folder
 }
@@ -140,7 +140,7 @@ async fn settle(process: &Process, client: &reqwest::Client, all: &All) {
 // Covers: T-22, T-66
 #[tokio::test]
 async fn a_service_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged() {
-    let (started, folder, all) = (Instant::now(), folder("kept"), All::default());
+    let (started, folder, all) = (Instant::now(), folder(), All::default());
     // Another test may have set it.
     drop(rustls::crypto::ring::default_provider().install_default());
     let client = reqwest::Client::builder().no_proxy().build().unwrap();

@@ -22,7 +22,6 @@ mod conformance;
 mod console;
 mod conventions;
 mod coverage;
-mod cut_readers;
 mod drops;
 mod endpoints;
 mod error_bodies;
