@@ -7,6 +7,7 @@ BINARY   := forgeline-cli
 # Features that must each build alone, as must the library without any.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
 # Seconds that each fuzz target runs.
+KILLS ?= 200
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
 FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
@@ -116,7 +117,7 @@ kills: ## kill a process with a journal at 100 moments, and finish its run in ot
 	FORGELINE_KILLS=100 $(CARGO) test -q -p forgeline-itest --test it killed -- --nocapture
 
 kills-serve: ## kill a service under load at 200 moments, and look for what it acknowledged
-	FORGELINE_KILLS_SERVE=200 $(CARGO) test -q -p forgeline-itest --test it kept_service -- --nocapture
+	FORGELINE_KILLS_SERVE=$(KILLS) $(CARGO) test -q -p forgeline-itest --test it kept_service -- --nocapture
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
 	@for target in $(FUZZ_TARGETS); do \

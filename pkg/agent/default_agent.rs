@@ -12,10 +12,10 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AgentChannels, AgentConfig, AgentHandle, RunError, RunInput, RunOutcome, RunStream,
+    AgentChannels, AgentConfig, AgentHandle, RunContext, RunError, RunInput, RunOutcome, RunStream,
     call_mode::Modes,
     clock::next_run_id,
-    driver::{self, Grants, Setting, Shared, Start, Written},
+    driver::{self, Grants, Inputs, Setting, Shared, Start, Written},
     emitter::Emitter,
     journal::{self, Chain, Journal, OpenIs, OpenRun, Record, Restored, Writer},
     memory::{Memory, SharedMemory, Window},
@@ -64,7 +64,7 @@ impl DefaultAgent {
     ) -> Self {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
-        let (written, grants) = (Written::default(), Grants::default());
+        let (written, grants, inputs) = (Written::default(), Grants::default(), Inputs::default());
         let window = parts.config.max_context_tokens;
         let window = window.map(|_| Box::new(Window::of(parts.estimator.clone()).into()));
         let (outside, looked_through) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -77,6 +77,7 @@ impl DefaultAgent {
             written,
             window,
             grants,
+            inputs,
             outside,
             prefix,
             looked_through,
@@ -234,13 +235,14 @@ impl DefaultAgent {
 
     /// Restores the conversation; returns the run that had not ended.
     async fn restore(&self) -> Result<Option<(OpenRun, Chain, Option<Setting>)>, AgentError> {
-        self.restore_with(OpenIs::Resumed).await.map(|(open, _)| open)
+        self.restore_with(OpenIs::Resumed, |_, _| {}).await.map(|(open, _)| open)
     }
 
     /// Restores the conversation; returns the run that goes on, and what else was read.
     pub(super) async fn restore_with(
         &self,
         open: OpenIs<'_>,
+        share: impl FnOnce(&str, &mut RunContext),
     ) -> Result<(Option<(OpenRun, Chain, Option<Setting>)>, Restored), AgentError> {
         let mut turn = self.0.take_turn().await?;
         let Some(writer) = &mut *turn else {
@@ -248,6 +250,7 @@ impl DefaultAgent {
             return Err(AgentError::new(ErrorCode::Journal, message));
         };
         let mut restored = journal::restore(&writer.read().await?, open)?;
+        restored.share(share);
         let setting = match restored.open_context() {
             Some(run) => self.0.setting_of(run).await?,
             None => None,
@@ -257,6 +260,7 @@ impl DefaultAgent {
         let mut memory = self.0.memory.lock();
         memory.clear();
         self.0.begin_anew();
+        self.0.inputs.set(restored.inputs.iter().map(|(run, input)| (run, input)));
         for message in std::mem::take(&mut restored.messages) {
             memory.add(message);
         }
@@ -300,6 +304,7 @@ impl DefaultAgent {
             writer.append(&Record::<()>::Cleared).await?;
         }
         self.0.memory.lock().clear();
+        self.0.inputs.set(std::iter::empty());
         self.0.begin_window(None);
         self.0.begin_anew();
         Ok(())

@@ -78,6 +78,8 @@ mod records;
 #[cfg(feature = "server")]
 mod reopened;
 #[cfg(feature = "runtime")]
+mod rewind;
+#[cfg(feature = "runtime")]
 mod run;
 #[cfg(feature = "runtime")]
 mod run_stream;

@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Approvals, ClientCalls, DefaultAgent, Questions, RunInput, RunStream, Steering,
+    Approvals, ClientCalls, DefaultAgent, Questions, RunContext, RunInput, RunStream, Steering,
     driver::{Setting, Start},
     journal::{Chain, OpenIs, OpenRun},
 };
@@ -63,9 +63,13 @@ impl Ways {
 }
 
 impl DefaultAgent {
-    /// Reads the conversation of the journal, and what it knows of a run.
-    pub(crate) async fn reopen(&self, run_id: &str) -> Result<Found, AgentError> {
-        let (open, read) = self.restore_with(OpenIs::ResumedOr(run_id)).await?;
+    /// Reads the conversation of the journal, and what it knows of a run. The run that had not ended gets what `share` knows of it by its id.
+    pub(crate) async fn reopen(
+        &self,
+        run_id: &str,
+        share: impl FnOnce(&str, &mut RunContext),
+    ) -> Result<Found, AgentError> {
+        let (open, read) = self.restore_with(OpenIs::ResumedOr(run_id), share).await?;
         let own = open.filter(|(run, ..)| run.state.outcome().run_id == *run_id);
         Ok(match own {
             Some((run, chain, setting)) => {
@@ -78,7 +82,7 @@ impl DefaultAgent {
 
     /// Reads the conversation of the journal, and leaves the run that had not ended as it is.
     pub(crate) async fn reread(&self) -> Result<(), AgentError> {
-        self.restore_with(OpenIs::Left).await.map(drop)
+        self.restore_with(OpenIs::Left, |_, _| {}).await.map(drop)
     }
 
     /// Returns a run of this id as a stream of its events.

@@ -10,6 +10,7 @@ use axum::{
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::StreamExt as _;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     encode::{AgUi, Encode, RunEnd, UiMessageStream},
@@ -75,12 +76,16 @@ pub(super) fn answer(
             None
         }
     });
-    streamed(Box::pin(frames.take_while(|frame| ready(frame.is_some())).filter_map(ready)))
+    let frames = frames.take_while(|frame| ready(frame.is_some())).filter_map(ready);
+    streamed(Box::pin(frames), service.ends())
 }
 
-/// Returns the answer that is a stream of events. It ends with its reader too: see [`Streamed`].
-pub(super) fn streamed(frames: impl Stream<Item = Bytes> + Send + Unpin + 'static) -> Response {
-    let mut response = Response::new(Body::new(Streamed::new(frames)));
+/// Returns the answer that is a stream of events. It ends with its reader and with the service too: see [`Streamed`].
+pub(super) fn streamed(
+    frames: impl Stream<Item = Bytes> + Send + Unpin + 'static,
+    ends: CancellationToken,
+) -> Response {
+    let mut response = Response::new(Body::new(Streamed::new(frames, ends)));
     for (name, value) in [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),

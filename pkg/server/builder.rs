@@ -2,18 +2,21 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::service::{Inside, Service};
 use super::{
-    Identify, Limits,
+    Identify, Keep, Limits,
     client_tools::OfRequest,
     conversations::Conversations,
     durable::Streams,
     health::{Check, CheckState, Checks},
     identity::Local,
+    keep::Sweeping,
     latency::LatencyWindow,
+    latency_records::LatencyRecords,
     metrics::Metrics,
+    origins::Origins,
     places::Places,
     runs::Runs,
     usage::Usage,
@@ -37,6 +40,8 @@ pub struct ServiceBuilder {
     long_poll: Duration,
     limits: Limits,
     checks: Vec<Check>,
+    keep: Keep,
+    origins: Vec<String>,
     is_dev: bool,
     has_console: bool,
 }
@@ -54,6 +59,12 @@ pub enum ServiceError {
         /// The name.
         name: Text,
     },
+    /// A text cannot be the origin of a page.
+    #[error("expected an origin such as `https://app.example`, not `{origin}`")]
+    NoOrigin {
+        /// The text.
+        origin: String,
+    },
 }
 
 impl Service {
@@ -66,6 +77,8 @@ impl Service {
             long_poll: LONG_POLL,
             limits: Limits::default(),
             checks: Vec::new(),
+            keep: Keep::default(),
+            origins: Vec::new(),
             is_dev: false,
             has_console: true,
         }
@@ -130,6 +143,19 @@ impl ServiceBuilder {
         self
     }
 
+    /// Sets what it keeps of runs that have ended; the rest is swept each minute. Default: [`Keep::default`].
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// Lets pages of these origins ask and read the answers (CORS), such as `https://app.example`; they send a token, or are on this machine.
+    /// Default: none, pages of other origins are refused.
+    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Sets the notifications of its scopes, which `/v1/events` has. Default: in memory.
     pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
         self.stores.notifications = channel;
@@ -153,7 +179,7 @@ impl ServiceBuilder {
     ///
     /// # Errors
     ///
-    /// [`ServiceError::NoAgent`], or [`ServiceError::SameName`].
+    /// [`ServiceError::NoAgent`], [`ServiceError::SameName`] or [`ServiceError::NoOrigin`].
     pub fn build(self) -> Result<Service, ServiceError> {
         let Self {
             agents: given,
@@ -162,13 +188,18 @@ impl ServiceBuilder {
             long_poll,
             limits,
             mut checks,
+            keep,
+            origins,
             is_dev,
             has_console,
         } = self;
         let default = given.first().map(|(name, _)| name.clone()).ok_or(ServiceError::NoAgent)?;
+        let origins = Origins::new(origins).map_err(|origin| ServiceError::NoOrigin { origin })?;
         let metrics = Arc::new(Metrics::default());
+        let records = Arc::<LatencyRecords>::default();
         let latency = is_dev.then(Arc::<LatencyWindow>::default);
-        let mut watchers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&metrics) as _];
+        let mut watchers: Vec<Arc<dyn Observer>> =
+            vec![Arc::clone(&metrics) as _, Arc::clone(&records) as _];
         watchers.extend(latency.clone().map(|latency| latency as _));
         let mut agents = BTreeMap::new();
         checks.extend(Check::of_stores(&stores));
@@ -194,8 +225,14 @@ impl ServiceBuilder {
             usage: Usage::new(limits),
             metrics,
             latency,
+            records,
             checks: Checks::new(checks),
             tasks: TaskTracker::new(),
+            away: CancellationToken::new(),
+            ends: CancellationToken::new(),
+            keep,
+            sweeping: Sweeping::default(),
+            origins,
             has_console,
         })))
     }

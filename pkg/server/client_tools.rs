@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, ready};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Problem;
 use crate::{
     agent::{
-        RunContext, ToolSource,
+        RunContext, RunInput, ToolSource,
         tools::{ClientTool, Tool},
     },
     types::{AgentError, Text},
@@ -22,7 +22,7 @@ const MAX_TOOLS: usize = 128;
 const MAX_TOOL_BYTES: usize = 16 << 10;
 
 /// A tool as a request describes it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub(super) struct Offered {
     name: Text,
     #[serde(default)]
@@ -32,14 +32,17 @@ pub(super) struct Offered {
 
 /// The tools of a request.
 #[derive(Default)]
-pub(super) struct ClientTools(Vec<Arc<dyn Tool>>);
+pub(super) struct ClientTools {
+    tools: Vec<Arc<dyn Tool>>,
+    offered: Vec<Offered>,
+}
 
 impl ClientTools {
     pub(super) fn new(offered: Vec<Offered>) -> Result<Arc<Self>, Problem> {
         if offered.len() > MAX_TOOLS {
             return Err(Problem::bad(format!("a request has at most {MAX_TOOLS} tools")));
         }
-        let tool = |Offered { name, description, parameters }| {
+        let tool = |Offered { name, description, parameters }: Offered| {
             let parameters = parameters.unwrap_or_else(|| serde_json::json!({ "type": "object" }));
             if description.len() + parameters.to_string().len() > MAX_TOOL_BYTES {
                 let detail = format!(
@@ -49,9 +52,43 @@ impl ClientTools {
             }
             Ok(Arc::new(ClientTool::new(name, description, parameters)) as Arc<dyn Tool>)
         };
-        let tools: Result<_, _> = offered.into_iter().map(tool).collect();
-        Ok(Arc::new(Self(tools?)))
+        let tools: Result<_, _> = offered.iter().cloned().map(tool).collect();
+        Ok(Arc::new(Self { tools: tools?, offered }))
     }
+}
+
+/// The part of a request that is kept until its run has ended: a process that goes on with the run needs it.
+#[derive(Debug, Deserialize, Serialize)]
+struct Kept {
+    input: String,
+    tools: Vec<Offered>,
+}
+
+/// Returns an input and the tools that came with it, as they are kept.
+pub(super) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json::Result<String> {
+    let input = input.to_json()?;
+    match tools.map(|tools| tools.offered.clone()).filter(|tools| !tools.is_empty()) {
+        Some(tools) => serde_json::to_string(&Kept { input, tools }),
+        None => Ok(input),
+    }
+}
+
+/// Returns the input that is kept so; `None` when it cannot be read.
+pub(super) fn kept_input(kept: &str) -> Option<RunInput> {
+    let Ok(Kept { input, .. }) = serde_json::from_str(kept) else {
+        return RunInput::from_json(kept).ok();
+    };
+    let input = RunInput::from_json(&input).ok()?;
+    Some(match kept_tools(kept) {
+        Some(tools) => input.state(tools),
+        None => input,
+    })
+}
+
+/// Returns the tools that are kept so, if there are any.
+pub(super) fn kept_tools(kept: &str) -> Option<Arc<ClientTools>> {
+    let Kept { tools, .. } = serde_json::from_str(kept).ok()?;
+    ClientTools::new(tools).ok()
 }
 
 /// The source of the tools of requests, for each agent of a service.
@@ -60,7 +97,7 @@ pub(super) struct OfRequest;
 
 impl ToolSource for OfRequest {
     fn tools(&self, run: RunContext) -> BoxFuture<'static, Result<Vec<Arc<dyn Tool>>, AgentError>> {
-        let tools = run.state::<ClientTools>().map(|tools| tools.0.clone()).unwrap_or_default();
+        let tools = run.state::<ClientTools>().map(|own| own.tools.clone()).unwrap_or_default();
         Box::pin(ready(Ok(tools)))
     }
 

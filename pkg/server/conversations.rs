@@ -69,16 +69,6 @@ impl Conversations {
         known.order.retain(|other| *other != key);
     }
 
-    /// Takes a conversation out of memory; `false` when a run of it is under way.
-    pub(super) fn remove_idle(&self, scope: &Text, id: &str) -> bool {
-        let works = |at: Arc<Conversation>| at.last_run().is_some_and(|run| !run.has_ended());
-        if self.find(scope, id).is_some_and(works) {
-            return false;
-        }
-        self.remove(scope, id);
-        true
-    }
-
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,11 +1,11 @@
 //! Deleting and erasing what a service keeps.
 
-use super::{Problem, Service, scope::scope, scope_events};
+use super::{Keep, Problem, Service, scope::scope, scope_events};
 use crate::{
     agent::Caller,
     store::{
-        ConversationKey, ConversationQuery, EraseMode, Erased, LogError, LogKey, Retention,
-        RunQuery, StoreError,
+        ConversationKey, ConversationQuery, EraseMode, Erased, LogError, LogKey, RunQuery,
+        StoreError, now_ms,
     },
     types::Text,
 };
@@ -78,19 +78,29 @@ impl Service {
         Ok(stores.conversations.erase(&scope, owner, mode).await?)
     }
 
-    /// Retires the logs that are not to be kept, and deletes the oldest of the runs that ended beyond this number. Call it now and
-    /// then, such as each minute; readers of a retired log get 410.
+    /// Retires the logs that are not to be kept, packs those that were closed, and deletes the oldest of the runs that ended beyond the number
+    /// that is kept, with their events. The service does it each minute with what [`ServiceBuilder::keep`](super::ServiceBuilder::keep)
+    /// says; readers of a retired log get 410.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] when the store cannot be used.
-    pub async fn sweep(&self, keep: Retention, runs: u64) -> Result<(), Problem> {
+    /// A [`Problem`] when the store cannot be used; what is left is done by the next call.
+    ///
+    /// # Cancel safety
+    ///
+    /// A wait that is dropped may leave events of a run that was deleted, until their age is reached.
+    pub async fn sweep(&self, keep: &Keep) -> Result<(), Problem> {
         let stores = self.stores();
-        stores.log.sweep(keep).await?;
-        for key in stores.runs.sweep(0, runs).await? {
-            self.forget(&key).await?;
+        stores.log.sweep(keep.retention(now_ms())).await?;
+        loop {
+            let deleted = stores.runs.sweep(0, keep.runs).await?;
+            if deleted.is_empty() {
+                return Ok(());
+            }
+            for key in deleted {
+                self.forget(&key).await?;
+            }
         }
-        Ok(())
     }
 
     /// Drops a run and its events.

@@ -100,7 +100,7 @@ pub(super) async fn answer<P: Pause>(
     let log = service.log();
     // A number that is not there is told before the answer begins.
     log.read(&run.key, from, 1).await?;
-    Ok(body::streamed(Box::pin(frames(log, run, from, encoder, guard))))
+    Ok(body::streamed(Box::pin(frames(log, run, from, encoder, guard)), service.ends()))
 }
 
 fn frames<P: Pause>(

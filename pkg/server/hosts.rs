@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts, uri::Authority},
 };
 
-use super::Problem;
+use super::{Problem, origins};
 
 /// Headers of proxies, which stand between the service and whoever asks.
 const PROXIES: [&str; 4] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
@@ -17,6 +17,9 @@ const PROXIES: [&str; 4] = ["forwarded", "x-forwarded-for", "x-forwarded-host", 
 pub(super) fn check(parts: &Parts) -> Result<(), Problem> {
     check_peer(parts)?;
     let authority = check_host(&parts.headers)?;
+    if origins::is_allowed(parts) {
+        return Ok(());
+    }
     check_origin(&parts.headers, &authority)
 }
 

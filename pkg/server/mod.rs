@@ -20,11 +20,13 @@
 //! [event log](crate::store::EventLog) before a reader sees them. `POST /api/chat` is read by `useChat` of the AI SDK, `POST /agui` by
 //! clients of AG-UI. `GET /` is the web console, for people.
 
+mod again;
 mod body;
 mod builder;
 mod client_tools;
 mod console;
 mod conversations;
+mod cors;
 mod durable;
 pub mod encode;
 mod erase;
@@ -35,9 +37,13 @@ mod health;
 mod hosts;
 mod identity;
 mod journal;
+mod keep;
 mod latency;
+mod latency_records;
 mod limits;
 mod metrics;
+mod origins;
+mod own_calls;
 mod places;
 mod problem;
 mod recover;
@@ -49,7 +55,10 @@ mod scope;
 mod scope_events;
 mod service;
 mod shared_frames;
+mod shutdown;
 mod streamed;
+mod sweep;
+mod take_back;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -58,6 +67,7 @@ pub use self::{
     builder::{ServiceBuilder, ServiceError},
     health::CheckState,
     identity::{Identify, Tokens},
+    keep::Keep,
     limits::Limits,
     problem::Problem,
     recover::Recovered,

@@ -4,16 +4,17 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Service,
+    client_tools::{self, ClientTools},
     conversations::Conversation,
     encode::RunEnd,
     run::{RUN_END, Run},
 };
 use crate::{
-    agent::{Found, RunInput, RunStream, Ways},
+    agent::{Found, RunContext, RunStream, Ways},
     store::{
         ConversationKey, Entry, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms,
     },
-    types::{AgentError, AgentEvent, Envelope, ErrorCode},
+    types::{AgentError, Envelope, ErrorCode, Text},
 };
 
 /// Most runs that are recovered.
@@ -24,6 +25,9 @@ const MAX_RESUMED: u32 = 3;
 
 /// Records that are read at a time.
 const PAGE: usize = 256;
+
+/// The tools of requests, by run.
+type Tools = HashMap<Text, Arc<ClientTools>>;
 
 /// The outcome for the runs that another process left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,8 +43,8 @@ pub struct Recovered {
 
 /// The outcome for one.
 enum Fate {
-    /// The run goes on with this stream, from this number of events on.
-    Resumed(Box<RunStream>, u64),
+    /// The run goes on with this stream, from this number of events on, in this turn if it had one.
+    Resumed(Box<RunStream>, u64, Option<u32>),
     Interrupted(AgentError),
     /// The log has its end already.
     Ended(Box<RunEnd>),
@@ -57,6 +61,7 @@ impl Service {
     ///
     /// When the store cannot be read.
     pub async fn recover(&self) -> Result<Recovered, StoreError> {
+        self.start_sweeping();
         let mut recovered = Recovered::default();
         let mut conversations: HashMap<ConversationKey, Vec<RunRecord>> = HashMap::new();
         for record in self.stores().runs.open(MAX_RECOVERED).await? {
@@ -71,21 +76,28 @@ impl Service {
     /// Goes on with the runs of one conversation, one after the other, before those that begin now.
     async fn recover_conversation(&self, records: Vec<RunRecord>, recovered: &mut Recovered) {
         let mut going_on = Vec::new();
+        // Any of them may be the one whose journal is open.
+        let tools = records.iter().filter_map(|record| {
+            Some((record.key.name.clone(), client_tools::kept_tools(record.input.as_deref()?)?))
+        });
+        let tools: Tools = tools.collect();
         let mut order = None;
         for record in records {
             let events = self.log_end(&record).await;
             let conversation = self.unread_conversation(&record).await;
             let fate = match (&conversation, &events) {
-                (Ok(conversation), Ok(events)) => self.fate(&record, conversation, *events).await,
+                (Ok(conversation), Ok(events)) => {
+                    self.fate(&record, conversation, *events, &tools).await
+                }
                 (Err(error), _) => Fate::Interrupted(error.clone()),
                 (_, Err(error)) => Fate::Interrupted(failed(error)),
             };
             let events = events.unwrap_or_default();
             match (fate, conversation) {
-                (Fate::Resumed(stream, from), Ok(conversation)) => {
+                (Fate::Resumed(stream, from, turn), Ok(conversation)) => {
                     recovered.resumed += 1;
-                    let (id, owner) = (record.conversation.clone(), record.owner.clone());
-                    let run = Arc::new(Run::new(record.key.clone(), id, owner, Ways::of(&stream)));
+                    // Whoever decides now has read what the log has.
+                    let run = Arc::new(Run::left(&record, Ways::of(&stream), turn, from));
                     self.add_run(&run);
                     conversation.begin(&run);
                     if order.is_none() {
@@ -133,8 +145,14 @@ impl Service {
         }
     }
 
-    async fn fate(&self, record: &RunRecord, conversation: &Conversation, events: u64) -> Fate {
-        match self.find_fate(record, conversation, events).await {
+    async fn fate(
+        &self,
+        record: &RunRecord,
+        conversation: &Conversation,
+        events: u64,
+        tools: &Tools,
+    ) -> Fate {
+        match self.find_fate(record, conversation, events, tools).await {
             Ok(fate) => fate,
             Err(error) => Fate::Interrupted(error),
         }
@@ -145,11 +163,17 @@ impl Service {
         record: &RunRecord,
         conversation: &Conversation,
         events: u64,
+        tools: &Tools,
     ) -> Result<Fate, AgentError> {
         if let Some(end) = self.told_end(record, events).await? {
             return Ok(Fate::Ended(Box::new(end)));
         }
-        let found = conversation.agent.reopen(&record.key.name).await?;
+        let share = |run: &str, context: &mut RunContext| {
+            if let Some(tools) = tools.get(run) {
+                context.share(Arc::clone(tools));
+            }
+        };
+        let found = conversation.agent.reopen(&record.key.name, share).await?;
         if record.resumed >= MAX_RESUMED {
             let is_said = match &found {
                 Found::Open(reopened) => !reopened.is_empty(),
@@ -169,29 +193,31 @@ impl Service {
                     return Err(interrupted(format!("its events from {events} on were lost")));
                 }
                 let told = self.told(record, first, events).await?;
+                let last = self.told(record, events.saturating_sub(1), events).await?;
+                let turn = last.last().map(|last| last.turn);
                 conversation.journal.goes_on_with(&record.key.name);
-                Ok(Fate::Resumed(Box::new(reopened.into_stream(told)), events))
+                let told = told.into_iter().map(|told| told.event).collect();
+                Ok(Fate::Resumed(Box::new(reopened.into_stream(told)), events, turn))
             }
             Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
             // Nothing was done for it yet.
             Found::Unknown => {
-                let input = record.input.as_deref().map(RunInput::from_json);
-                let Some(Ok(input)) = input else {
+                let Some(input) = record.input.as_deref().and_then(client_tools::kept_input) else {
                     return Err(interrupted("its input is not there".to_owned()));
                 };
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
                 if events > 0 {
                     return Err(interrupted("it had begun, and its journal is lost".to_owned()));
                 }
-                Ok(Fate::Resumed(Box::new(stream), 0))
+                Ok(Fate::Resumed(Box::new(stream), 0, None))
             }
         }
     }
 
     /// Adds what the user said to the conversation of a run that will not.
     async fn keep_said(&self, record: &RunRecord) -> Result<(), AgentError> {
-        let input = record.input.as_deref().map(RunInput::from_json);
-        let Some(Ok(input)) = input else { return Ok(()) };
+        let input = record.input.as_deref().and_then(client_tools::kept_input);
+        let Some(input) = input else { return Ok(()) };
         let (store, key) = (&self.stores().conversations, record.conversation_key());
         let unkept = |error: StoreError| interrupted(error.to_string());
         let at = store.get(&key).await.map_err(unkept)?.entries;
@@ -218,7 +244,7 @@ impl Service {
         record: &RunRecord,
         from: u64,
         to: u64,
-    ) -> Result<Vec<AgentEvent>, AgentError> {
+    ) -> Result<Vec<Envelope>, AgentError> {
         let (mut told, mut at) = (Vec::new(), from);
         while at < to {
             let page = self.stores().log.read(&record.key, at, PAGE).await;
@@ -226,7 +252,7 @@ impl Service {
             for record in &page.records {
                 let envelope = serde_json::from_slice::<Envelope>(&record.data);
                 let envelope = envelope.map_err(|error| interrupted(error.to_string()))?;
-                told.push(envelope.event);
+                told.push(envelope);
             }
             if page.next == at {
                 break;

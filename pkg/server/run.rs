@@ -1,18 +1,24 @@
 //! A run of the service, from its first event to the end of its log.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    future::poll_fn,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde::Serialize;
+use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     encode::{RunEnd, RunStatus},
     journal::Told,
+    own_calls::OwnCalls,
     places::Place,
     shared_frames::SharedFrames,
 };
@@ -21,11 +27,14 @@ use crate::{
     store::{
         EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores, now_ms,
     },
-    types::{AgentError, Envelope, ErrorCode, Text},
+    types::{AgentError, ClientToolRequest, Envelope, ErrorCode, Text},
 };
 
 /// Most events that are appended at a time.
 const BATCH: usize = 64;
+
+/// Longest wait for a run of another process to come to where it was.
+const MAX_SETTLE: Duration = Duration::from_secs(5);
 
 /// The kind of the last record of a run.
 pub(super) const RUN_END: &str = "run_end";
@@ -39,12 +48,15 @@ pub(super) struct Run {
     pub(super) owner: Text,
     pub(super) approvals: Approvals,
     pub(super) client_calls: ClientCalls,
+    own_calls: OwnCalls,
     pub(super) questions: Questions,
     pub(super) steering: Steering,
     pub(super) cancel: CancellationToken,
     /// The newest frames, which its readers share.
     pub(super) frames: SharedFrames,
     progress: Mutex<Progress>,
+    /// `false` while a run that goes on here has not come to where it was: what it waited for is not open again.
+    is_settled: watch::Sender<bool>,
     /// The number of the event before which the last answer was paused.
     paused: AtomicU64,
 }
@@ -90,13 +102,38 @@ impl Run {
             owner,
             approvals,
             client_calls,
+            own_calls: OwnCalls::default(),
             questions,
             steering,
             cancel,
             frames: SharedFrames::default(),
             progress: Mutex::new(Progress::Queued),
+            is_settled: watch::Sender::new(true),
             paused: AtomicU64::new(0),
         }
+    }
+
+    /// Returns a run that another process left in this turn; its readers have read up to the number `paused`.
+    pub(super) fn left(record: &RunRecord, ways: Ways, turn: Option<u32>, paused: u64) -> Self {
+        let (id, owner) = (record.conversation.clone(), record.owner.clone());
+        let run = Self::new(record.key.clone(), id, owner, ways);
+        run.is_settled.send_replace(false);
+        if let Some(turn) = turn {
+            run.own_calls.resumed_in(turn);
+        }
+        run.pause(paused);
+        run
+    }
+
+    /// Waits until what the run waited for in another process is open again, for a while.
+    pub(super) async fn settled(&self) {
+        let mut is_settled = self.is_settled.subscribe();
+        // The sender is here; after that time, requests that are not open are told so.
+        drop(timeout(MAX_SETTLE, is_settled.wait_for(|is_settled| *is_settled)).await);
+    }
+
+    fn settle(&self) {
+        self.is_settled.send_if_modified(|is_settled| !std::mem::replace(is_settled, true));
     }
 
     pub(super) fn id(&self) -> &str {
@@ -111,6 +148,12 @@ impl Run {
     pub(super) fn waits_for(&self, what: WaitsFor) -> bool {
         let has_calls = !self.approvals.open().is_empty() || !self.client_calls.open().is_empty();
         has_calls || (what == WaitsFor::Anything && !self.questions.open().is_empty())
+    }
+
+    /// Returns the open calls of the run itself at the client, each with its turn.
+    pub(super) fn own_calls(&self) -> Vec<(u32, ClientToolRequest)> {
+        let open = self.client_calls.open().into_iter();
+        open.filter_map(|call| Some((self.own_calls.turn(&call)?, call))).collect()
     }
 
     /// Returns the number of the event before which the last answer was paused; 0 for none.
@@ -165,20 +208,24 @@ impl Run {
         run
     }
 
-    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end. Its events are in the log
-    /// before anybody sees them.
+    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end; `None` when it was put away
+    /// for another process, once `away` asked for it. Its events are in the log before anybody sees them.
     pub(super) async fn drive(
         &self,
         mut stream: RunStream,
         (stores, told): (&Stores, &Told),
         mut place: Place,
         from: u64,
-    ) -> RunEnd {
+        away: &CancellationToken,
+    ) -> Option<RunEnd> {
         let log = &stores.log;
         told.set(self.id(), from);
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
+            if stores.runs.outlives_process() {
+                return self.put_away(stores, told, RunProgress::Queued).await;
+            }
             self.cancel.cancel();
         }
         self.set(Progress::Running);
@@ -186,7 +233,27 @@ impl Run {
         let (mut events, mut failed) = (from, None);
         {
             let mut batches = (&mut stream).ready_chunks(BATCH);
-            while let Some(batch) = batches.next().await {
+            loop {
+                let batch = tokio::select! {
+                    biased;
+                    // One that is cancelled comes to its end here.
+                    () = away.cancelled(), if !self.cancel.is_cancelled() => {
+                        let progress = RunProgress::Running;
+                        return self.put_away(stores, told, progress).await;
+                    }
+                    batch = poll_fn(|context| {
+                        let polled = batches.poll_next_unpin(context);
+                        if polled.is_ready() || self.waits_for(WaitsFor::Anything) {
+                            self.settle();
+                        }
+                        polled
+                    }) => batch,
+                };
+                let Some(batch) = batch else { break };
+                if let Some(first) = batch.first().filter(|_| from > 0) {
+                    self.own_calls.resumed_in(first.turn);
+                }
+                self.own_calls.see(&batch, || self.client_calls.open());
                 let records: Vec<_> = batch.iter().map(record).collect();
                 let count = records.len() as u64;
                 if failed.is_none()
@@ -202,7 +269,8 @@ impl Run {
                 if self.waits_for(WaitsFor::Anything) {
                     place.leave();
                 } else {
-                    self.cancel.run_until_cancelled(place.work()).await;
+                    let work = self.cancel.run_until_cancelled(place.work());
+                    away.run_until_cancelled(work).await;
                 }
             }
         }
@@ -223,7 +291,15 @@ impl Run {
         told.end(self.id());
         drop(place);
         self.finish(stores, end.clone()).await;
-        end
+        Some(end)
+    }
+
+    /// Leaves the run to another process: its log has no end yet, and what was under way is done again there, or told as interrupted.
+    async fn put_away(&self, stores: &Stores, told: &Told, at: RunProgress) -> Option<RunEnd> {
+        told.end(self.id());
+        self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
+        tracing::info!(run_id = self.id(), "a run is put away for another process");
+        None
     }
 
     /// Notes the end of the run.
@@ -239,6 +315,7 @@ impl Run {
         // Who sees the end finds it after a restart, too.
         self.keep(stores, change).await;
         self.set(Progress::Ended(Box::new(end)));
+        self.settle();
     }
 
     /// Writes down how far the run is. If it cannot be, the log still has its end.

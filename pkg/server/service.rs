@@ -4,17 +4,22 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 
 use super::{
-    Identify, Problem,
+    Identify, Keep, Problem,
+    again::Again,
+    client_tools::{self, ClientTools},
     conversations::{Conversation, Conversations},
     durable::Streams,
     health::Checks,
     journal::{StoredJournal, Told},
+    keep::Sweeping,
     latency::LatencyWindow,
+    latency_records::LatencyRecords,
     metrics::Metrics,
+    origins::Origins,
     places::{Place, Places},
     run::Run,
     runs::Runs,
@@ -57,7 +62,15 @@ pub(super) struct Inside {
     pub(super) metrics: Arc<Metrics>,
     pub(super) latency: Option<Arc<LatencyWindow>>,
     pub(super) checks: Checks,
+    pub(super) records: Arc<LatencyRecords>,
     pub(super) tasks: TaskTracker,
+    /// Asks runs to be put away.
+    pub(super) away: CancellationToken,
+    /// Ends streams.
+    pub(super) ends: CancellationToken,
+    pub(super) keep: Keep,
+    pub(super) sweeping: Sweeping,
+    pub(super) origins: Origins,
     pub(super) has_console: bool,
 }
 
@@ -66,23 +79,15 @@ pub(super) struct Asked {
     pub(super) input: RunInput,
     pub(super) agent: Option<Text>,
     pub(super) conversation: Option<Text>,
+    /// The tools that the request brought along.
+    pub(super) tools: Option<Arc<ClientTools>>,
     /// The key of the request, and a digest of the rest of it.
     pub(super) request: Option<(Text, u64)>,
+    /// The chat whose last answer is given again.
+    pub(super) again: Option<Again>,
 }
 
 impl Service {
-    /// Lets runs come to their end for this long, then cancels those that have not; returns when all have ended.
-    pub async fn shutdown(&self, grace: Duration) {
-        self.0.tasks.close();
-        self.0.places.close();
-        if tokio::time::timeout(grace, self.0.tasks.wait()).await.is_err() {
-            for run in self.0.runs.all() {
-                run.cancel.cancel();
-            }
-            self.0.tasks.wait().await;
-        }
-    }
-
     pub(super) fn identify(&self, parts: &axum::http::request::Parts) -> Result<Caller, Problem> {
         self.0.identify.identify(parts)
     }
@@ -121,9 +126,13 @@ impl Service {
         self.0.tasks.is_closed()
     }
 
-    /// Forgets a conversation that has no run under way; `false` when it has one.
-    pub(super) fn drop_idle(&self, scope: &Text, id: &str) -> bool {
-        self.0.conversations.remove_idle(scope, id)
+    /// Returns `true` when a conversation has a run that has not ended, be it not the last.
+    pub(super) fn is_under_way(&self, scope: &Text, conversation: &str) -> bool {
+        self.0.runs.first_open(scope, conversation).is_some()
+    }
+
+    pub(super) fn origins(&self) -> &Origins {
+        &self.0.origins
     }
 
     pub(super) fn usage(&self) -> &Arc<Usage> {
@@ -155,7 +164,8 @@ impl Service {
 
     async fn begin_whole(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
         let inside = &self.0;
-        let Asked { input, agent, conversation, request } = asked;
+        self.start_sweeping();
+        let Asked { input, agent, conversation, tools, request, again } = asked;
         let scope = scope(&caller);
         if let Some((key, digest)) = &request {
             check_id("Idempotency-Key", key)?;
@@ -181,7 +191,12 @@ impl Service {
         };
         let conversation = self.conversation(&caller, agent, conversation, &input.text()).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
-        let kept = input.to_json().map_err(|error| Problem::bad(error.to_string()))?;
+        let kept = client_tools::keep(&input, tools.as_deref());
+        let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;
+        let input = match tools {
+            Some(tools) => input.state(tools),
+            None => input,
+        };
         let stream = conversation.agent.run_stream(input);
         let key = LogKey::new(scope, stream.run_id());
         let (id, owner) = (conversation.id.clone(), caller.id.clone());
@@ -200,13 +215,16 @@ impl Service {
         let run = Run::new(key.clone(), conversation.id.clone(), caller.id, ways);
         let run = Arc::new(run);
         let log = &inside.stores.log;
-        let noted = match log.create(key).await {
-            Ok(()) => scope_events::note(&**log, &run).await,
-            Err(error) => Err(error),
+        let ready = async {
+            if let Some(again) = &again {
+                self.take_back(&conversation, again).await?;
+            }
+            log.create(key).await?;
+            Ok(scope_events::note(&**log, &run).await?)
         };
-        if let Err(error) = noted {
+        if let Err(problem) = ready.await {
             run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
-            return Err(error.into());
+            return Err(problem);
         }
         inside.runs.add(&run);
         conversation.begin(&run);
@@ -227,7 +245,8 @@ impl Service {
         let this = self.clone();
         self.0.tasks.spawn(async move {
             // Runs that another process left come first.
-            drop(run.cancel.run_until_cancelled(order.lock()).await);
+            let earlier = run.cancel.run_until_cancelled(order.lock());
+            drop(this.0.away.run_until_cancelled(earlier).await);
             this.drive_here(&run, stream, place, 0).await;
             drop(held);
         });
@@ -235,7 +254,11 @@ impl Service {
 
     async fn drive_here(&self, run: &Run, stream: RunStream, place: Place, from: u64) {
         let (inside, begun) = (&self.0, Instant::now());
-        let end = run.drive(stream, (&inside.stores, &inside.told), place, from).await;
+        inside.records.begin(run.id());
+        let stores = (&inside.stores, &*inside.told);
+        let end = run.drive(stream, stores, place, from, &inside.away).await;
+        inside.records.keep(run, &inside.stores).await;
+        let Some(end) = end else { return };
         let (status, took) = (run.shown().status(), begun.elapsed());
         inside.metrics.end_run(status, end.seq.saturating_sub(from), took);
         tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
@@ -407,11 +430,10 @@ impl Service {
         Arc::clone(&self.0.stores.notifications)
     }
 
-    /// Returns the run of a conversation that has not ended.
+    /// Returns the run of a conversation that goes on.
     pub(super) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<Run>> {
-        let known = self.0.conversations.find(&scope(caller), conversation);
-        let run = known.filter(|known| known.owner == caller.id)?.last_run()?;
-        (!run.has_ended()).then_some(run)
+        let run = self.0.runs.first_open(&scope(caller), conversation);
+        run.filter(|run| run.owner == caller.id)
     }
 }
 

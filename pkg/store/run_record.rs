@@ -33,7 +33,7 @@ pub struct RunRecord {
     pub request: Option<RunRequest>,
     /// Its input as JSON, until it has ended: a run that had not begun when its process died begins from it.
     pub input: Option<String>,
-    /// The number of times that another process went on with it.
+    /// The number of times that another process went on with it, since one has put it away.
     pub resumed: u32,
     /// Its beginning, in milliseconds since the Unix epoch.
     pub begun_ms: u64,
@@ -186,6 +186,7 @@ impl RunRequest {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RunChange {
     /// The progress now.
     pub progress: RunProgress,
@@ -193,6 +194,8 @@ pub struct RunChange {
     pub at_ms: u64,
     /// `true` when another process goes on with it.
     pub is_resumed: bool,
+    /// `true` when its process puts it away for another one: [`resumed`](RunRecord::resumed) begins with 0 again.
+    pub is_put_away: bool,
     /// The record of its end, as JSON.
     pub end: Option<String>,
     /// The tokens of all its requests, where they are known.
@@ -203,13 +206,15 @@ impl RunChange {
     /// Returns a change to this progress, at this time.
     #[must_use]
     pub fn to(progress: RunProgress, at_ms: u64) -> Self {
-        Self { progress, at_ms, is_resumed: false, end: None, usage: None }
+        Self { progress, at_ms, is_resumed: false, is_put_away: false, end: None, usage: None }
     }
 
     setters! {
         RunChange:
         /// Sets whether another process goes on with the run.
         is_resumed(bool),
+        /// Sets whether its process puts the run away for another one.
+        is_put_away(bool),
         end(some into String),
     }
 

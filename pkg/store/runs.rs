@@ -13,6 +13,12 @@ use crate::types::{Text, setters};
 ///
 /// A wait that is dropped has changed all that it was to change, or nothing.
 pub trait RunStore: Send + Sync + 'static {
+    /// Returns `true` when another process finds what this one has written: a service that ends leaves its runs to it, and does not cancel them.
+    /// Default: `true`.
+    fn outlives_process(&self) -> bool {
+        true
+    }
+
     /// Adds a run, unless the owner has had a request with the same key.
     ///
     /// # Errors

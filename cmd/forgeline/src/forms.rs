@@ -235,8 +235,8 @@ mod tests {
         while let Some(envelope) = stream.next().await {
             if matches!(envelope.event, AgentEvent::ToolQuestion(_)) {
                 assert!(!forms.is_open(&questions));
-                shown.extend(forms.question(&questions));
-                assert_eq!(forms.question(&questions), None, "once");
+                shown.extend(forms.question(&questions, |_| true));
+                assert_eq!(forms.question(&questions, |_| true), None, "once");
                 for line in lines {
                     assert!(forms.is_open(&questions), "{line}");
                     shown.extend(forms.answer(line, &questions));

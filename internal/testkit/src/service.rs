@@ -31,13 +31,36 @@ pub fn client(script: &str) -> Option<Command> {
     COPIED.call_once(|| {
         for entry in fs::read_dir(root.join("service")).unwrap() {
             let path = entry.unwrap().path();
-            if path.extension().is_some_and(|it| it == "mjs" || it == "py") {
+            if path.extension().is_some_and(|it| ["mjs", "jsx", "py"].iter().any(|own| it == *own))
+            {
                 fs::copy(&path, packages.join(path.file_name().unwrap())).unwrap();
             }
         }
     });
     let mut command = Command::new(fs::canonicalize(node).unwrap());
     command.current_dir(&packages).arg(script);
+    Some(command)
+}
+
+/// Returns the command that drives a page of the AI SDK in Chromium.
+///
+/// Returns `None` and prints the reason when Chromium or the packages are not installed.
+///
+/// # Panics
+///
+/// As [`client`], and when Chromium is not installed although the environment variable `FORGELINE_REQUIRE_BROWSER` is set.
+#[must_use]
+pub fn page() -> Option<Command> {
+    let chromium =
+        PathBuf::from(env::var_os("CHROMIUM").unwrap_or_else(|| "/usr/bin/chromium".into()));
+    if !chromium.exists() {
+        let reason = format!("{} is not there; install chromium", chromium.display());
+        assert!(env::var_os("FORGELINE_REQUIRE_BROWSER").is_none(), "{reason}");
+        crate::say(format!("not run: `useChat` in a page; {reason}"));
+        return None;
+    }
+    let mut command = client("page.mjs")?;
+    command.arg(chromium);
     Some(command)
 }
 

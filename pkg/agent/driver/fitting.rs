@@ -33,6 +33,14 @@ impl Shared {
         }
     }
 
+    /// Goes on with the messages before a place only.
+    pub(in crate::agent) fn take_back_window(&self, place: usize) {
+        if let Some(window) = self.window.as_deref() {
+            let marks = locked(window).marks().before(place);
+            self.begin_window(marks.as_ref());
+        }
+    }
+
     /// Begins with another conversation, of which this is known.
     pub(in crate::agent) fn begin_window(&self, marks: Option<&Marks>) {
         if let Some(window) = self.window.as_deref() {

@@ -344,6 +344,8 @@ impl<'a> Driver<'a> {
                 let messages = self.state.outcome().messages.get(self.remembered..places.end);
                 let messages = messages.unwrap_or_default();
                 if !messages.is_empty() {
+                    let run = &self.state.outcome().run_id;
+                    self.conversation.agent.note_input(run, self.remembered, messages);
                     let mut memory = self.conversation.agent.memory.lock();
                     for message in messages {
                         memory.add(Arc::clone(message));

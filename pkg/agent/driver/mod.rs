@@ -11,6 +11,7 @@ mod conversation;
 mod fitting;
 mod grants;
 mod guard;
+mod inputs;
 mod live;
 mod offer;
 mod proposals;
@@ -25,5 +26,6 @@ mod start;
 mod written;
 
 pub(super) use self::{
-    grants::Grants, live::run, setting::Setting, shared::Shared, start::Start, written::Written,
+    grants::Grants, inputs::Inputs, live::run, setting::Setting, shared::Shared, start::Start,
+    written::Written,
 };

@@ -10,7 +10,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{grants::Grants, written::Written};
+use super::{grants::Grants, inputs::Inputs, written::Written};
 use crate::{
     agent::{
         call_mode::Modes,
@@ -20,7 +20,7 @@ use crate::{
         parts::Parts,
         records::Prefix,
     },
-    types::{AgentError, ErrorCode},
+    types::{AgentError, ErrorCode, Message, Text},
 };
 
 /// The state that the clones of an agent share.
@@ -35,6 +35,8 @@ pub(in crate::agent) struct Shared {
     pub(in crate::agent) window: Option<Box<std::sync::Mutex<Window>>>,
     /// The permissions that people have given for the session.
     pub(in crate::agent) grants: Grants,
+    /// The messages with which its runs began.
+    pub(in crate::agent) inputs: Inputs,
     /// `true` once a run has had text from outside, which its memory may have dropped.
     pub(in crate::agent) outside: AtomicBool,
     /// The beginning of the last request, where runs are observed.
@@ -64,6 +66,13 @@ impl Shared {
     pub(in crate::agent) fn begin_anew(&self) {
         self.looked_through.store(0, Ordering::Release);
         self.outside.store(false, Ordering::Release);
+    }
+
+    /// Notes the messages that a run has added behind this number of its own.
+    pub(super) fn note_input(&self, run: &Text, before: usize, messages: &[Arc<Message>]) {
+        if let Some(input) = messages.first().filter(|_| before == 0) {
+            self.inputs.note(run, input);
+        }
     }
 
     /// Waits until no run of this agent is going on.

@@ -26,6 +26,8 @@ pub(crate) enum Record<S = Box<RunState>, I = StepInput, M = Vec<Arc<Message>>> 
     Took { at: Time, input: I, messages: M, events: u64, done: bool },
     /// The conversation was cleared.
     Cleared,
+    /// A run, and those behind it, were taken out of the conversation.
+    Rewound { run: Text },
 }
 
 /// A tool, as far as a run depends on it.

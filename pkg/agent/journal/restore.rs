@@ -24,6 +24,8 @@ pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
     /// The marks of the part of the conversation that is sent.
     pub(crate) marks: Option<Box<Marks>>,
+    /// The messages with which runs began, with the ids of the runs.
+    pub(crate) inputs: Vec<(Text, Arc<Message>)>,
     open: Option<Run>,
     /// The ids of all runs.
     runs: Vec<Text>,
@@ -78,6 +80,8 @@ pub(crate) enum OpenIs<'r> {
 pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, RestoreError> {
     let mut restored = Restored::default();
     let (mut run, mut begin): (Option<Run>, usize) = (None, 0);
+    // The runs that have messages, and the places of the first ones.
+    let mut begins: Vec<(Text, usize)> = Vec::new();
     for text in lines {
         let record = restored.chain.read(text)?;
         let line = restored.chain.number();
@@ -102,6 +106,9 @@ pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, Re
             }
             Record::Took { ref messages, ref input, done, .. } => {
                 let Some(run) = run.as_mut().filter(|run| !run.is_done) else { return Err(unfit) };
+                if !messages.is_empty() && restored.messages.len() == begin {
+                    begins.push((run.state.outcome().run_id.clone(), begin));
+                }
                 restored.messages.extend(messages.iter().cloned());
                 Marks::see(&mut restored.marks, input);
                 run.is_done = done;
@@ -110,10 +117,25 @@ pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, Re
             Record::Cleared => {
                 restored.messages.clear();
                 restored.marks = None;
-                run = None;
+                (run, begin) = (None, 0);
+                begins.clear();
+            }
+            Record::Rewound { run: of } => {
+                if !restored.runs.contains(&of) {
+                    return Err(unfit);
+                }
+                // Whoever did not hear of the end has said it twice.
+                let Some(at) = begins.iter().position(|(run, _)| *run == of) else { continue };
+                begin = begins.drain(at..).next().map_or(0, |(_, begin)| begin);
+                restored.messages.truncate(begin);
+                restored.marks = restored.marks.and_then(|marks| marks.before(begin).map(Box::new));
+                // One that is over may not have been told to its end.
+                run = run.filter(|run| run.is_done);
             }
         }
     }
+    let input = |(run, at): (Text, usize)| Some((run, Arc::clone(restored.messages.get(at)?)));
+    restored.inputs = begins.into_iter().filter_map(input).collect();
     restored.open = run.filter(|run| match open {
         OpenIs::Resumed => !run.is_done,
         OpenIs::ResumedOr(id) => !run.is_done || run.state.outcome().run_id == *id,
@@ -149,6 +171,14 @@ impl Restored {
     /// Returns the context of the run that had not ended, if there is one.
     pub(crate) fn open_context(&self) -> Option<&RunContext> {
         self.open.as_ref().map(|run| run.state.context())
+    }
+
+    /// Gives the run that had not ended what it had of the process before.
+    pub(crate) fn share(&mut self, share: impl FnOnce(&str, &mut RunContext)) {
+        if let Some(run) = &mut self.open {
+            let id = run.state.outcome().run_id.clone();
+            share(&id, run.state.context_mut());
+        }
     }
 
     /// Takes the inputs of the open run once more, in an agent with these tools.

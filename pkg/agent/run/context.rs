@@ -68,6 +68,12 @@ impl RunContext {
         change(Arc::make_mut(self.0.get_or_insert_default()));
     }
 
+    /// Shares a value with a run that goes on in another process; see [`RunInput::state`](super::RunInput::state).
+    #[cfg(feature = "server")]
+    pub(crate) fn share<T: Any + Send + Sync>(&mut self, value: Arc<T>) {
+        self.change(|data| data.state.insert(value));
+    }
+
     fn get<T>(&self, part: impl FnOnce(&Data) -> Option<T>) -> Option<T> {
         self.0.as_deref().and_then(part)
     }

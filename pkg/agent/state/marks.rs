@@ -129,6 +129,13 @@ impl Marks {
         Self { due: None, turn: None, ..self.clone() }
     }
 
+    /// Returns the marks of the conversation before a place; `None` where something from there on was left out or summed up.
+    pub(crate) fn before(&self, place: usize) -> Option<Self> {
+        // What is summed up and what is pinned are before the first message that is sent.
+        let results = self.results.min(place);
+        (self.first <= place).then(|| Self { results, ..self.of_next_run() })
+    }
+
     /// Returns what is to be summed up.
     pub(crate) fn due(&self) -> Option<Outgrown> {
         self.due
@@ -178,5 +185,26 @@ impl Marks {
         self.results = self.results.max(first);
         self.summary = Some(summary.text.as_str().into());
         self.has_failed = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_what_was_taken_back_are_dropped() {
+        let marks = Marks {
+            first: 4,
+            results: 9,
+            pinned: Some(2),
+            summary: Some("So far.".into()),
+            summed: 4,
+            ..Marks::default()
+        };
+        let results = |place| marks.before(place).map(|left| left.results);
+        assert_eq!([3, 4, 6, 12].map(results), [None, Some(4), Some(6), Some(9)]);
+        let left = marks.before(6).unwrap();
+        assert_eq!((left.first, left.pinned, left.summary), (4, Some(2), marks.summary.clone()));
     }
 }

@@ -174,6 +174,11 @@ impl RunState {
         &self.context
     }
 
+    /// Changes what the input said about the run, where it goes on in another process.
+    pub(crate) fn context_mut(&mut self) -> &mut RunContext {
+        &mut self.context
+    }
+
     /// Returns the system prompt without the tools, and what the run may not use.
     pub(crate) fn prompt(&self) -> &Prompt {
         &self.prompt

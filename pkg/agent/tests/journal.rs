@@ -190,11 +190,22 @@ async fn a_journal_that_cannot_be_gone_on_with_says_why() {
 
 /// Returns the first line of a journal with another record.
 fn first_line(record: &str) -> String {
-    let bytes = [0; 16].iter().chain(record.as_bytes());
+    with_line(Vec::new(), record).remove(0)
+}
+
+/// Adds a line with a record to those of a journal.
+pub(super) fn with_line(mut lines: Vec<String>, record: &str) -> Vec<String> {
+    let last: Option<Value> = lines.last().map(|last| serde_json::from_str(last).unwrap());
+    let before =
+        last.map_or(0, |last| u64::from_str_radix(last["digest"].as_str().unwrap(), 16).unwrap());
+    let number = lines.len() as u64;
+    let bytes = [before.to_le_bytes(), number.to_le_bytes()].concat();
+    let bytes = bytes.iter().chain(record.as_bytes());
     let digest = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    format!(r#"{{"n":0,"digest":"{digest:016x}","record":{record}}}"#)
+    lines.push(format!(r#"{{"n":{number},"digest":"{digest:016x}","record":{record}}}"#));
+    lines
 }
 
 #[tokio::test(start_paused = true)]

@@ -41,6 +41,7 @@ mod provider_parts;
 mod questions;
 mod records;
 mod resumed_events;
+mod rewind;
 mod run_inputs;
 mod scenarios;
 mod session;

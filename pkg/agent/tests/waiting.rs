@@ -20,13 +20,14 @@ fn own(cell: &Own) -> DefaultAgent {
 }
 
 /// Returns the code of the error of each way to wait for an agent's runs.
-async fn waits(agent: &DefaultAgent) -> [Option<ErrorCode>; 4] {
+async fn waits(agent: &DefaultAgent) -> [Option<ErrorCode>; 5] {
     let mut stream = agent.run_stream("Hi");
     while stream.next().await.is_some() {}
     [
         agent.run("Hi").await.err().map(|error| error.error.code),
         stream.outcome().await.err().map(|error| error.error.code),
         agent.clear().await.err().map(|error| error.code),
+        agent.rewind().await.err().map(|error| error.code),
         agent.resume().await.err().map(|error| error.error.code),
     ]
 }
@@ -53,7 +54,7 @@ async fn a_tool_that_asks_its_own_agent_gets_an_error() {
     assert!(cell.set(agent.clone()).is_ok());
     let outcome = agent.run("Go").await.unwrap();
     let results = outcome.messages[2].tool_results().next().unwrap().content.clone();
-    assert_eq!(results, format!("{:?}", [Some(ErrorCode::Deadlock); 4]));
+    assert_eq!(results, format!("{:?}", [Some(ErrorCode::Deadlock); 5]));
     assert_eq!(outcome.text, "Done.");
 
     // The other way round: through another agent, for which the first waits.
@@ -80,7 +81,7 @@ async fn a_tool_that_asks_its_own_agent_gets_an_error() {
     assert!(outer.set(agent.clone()).is_ok());
     let outcome = agent.run("Go").await.unwrap();
     let results = &outcome.messages[2].tool_results().next().unwrap().content;
-    assert_eq!(*results, format!("{:?}", [Some(ErrorCode::Deadlock); 4]));
+    assert_eq!(*results, format!("{:?}", [Some(ErrorCode::Deadlock); 5]));
 }
 
 // Covers: G-31, A3
@@ -93,7 +94,7 @@ async fn a_prompt_part_that_asks_its_own_agent_gets_an_error() {
             let agent = own(&cell);
             async move {
                 assert!(agent.transcript().is_empty());
-                assert_eq!(waits(&agent).await, [Some(ErrorCode::Deadlock); 4]);
+                assert_eq!(waits(&agent).await, [Some(ErrorCode::Deadlock); 5]);
                 // A fork has a conversation of its own; its parts ask their agent too.
                 Ok("You know yourself.".to_owned())
             }

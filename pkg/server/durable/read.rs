@@ -10,6 +10,7 @@ use axum::{
 use bytes::Bytes;
 use futures_core::Stream;
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     headers,
@@ -90,12 +91,12 @@ impl Asked {
     }
 }
 
-/// Answers a reader; `wait` is the longest wait of a long poll.
+/// Answers a reader; `wait` is the longest wait of a long poll, `ends` ends events.
 pub(super) async fn answer(
     mut reader: Reader,
     asked: Asked,
     request: &HeaderMap,
-    wait: Duration,
+    (wait, ends): (Duration, CancellationToken),
 ) -> Result<Response, Problem> {
     match asked.live {
         Live::No => {
@@ -112,7 +113,7 @@ pub(super) async fn answer(
         }
         Live::Sse => {
             let is_text = reader.source.is_text();
-            let mut response = body::streamed(Box::pin(events(reader, asked)));
+            let mut response = body::streamed(Box::pin(events(reader, asked)), ends);
             if !is_text {
                 let value = HeaderValue::from_static("base64");
                 response.headers_mut().insert(headers::ENCODING, value);

@@ -125,7 +125,7 @@ pub(in crate::server) async fn read(
     };
     let source = Source::Stream(state.config.clone());
     let reader = Reader::open(service.log(), key, state.created, source, from).await?;
-    answer(reader, asked, &fields, service.long_poll()).await
+    answer(reader, asked, &fields, (service.long_poll(), service.ends())).await
 }
 
 pub(in crate::server) async fn show(
@@ -190,7 +190,7 @@ pub(in crate::server) async fn read_run(
         Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this run")),
     };
     let reader = Reader::open(service.log(), run.key.clone(), 0, source, from).await?;
-    answer(reader, asked, &fields, service.long_poll()).await
+    answer(reader, asked, &fields, (service.long_poll(), service.ends())).await
 }
 
 pub(in crate::server) async fn show_run(

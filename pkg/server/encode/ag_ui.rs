@@ -1,5 +1,7 @@
 //! AG-UI, version 1.0.
 
+use serde_json::Value;
+
 use super::{
     Encode, RunEnd, RunStatus,
     ag_ui_event::{Attributed, Custom, Event, Interrupt, Outcome, Step, Usage},
@@ -8,7 +10,7 @@ use super::{
     key::{CallKey, ResultKey, SectionKey},
 };
 use crate::{
-    agent::SubAgentEvent,
+    agent::{ANSWER_RESTARTED, SubAgentEvent},
     types::{AgentEvent, Envelope, Json, Text, UsageInfo},
 };
 
@@ -20,6 +22,9 @@ const APPROVAL_SCHEMA: &str = r#"{"type":"object","properties":{"approved":{"typ
 /// Thinking, text, calls, results, steps and agents below have events of their own; every other event is `CUSTOM`, one of a kind that is not known
 /// `RAW`. A run that fails ends with `RUN_ERROR`, any other with `RUN_FINISHED`. One that waits for a person may be
 /// [paused](Self::pause) for its reader.
+///
+/// An answer that is asked for again after a restart of the process is told by `CUSTOM` `answer_restarted`, with the `messageIds` and
+/// `toolCallIds` that do not count any more: the protocol has no event that takes a message back and leaves the others.
 ///
 /// Ids of calls are unique in their answer only: `toolCallId` is the turn, a dot, and the id, with the run before it in agents below.
 ///
@@ -51,8 +56,9 @@ struct Scope {
     calls: Calls,
     /// The turn of its last event.
     turn: u32,
-    /// The number of sections so far.
+    /// The number of sections so far, and before the answer under way.
     sections: u32,
+    first: u32,
     section: Option<Section>,
     step: Option<Step>,
     error: Option<Text>,
@@ -132,6 +138,27 @@ impl Scope {
         }
     }
 
+    /// Tells what of the answer under way does not count, as it is asked for again.
+    fn restart(&mut self, data: &Value, at: &mut At<'_, '_>) {
+        self.end_section(at);
+        for call in self.calls.open() {
+            call.told = Told::Whole;
+            let tool_call_id = at.key(&call.id);
+            at.send(Event::ToolCallEnd { tool_call_id });
+        }
+        let message = |number| SectionKey { run: at.run_id, number }.to_string();
+        let messages: Vec<_> = (self.first..self.sections).map(message).collect();
+        let calls: Vec<_> = self.calls.told().map(|id| at.key(id).to_string()).collect();
+        let mut value = data.clone();
+        if let Value::Object(members) = &mut value {
+            members.insert("messageIds".to_owned(), messages.into());
+            members.insert("toolCallIds".to_owned(), calls.into());
+        }
+        self.calls.clear();
+        self.first = self.sections;
+        at.send(Event::Custom { name: ANSWER_RESTARTED, value: Custom::Value(&value) });
+    }
+
     fn event(&mut self, event: &AgentEvent, at: &mut At<'_, '_>) {
         let message_id = self.section(at);
         if matches!(event, AgentEvent::ApiCallStart { .. }) {
@@ -143,6 +170,7 @@ impl Scope {
         self.turn = at.turn;
         match event {
             AgentEvent::ApiCallStart { .. } => {
+                self.first = self.sections;
                 let step_name = Step(at.turn);
                 at.send(Event::StepStarted { step_name });
                 self.step = Some(step_name);
@@ -190,6 +218,9 @@ impl Scope {
                 let message_id = ResultKey(tool_call_id);
                 let role = "tool";
                 at.send(Event::ToolCallResult { message_id, tool_call_id, content, role });
+            }
+            AgentEvent::Custom { name, data } if name == ANSWER_RESTARTED => {
+                self.restart(data, at);
             }
             AgentEvent::Custom { name, data } => {
                 at.send(Event::Custom { name, value: Custom::Value(data) });

@@ -51,6 +51,12 @@ impl Calls {
         self.0.iter_mut().rfind(|call| call.id == id)
     }
 
+    /// Returns the ids of the calls that the reader knows.
+    pub(super) fn told(&self) -> impl Iterator<Item = &str> {
+        let told = self.0.iter().filter(|call| call.told > Told::Nothing);
+        told.map(|call| call.id.as_str())
+    }
+
     /// Returns the calls that have begun and not ended.
     pub(super) fn open(&mut self) -> impl Iterator<Item = &mut Call> {
         self.0.iter_mut().filter(|call| call.told == Told::Begin)

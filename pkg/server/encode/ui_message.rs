@@ -7,8 +7,9 @@ use super::{
     key::{CallKey, SectionKey},
     ui_part::{Data, Metadata, Part},
 };
-use crate::types::{
-    AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text,
+use crate::{
+    agent::ANSWER_RESTARTED,
+    types::{AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text},
 };
 
 /// Most characters of an error that is shown behind calls.
@@ -19,6 +20,8 @@ const MAX_ERROR_CHARS: usize = 220;
 /// Thinking, text, calls with their arguments as they come, results, requests for approval and sources are parts of their own. Every other event is a
 /// transient part `data-<kind>` with the event, a custom one `data-<name>` with its data. The answer is sent with
 /// `content-type: text/event-stream` and [`HEADER`](Self::HEADER).
+///
+/// An answer that is asked for again after a restart of the process is told by `reset-step`: its text is there once.
 ///
 /// Ids of calls are unique in their answer only: `toolCallId` is the turn, a dot, and the id.
 ///
@@ -54,6 +57,8 @@ enum Progress {
     Nothing,
     Message,
     Step,
+    /// A step whose answer is asked for again.
+    EmptyStep,
 }
 
 impl UiMessageStream {
@@ -74,9 +79,20 @@ impl UiMessageStream {
     }
 
     fn end_step(&mut self, out: &mut Vec<u8>) {
-        if self.progress == Progress::Step {
+        if matches!(self.progress, Progress::Step | Progress::EmptyStep) {
             frame::data(&Part::FinishStep, out);
             self.progress = Progress::Message;
+        }
+    }
+
+    /// Takes back what the answer under way has told, which is asked for again.
+    fn reset_step(&mut self, out: &mut Vec<u8>) {
+        if self.progress == Progress::Step {
+            frame::data(&Part::ResetStep, out);
+            self.progress = Progress::EmptyStep;
+            self.calls.clear();
+            // What was open has no end.
+            self.sections += 1;
         }
     }
 
@@ -114,8 +130,13 @@ impl Encode for UiMessageStream {
         let id = section(self.sections);
         match event {
             AgentEvent::ApiCallStart { .. } => {
-                self.end_step(out);
                 self.calls.clear();
+                // A step that was reset has nothing yet.
+                if self.progress == Progress::EmptyStep {
+                    self.progress = Progress::Step;
+                    return;
+                }
+                self.end_step(out);
                 frame::data(&Part::StartStep, out);
                 self.progress = Progress::Step;
             }
@@ -212,7 +233,12 @@ impl Encode for UiMessageStream {
                 | ItemKind::Media { .. }
                 | ItemKind::Other { .. } => data(event.kind(), event, out),
             },
-            AgentEvent::Custom { name, data: value } => data(name, value, out),
+            AgentEvent::Custom { name, data: value } => {
+                if name == ANSWER_RESTARTED {
+                    self.reset_step(out);
+                }
+                data(name, value, out);
+            }
             AgentEvent::Error { .. }
             | AgentEvent::ApiCallEnd { .. }
             | AgentEvent::TokenUsage { .. }

@@ -14,6 +14,8 @@ pub(super) enum Part<'e> {
     },
     StartStep,
     FinishStep,
+    /// The parts that the step has so far do not count.
+    ResetStep,
     ReasoningStart {
         id: SectionKey<'e>,
     },

@@ -61,11 +61,21 @@ pub(super) async fn begin(
     let RunAgentInput { thread_id, mut messages, tools, resume } = input;
     let encoder = AgUi::new(thread_id.clone());
     let open = service.open_run(&caller, &thread_id);
+    if let Some(run) = &open {
+        run.settled().await;
+    }
     if let Some(run) = open.filter(|run| run.waits_for(WaitsFor::Anything)) {
         let is_said = messages.last().is_some_and(UiMessage::is_users);
         let count = resume.len();
-        for resume in resume {
-            apply(&run, resume)?;
+        // All of them are taken, or none.
+        for (at, Resume { interrupt_id, .. }) in resume.iter().enumerate() {
+            if resume.iter().skip(at + 1).any(|other| other.interrupt_id == *interrupt_id) {
+                return Err(Problem::bad(format!("`resume` answers `{interrupt_id}` twice")));
+            }
+        }
+        let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
+        for answer in answers? {
+            answer.give(&run)?;
         }
         let ran = finish(&run, messages)?;
         if count == 0 && ran == 0 && is_said {
@@ -81,15 +91,31 @@ pub(super) async fn begin(
     let Some(said) = messages.pop().and_then(UiMessage::said) else {
         return Err(Problem::bad("the last of `messages` must be a text of the user"));
     };
-    let input = RunInput::from(said).state(ClientTools::new(tools)?);
+    let (input, tools) = (RunInput::from(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
-    let run = service.begin(caller, Asked { input, agent, conversation, request: None }).await?;
+    let asked = Asked { input, agent, conversation, tools, request: None, again: None };
+    let run = service.begin(caller, asked).await?;
     let guard = reading.guard(&run);
     answer(&service, run, 0, encoder, guard).await
 }
 
-/// Gives a run the answer to an interrupt.
-fn apply(run: &Run, resume: Resume) -> Result<(), Problem> {
+/// The answer to an open request of a run.
+enum Answer {
+    Decided(Text, Decision),
+    Answered(Text, ToolAnswer),
+}
+
+impl Answer {
+    fn give(self, run: &Run) -> Result<(), Problem> {
+        match self {
+            Self::Decided(id, decision) => Ok(run.approvals.answer(&id, decision)?),
+            Self::Answered(id, answer) => Ok(run.questions.answer(&id, answer)?),
+        }
+    }
+}
+
+/// Reads the answer to an interrupt of a run.
+fn read(run: &Run, resume: Resume) -> Result<Answer, Problem> {
     let Resume { interrupt_id: id, status, payload } = resume;
     let is_resolved = status == Status::Resolved;
     if run.approvals.open().iter().any(|open| open.approval_id == id) {
@@ -98,7 +124,7 @@ fn apply(run: &Run, resume: Resume) -> Result<(), Problem> {
             Some(payload) => decision(&payload)?,
             None => return Err(wrong_approval()),
         };
-        return Ok(run.approvals.answer(&id, decision)?);
+        return Ok(Answer::Decided(id, decision));
     }
     if run.questions.open().iter().any(|open| open.question_id == id) {
         let answer = match payload {
@@ -112,7 +138,7 @@ fn apply(run: &Run, resume: Resume) -> Result<(), Problem> {
             }
             _ => ToolAnswer::Cancel,
         };
-        return Ok(run.questions.answer(&id, answer)?);
+        return Ok(Answer::Answered(id, answer));
     }
     Err(Problem::not_found("open request", &id))
 }
@@ -140,8 +166,9 @@ fn wrong_approval() -> Problem {
 fn finish(run: &Run, messages: Vec<UiMessage>) -> Result<usize, Problem> {
     let mut count = 0;
     for (id, end) in messages.into_iter().filter_map(UiMessage::ran) {
-        let open = run.client_calls.open();
-        if let Some(call) = open.iter().find(|call| id.is_of(&call.id)) {
+        let open = run.own_calls();
+        let call = open.iter().find(|(turn, call)| id.is_of(*turn, &call.id));
+        if let Some((_, call)) = call {
             run.client_calls.complete(&call.client_call_id, end)?;
             count += 1;
         }

@@ -36,5 +36,5 @@ pub(super) async fn read(
         }
         None => sources.now(&open).await?,
     };
-    Ok(body::streamed(Box::pin(sources.read(place))))
+    Ok(body::streamed(Box::pin(sources.read(place)), service.ends()))
 }

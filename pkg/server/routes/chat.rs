@@ -25,16 +25,19 @@ pub(super) async fn begin(
     Query(reading): Query<Reading>,
     Body(mut chat): Body<Chat>,
 ) -> Result<Response, Problem> {
-    if let Some(answered) = chat.answered() {
+    let again = chat.again();
+    if let Some(answered) = chat.answered().filter(|_| again.is_none()) {
         let conversation = chat.conversation().unwrap_or_default();
         let run = service.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
         let run = run.ok_or_else(|| Problem::not_found("open run of the chat", &conversation))?;
+        run.settled().await;
         let from = answered.next().unwrap_or_else(|| run.paused());
+        // A place that is not there is told before anything is decided.
+        service.log().read(&run.key, from, 1).await?;
         for answer in answered.answers() {
             apply(&run, answer)?;
         }
-
         let guard = reading.guard(&run);
         let response = answer(&service, run, from, UiMessageStream::new(), guard).await?;
         return Ok(marked(response, &conversation));
@@ -44,7 +47,8 @@ pub(super) async fn begin(
     };
     let agent = reading.agent.clone();
     let input = RunInput::from(said);
-    let asked = Asked { input, agent, conversation: chat.conversation(), request: None };
+    let (conversation, tools) = (chat.conversation(), None);
+    let asked = Asked { input, agent, conversation, tools, request: None, again };
     let run = service.begin(caller, asked).await?;
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
@@ -60,8 +64,9 @@ fn apply(run: &Run, answer: Answer) -> Result<(), Problem> {
             }
         }
         Answer::Ran { tool_call_id, end } => {
-            let open = run.client_calls.open();
-            if let Some(call) = open.iter().find(|call| tool_call_id.is_of(&call.id)) {
+            let open = run.own_calls();
+            let call = open.iter().find(|(turn, call)| tool_call_id.is_of(*turn, &call.id));
+            if let Some((_, call)) = call {
                 run.client_calls.complete(&call.client_call_id, end)?;
             }
         }

@@ -113,6 +113,8 @@ pub(super) async fn show(
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
         fields.insert("page".to_owned(), json!({ "messages": messages, "next": next }));
+        let open = service.open_run(&caller, &id);
+        fields.insert("open_run".to_owned(), open.map(|run| run.id().to_owned()).into());
     }
     Ok(Json(answer))
 }
@@ -120,7 +122,9 @@ pub(super) async fn show(
 /// Returns the number behind the message that was seen last.
 fn after(seen: Option<&str>) -> Result<u64, Problem> {
     let Some(seen) = seen else { return Ok(0) };
-    let next = seen.parse().ok().and_then(|seen: u64| seen.checked_add(1));
+    let number: Option<u64> = seen.parse().ok();
+    let number = number.filter(|number| number.to_string() == seen);
+    let next = number.and_then(|number| number.checked_add(1));
     next.ok_or_else(|| Problem::bad("`after` must be the `next` of a page as it was"))
 }
 
@@ -152,11 +156,11 @@ pub(super) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let found = find(&service, &caller, &id).await?;
-    if !service.drop_idle(&found.key.scope, &found.key.id) {
+    if service.is_under_way(&found.key.scope, &found.key.id) {
         let detail = "a run of the conversation is under way; cancel it first";
         return Err(Problem::new(StatusCode::CONFLICT, "run_under_way", detail));
     }
-    service.stores().conversations.delete(&found.key).await?;
+    service.delete_conversation(&caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -35,6 +35,8 @@ pub(super) async fn read(
     let from = match last_seen(&headers, from) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();
+            // As it was given, without a sign.
+            let number = number.filter(|number| number.to_string() == last);
             let next = number.and_then(|number| number.checked_add(1));
             next.ok_or_else(|| {
                 Problem::bad("`Last-Event-ID` and `after` must be the number of an event")

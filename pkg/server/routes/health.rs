@@ -7,11 +7,21 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-use crate::server::{
-    Problem, Service,
-    extract::Caller,
-    identity::{OBSERVE, check_permission},
+use serde_json::{Value, json};
+
+use crate::{
+    server::{
+        Problem, Service,
+        extract::Caller,
+        identity::{OBSERVE, check_permission},
+        scope::scope,
+    },
+    store::now_ms,
 };
+
+/// The time of which the records of the caller's scope are shown, and the number of them.
+const HOUR_MS: u64 = 3_600_000;
+const SHOWN: usize = 100;
 
 /// Tells whether it is ready for requests: each part that it needs by name.
 pub(super) async fn ready(State(service): State<Service>, Caller(_caller): Caller) -> Response {
@@ -42,5 +52,14 @@ pub(super) async fn latency(
         return Err(Problem::new(StatusCode::NOT_FOUND, "not_switched_on", detail));
     };
     check_permission(&caller, OBSERVE)?;
-    Ok(Json(latency.shown()).into_response())
+    let (store, scope) = (&service.stores().latency, scope(&caller));
+    let total = store.total(&scope).await?;
+    let mut last = store.since(&scope, now_ms().saturating_sub(HOUR_MS)).await?;
+    last.drain(..last.len().saturating_sub(SHOWN));
+    let recorded = json!({ "total": total, "last": last });
+    let mut shown = serde_json::to_value(latency.shown()).unwrap_or_default();
+    if let Value::Object(members) = &mut shown {
+        members.insert("recorded".to_owned(), recorded);
+    }
+    Ok(Json(shown).into_response())
 }

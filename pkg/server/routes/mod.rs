@@ -22,7 +22,7 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{Problem, Service, console, durable, gate::gate, request_log::noted};
+use super::{Problem, Service, console, cors, durable, gate::gate, request_log::noted};
 
 /// Returns the routes of a service, for a host's own application.
 pub fn router(service: Service) -> Router {
@@ -66,7 +66,7 @@ pub fn router(service: Service) -> Router {
         .layer(from_fn_with_state(service.clone(), gate));
     let most = service.usage().limits().body_bytes;
     let console = if service.has_console() { console::routes() } else { Router::new() };
-    Router::new()
+    let routes = Router::new()
         .merge(runs)
         .merge(console)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
@@ -80,8 +80,8 @@ pub fn router(service: Service) -> Router {
         })
         .layer(map_response(guarded))
         .layer(from_fn_with_state(service.clone(), noted))
-        .layer(DefaultBodyLimit::max(most))
-        .with_state(service)
+        .layer(DefaultBodyLimit::max(most));
+    cors::over(&service, routes).with_state(service)
 }
 
 /// Keeps browsers from taking an answer for something else.

@@ -98,6 +98,7 @@ pub(super) async fn approve(
             return Err(Problem::bad("other `arguments` go with the decision `grant` only"));
         }
     };
+    run.settled().await;
     if !run.approvals.open().iter().any(|request| request.approval_id == approval_id) {
         return Err(Problem::not_found("open request", &approval_id));
     }
@@ -112,6 +113,7 @@ pub(super) async fn complete(
     Body(Complete { client_call_id, end }): Body<Complete>,
 ) -> Done {
     let run = service.run(&caller, &id).await?;
+    run.settled().await;
     if !run.client_calls.open().iter().any(|call| call.client_call_id == client_call_id) {
         return Err(Problem::not_found("open call", &client_call_id));
     }
@@ -129,6 +131,7 @@ pub(super) async fn steer(
     let input = match (input, question_id, answer) {
         (Some(input), None, None) => input,
         (None, Some(question_id), Some(answer)) => {
+            run.settled().await;
             if !run.questions.open().iter().any(|open| open.question_id == question_id) {
                 return Err(Problem::not_found("open question", &question_id));
             }

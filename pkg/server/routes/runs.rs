@@ -84,7 +84,8 @@ pub(super) async fn begin(
     for (key, value) in metadata {
         input = input.metadata(key, value);
     }
-    let asked = Asked { input, agent, conversation: conversation_id, request };
+    let conversation = conversation_id;
+    let asked = Asked { input, agent, conversation, tools: None, request, again: None };
     let run = service.begin(caller, asked).await?;
     let ids = json!({ "run_id": run.id(), "conversation_id": run.conversation });
     Ok((StatusCode::ACCEPTED, Json(ids)).into_response())

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     agent::Decision,
+    server::again::Again,
     types::{ClientFailure, ClientReturn, Text},
 };
 
@@ -18,6 +19,8 @@ pub(super) struct Chat {
     message: Option<SaidMessage>,
     #[serde(default)]
     messages: Vec<UiMessage>,
+    trigger: Option<String>,
+    message_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -31,6 +34,7 @@ enum SaidMessage {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UiMessage {
+    id: Option<String>,
     role: Option<String>,
     #[serde(default)]
     parts: Vec<UiPart>,
@@ -85,8 +89,9 @@ pub(super) struct CallId(Text);
 
 impl CallId {
     /// Returns `true` for the id of this call of the run itself.
-    pub(super) fn is_of(&self, id: &str) -> bool {
-        self.0.split_once('.').is_some_and(|(_, own)| own == id)
+    pub(super) fn is_of(&self, turn: u32, id: &str) -> bool {
+        let parts = self.0.split_once('.');
+        parts.is_some_and(|(of, own)| own == id && of == turn.to_string())
     }
 }
 
@@ -159,13 +164,22 @@ impl UiMessage {
         self.is_of("user")
     }
 
+    /// Returns the text.
+    fn text(&self) -> String {
+        let parts = match &self.content {
+            Some(Content::Text(text)) => return text.clone(),
+            Some(Content::Parts(parts)) => parts,
+            None => &self.parts,
+        };
+        parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str()).collect()
+    }
+
     /// Returns the text of a message of the user.
     pub(super) fn said(self) -> Option<String> {
         if self.role.as_ref().is_some_and(|role| role != "user") {
             return None;
         }
-        let text = text(self.content, self.parts);
-        Some(text).filter(|text| !text.trim().is_empty())
+        Some(self.text()).filter(|text| !text.trim().is_empty())
     }
 
     /// Returns the result of a call at the client, of a message of a tool.
@@ -175,25 +189,42 @@ impl UiMessage {
         }
         let end = match self.error {
             Some(message) => ClientReturn::failed(ClientFailure::ToolThrew, message),
-            None => text(self.content, self.parts).into(),
+            None => self.text().into(),
         };
         Some((self.tool_call_id?, end))
     }
-}
-
-fn text(content: Option<Content>, parts: Vec<UiPart>) -> String {
-    let parts = match content {
-        Some(Content::Text(text)) => return text,
-        Some(Content::Parts(parts)) => parts,
-        None => parts,
-    };
-    parts.into_iter().filter(|part| part.kind == "text").map(|part| part.text).collect()
 }
 
 impl Chat {
     /// Returns the id of the conversation.
     pub(super) fn conversation(&self) -> Option<Text> {
         self.conversation.clone().or_else(|| self.id.clone())
+    }
+
+    /// Returns what the user has said, where the last of it is to be answered again, or was edited. What follows that is dropped.
+    pub(super) fn again(&mut self) -> Option<Again> {
+        let may_be_users = |it: &UiMessage| it.role.is_none() || it.is_users();
+        let is_edited = match self.trigger.as_deref() {
+            Some("regenerate-message") => false,
+            // Only with the whole chat is it known which one it was.
+            Some("submit-message") if self.message.is_none() => {
+                let last = self.messages.last().filter(|last| last.is_users())?;
+                (last.id.is_some() && last.id == self.message_id).then_some(true)?
+            }
+            _ => return None,
+        };
+        while self.messages.last().is_some_and(|last| !may_be_users(last)) {
+            self.messages.pop();
+        }
+        let said = match &self.message {
+            Some(SaidMessage::Text(text)) => vec![text.clone()],
+            Some(SaidMessage::Message(message)) => vec![message.text()],
+            None => {
+                let users = self.messages.iter().filter(|it| may_be_users(it));
+                users.map(UiMessage::text).collect()
+            }
+        };
+        Some(Again { said, is_edited })
     }
 
     /// Returns what the user says.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// An agent that asks to remove, then reads the page, then has an end.
-fn asking() -> DefaultAgent {
+pub(super) fn asking() -> DefaultAgent {
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
     let provider = ScriptedProvider::from_fn(|request: &Asked| {
@@ -22,23 +22,23 @@ fn asking() -> DefaultAgent {
 }
 
 /// The parts of an answer.
-fn parts(frames: &str) -> Vec<Value> {
+pub(super) fn parts(frames: &str) -> Vec<Value> {
     let data = frames.split("\n\n").filter_map(|frame| frame.strip_prefix("data: "));
     data.filter_map(|data| serde_json::from_str(data).ok()).collect()
 }
 
-fn with<'p>(parts: &'p [Value], kind: &str) -> &'p Value {
+pub(super) fn with<'p>(parts: &'p [Value], kind: &str) -> &'p Value {
     parts.iter().find(|part| part["type"] == kind).unwrap_or_else(|| panic!("{kind}: {parts:#?}"))
 }
 
 /// The text of an answer.
-fn told(parts: &[Value]) -> String {
+pub(super) fn told(parts: &[Value]) -> String {
     let kinds = ["text-delta", "TEXT_MESSAGE_CONTENT"];
     let deltas = parts.iter().filter(|part| kinds.iter().any(|kind| part["type"] == *kind));
     deltas.map(|part| part["delta"].as_str().unwrap()).collect()
 }
 
-async fn chat(app: &Router, token: &str, message: Value) -> (u16, Vec<Value>, String) {
+pub(super) async fn chat(app: &Router, token: &str, message: Value) -> (u16, Vec<Value>, String) {
     let body = json!({ "id": "c1", "messages": [message] });
     let response = post(app, "/api/chat", token, &body).await;
     let status = response.status().as_u16();
@@ -46,7 +46,7 @@ async fn chat(app: &Router, token: &str, message: Value) -> (u16, Vec<Value>, St
     (status, parts(&frames), frames)
 }
 
-fn user(text: &str) -> Value {
+pub(super) fn user(text: &str) -> Value {
     json!({ "role": "user", "parts": [{ "type": "text", "text": text }] })
 }
 
@@ -138,7 +138,7 @@ async fn a_stop_ends_the_run_and_a_closed_page_only_where_it_says_so() {
     }
 }
 
-async fn agui(app: &Router, token: &str, body: Value) -> (u16, Vec<Value>) {
+pub(super) async fn agui(app: &Router, token: &str, body: Value) -> (u16, Vec<Value>) {
     let mut whole = json!({ "threadId": "t1", "runId": "r1", "state": {}, "tools": [], "context": [],
         "messages": [] });
     whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());

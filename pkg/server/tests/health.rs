@@ -9,7 +9,6 @@ fn observed(agent: DefaultAgent) -> ServiceBuilder {
     Service::builder().agent("main", agent).identify(tokens)
 }
 
-// Covers: CT-111, CT-112, CT-113
 #[tokio::test]
 async fn readiness_names_each_part() {
     let degraded = || async { CheckState::Degraded("half of it".into()) };
@@ -82,6 +81,36 @@ async fn latencies_are_shown_where_they_are_switched_on() {
     assert_eq!(shown["models"][0]["turn_ms"]["count"], 2, "{shown}");
     assert_eq!(shown["tools"][0]["tool"], "calculator");
     assert_eq!(shown["tools"][0]["error_rate"], 0.0);
+}
+
+// Covers: T-92
+#[tokio::test]
+async fn a_record_of_each_turn_is_kept_and_shown_to_its_scope() {
+    let stores = crate::store::Stores::in_memory();
+    let eve = Caller::new("eve").scope("other").permission("service.observe");
+    let ann = Caller::new("ann").scope("team-a").permission("service.observe");
+    let tokens = Tokens::new().token("ann", ann).token("eve", eve);
+    let service = Service::builder().agent("main", chatty()).identify(tokens).dev(true);
+    let service = service.stores(stores.clone()).build().unwrap();
+    let app = router(service.clone());
+    let run = begin(&app, "ann", &json!({ "input": "6*7", "conversation_id": "c1" })).await;
+    until(&app, &run, "run_end").await;
+    // They are written behind the end.
+    service.shutdown(Duration::from_secs(9)).await;
+    let records = stores.latency.since("team-a", 0).await.unwrap();
+    assert_eq!(records.len(), 2, "{records:?}");
+    let (first, last) = (&records[0], &records[1]);
+    assert_eq!((first.turn, last.turn, first.calls.len(), last.calls.len()), (1, 2, 1, 0));
+    assert_eq!(format!("/v1/runs/{}", first.run), run);
+    assert_eq!((first.conversation.as_str(), first.owner.as_str()), ("c1", "ann"));
+    assert_eq!((first.calls[0].tool.as_str(), first.calls[0].is_error), ("calculator", false));
+    assert!(first.first_text_ms.is_some() && first.stop_reason.is_some(), "{first:?}");
+    assert!(first.at_ms > 0 && !first.model.is_empty() && !first.provider.is_empty());
+    let (_, shown) = value(get(&app, "/dev/latency", "ann").await).await;
+    assert_eq!(shown["recorded"]["total"], 2, "{shown}");
+    assert_eq!(shown["recorded"]["last"][1]["turn"], 2, "{shown}");
+    let (_, shown) = value(get(&app, "/dev/latency", "eve").await).await;
+    assert_eq!(shown["recorded"], json!({ "total": 0, "last": [] }));
 }
 
 #[tokio::test]

@@ -1,11 +1,17 @@
 //! The service through its routes.
 
+mod again;
 mod all_events;
 mod chats;
 mod conversations;
 mod doors;
+mod ended;
 mod health;
 mod hostile;
+mod late;
+mod origins;
+mod recovered;
+mod resume;
 mod streams;
 
 use std::time::Duration;

@@ -9,6 +9,10 @@ use crate::store::{
 };
 
 impl RunStore for MemoryStore {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
     fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
         ready(lock(&self.0.runs).begin(run))
     }

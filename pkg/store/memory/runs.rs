@@ -63,7 +63,8 @@ impl Runs {
             return Err(StoreError::Ended { what: "run", name: key.name.clone() });
         }
         run.progress = change.progress;
-        run.resumed += u32::from(change.is_resumed);
+        run.resumed =
+            if change.is_put_away { 0 } else { run.resumed + u32::from(change.is_resumed) };
         if change.progress.has_ended() {
             (run.end, run.ended_ms, run.input) = (change.end, Some(change.at_ms), None);
             run.usage = change.usage;

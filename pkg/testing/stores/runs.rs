@@ -47,6 +47,13 @@ async fn whole(store: Arc<impl RunStore>) -> Found {
     hold("an id is taken once", matches!(again, Err(StoreError::Exists { .. })))?;
     let running = RunChange::to(RunProgress::Running, 1_001).is_resumed(true);
     done("change", store.change(&key("r"), running).await)?;
+    same("it is resumed", &done("get", store.get(&key("r")).await)?.resumed, &1)?;
+    let away = RunChange::to(RunProgress::Running, 1_002).is_put_away(true);
+    done("change", store.change(&key("r"), away).await)?;
+    let away = done("get", store.get(&key("r")).await)?;
+    same("it is put away with its input", &(away.resumed, &away.input), &(0, &new.input))?;
+    let running = RunChange::to(RunProgress::Running, 1_003).is_resumed(true);
+    done("change", store.change(&key("r"), running).await)?;
     let usage = UsageInfo { input_tokens: Some(7), ..UsageInfo::default() };
     let ended = RunChange::to(RunProgress::Completed, 2_000).end("{}").usage(Some(usage));
     done("change", store.change(&key("r"), ended).await)?;

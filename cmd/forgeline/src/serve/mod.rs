@@ -47,7 +47,7 @@ pub(crate) struct ServeArgs {
     /// Where it listens; port 0 takes one that is free [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read this TOML file: `listen`, `tokens`, `database`, `dev`, `[limits]`, and a table `[agents.NAME]` for each agent, whose
+    /// Read this TOML file: `listen`, `tokens`, `database`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
     /// members are the flags of an agent. Variables such as `FORGELINE_LISTEN` are above it, and flags above both; flags of
     /// the agent count where the file has none
     #[arg(long, value_name = "FILE")]
@@ -113,6 +113,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         let stores = stores(config.database.as_deref()).await?;
         let mut builder =
             Service::builder().stores(stores).limits(config.limits).dev(config.is_dev);
+        builder = builder.keep(config.keep).origins(config.origins);
         for (name, agent) in agents.built()? {
             builder = builder.agent(name, agent);
         }

@@ -80,6 +80,11 @@ fn the_console_holds_ten_thousand_events() {
 }
 
 #[test]
+fn the_console_lists_conversations_and_follows_their_runs() {
+    check(&["list"], None);
+}
+
+#[test]
 fn the_console_is_accessible_in_light_and_dark() {
     check(&["looks"], None);
 }

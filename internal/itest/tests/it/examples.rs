@@ -20,14 +20,28 @@ fn the_readme_shows_the_first_agent_as_it_compiles() {
 
 #[test]
 fn pages_show_their_examples_as_they_compile() {
-    for (page, example) in
-        [("observability", "observed"), ("prompts", "system_prompt"), ("skills", "skills")]
-    {
+    for (page, example) in [
+        ("embedding", "embedded"),
+        ("embedding", "own_service"),
+        ("observability", "observed"),
+        ("prompts", "system_prompt"),
+        ("skills", "skills"),
+    ] {
         let text = read(&format!("docs/examples/{example}.rs"));
         let shown = text.split_at(text.find("\nuse ").unwrap()).1;
         let shown = shown.split("\n#[cfg(test)]").next().unwrap_or_default().trim();
         let is_shown = read(&format!("docs/{page}.md")).contains(shown);
         assert!(is_shown, "docs/{page}.md does not show docs/examples/{example}.rs");
+    }
+}
+
+#[test]
+fn a_service_takes_fifteen_lines_in_an_application_and_forty_alone() {
+    for (example, most) in [("embedded", 15), ("own_service", 40)] {
+        let text = read(&format!("docs/examples/{example}.rs"));
+        let shown = text.split_at(text.find("\nuse ").unwrap()).1;
+        let lines = shown.lines().filter(|line| !line.trim().is_empty()).count();
+        assert!(lines <= most, "{example} has {lines} lines, more than {most}");
     }
 }
 

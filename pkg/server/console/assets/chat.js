@@ -5,7 +5,7 @@ import { forgetAsks, watchAsks } from "./ask.js";
 import { byId, clear, el } from "./dom.js";
 import { agentChosen, remember, rememberedRuns } from "./session.js";
 import { say } from "./say.js";
-import { Turn, past } from "./turn.js";
+import { Turn, lastSaid, past } from "./turn.js";
 
 // Most messages of a conversation that are shown besides its runs.
 const MOST_MESSAGES = 2000;
@@ -91,28 +91,32 @@ export async function show(conversation, run) {
   if (conversation === null) return;
   const shown = conversation;
   const runs = rememberedRuns(conversation);
-  const messages = await stored(conversation);
+  const { messages, open } = await stored(conversation);
   if (state.conversation !== shown) return;
-  if (run && !runs.some((it) => it.run === run)) runs.push({ run, said: null });
+  for (const other of [run, open]) {
+    if (other && !runs.some((it) => it.run === other)) runs.push({ run: other, said: runs.length > 0 ? lastSaid(messages) : null });
+  }
   // What this tab has not seen begin is told by the conversation's messages.
   nodes.talk.append(...past(messages, runs));
   for (const known of runs) add(known.run, known.said);
   toEnd();
 }
 
-/// Reads the messages of a conversation that the service keeps.
+/// Reads the messages of a conversation that the service keeps, and the id of its run that goes on.
 async function stored(conversation) {
   const all = [];
+  let open = null;
   try {
     for (let after = ""; after !== null && all.length < MOST_MESSAGES;) {
-      const { page } = await ask(`${path`v1/conversations/${conversation}`}?limit=200${after === "" ? "" : `&after=${after}`}`);
+      const { page, open_run } = await ask(`${path`v1/conversations/${conversation}`}?limit=200${after === "" ? "" : `&after=${after}`}`);
       all.push(...page.messages);
       after = page.next;
+      open = open_run ?? null;
     }
   } catch {
     // A conversation that is not kept: its runs are still there.
   }
-  return all;
+  return { messages: all, open };
 }
 
 /// Forgets what is shown.

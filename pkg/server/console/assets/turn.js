@@ -152,6 +152,12 @@ export function past(messages, runs) {
   });
 }
 
+/// Returns what the user said last.
+export function lastSaid(messages) {
+  const own = messages.map((entry) => entry.message ?? entry).findLast((it) => it.role === "user");
+  return own ? textOf(own) : null;
+}
+
 function textOf(message) {
   if (typeof message.content === "string") return message.content;
   const parts = Array.isArray(message.parts) ? message.parts : Array.isArray(message.content) ? message.content : [];

@@ -3,6 +3,7 @@
 
 mod agent;
 mod file;
+mod keep;
 mod limits;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forgeline::server::{Limits, Tokens};
+use forgeline::server::{Keep, Limits, Tokens};
 
 use self::file::File;
 use super::tokens;
@@ -35,6 +36,9 @@ pub(super) struct Config {
     pub(super) database: Option<PathBuf>,
     pub(super) is_dev: bool,
     pub(super) limits: Limits,
+    pub(super) keep: Keep,
+    /// The origins of pages that may ask.
+    pub(super) origins: Vec<String>,
     /// By name, in the order of the file; empty where flags say what the agent is.
     pub(super) agents: Vec<(String, SetupArgs)>,
 }
@@ -72,6 +76,8 @@ impl Config {
         let database = values.text("database").map(PathBuf::from);
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
         let limits = limits::read(&mut values);
+        let keep = keep::read(&mut values);
+        let origins = values.texts("origins").unwrap_or_default();
         values.refuse_unknown();
         let tokens = above.tokens.map(Path::to_path_buf).or(tokens);
         let tokens = tokens.and_then(|path| match tokens::read(&path) {
@@ -92,6 +98,8 @@ impl Config {
             database: above.database.map(Path::to_path_buf).or(database),
             is_dev: above.is_dev || is_dev,
             limits,
+            keep,
+            origins,
             agents,
         })
     }
@@ -105,7 +113,10 @@ struct Values<'a, 'f> {
 }
 
 /// The members that the file may have besides agents.
-const MEMBERS: [&str; 4] = ["listen", "tokens", "database", "dev"];
+const MEMBERS: [&str; 5] = ["listen", "tokens", "database", "dev", "origins"];
+
+/// The tables that it may have besides agents, with their members.
+const TABLES: [(&str, &[&str]); 2] = [("limits", &limits::NAMES), ("keep", &keep::NAMES)];
 
 impl Values<'_, '_> {
     /// Returns a value as text, and where it stands.
@@ -121,6 +132,21 @@ impl Values<'_, '_> {
     /// Returns a text.
     fn text(&mut self, path: &str) -> Option<String> {
         self.parsed(path, "a text in quotes")
+    }
+
+    /// Returns the texts of a list; those of a variable are parted by commas.
+    fn texts(&mut self, path: &str) -> Option<Vec<String>> {
+        let variable = format!("{PREFIX}{}", path.replace('.', "_").to_uppercase());
+        if let Some(text) = (self.variable)(&variable) {
+            return Some(text.split(',').map(|part| part.trim().to_owned()).collect());
+        }
+        let member = self.file.find(path)?;
+        let texts = member.texts();
+        if texts.is_none() {
+            let place = self.file.place(member);
+            self.mistakes.push(format!("{place}: expected a list of texts in quotes"));
+        }
+        texts
     }
 
     /// Returns a value that is spelled so.
@@ -142,21 +168,23 @@ impl Values<'_, '_> {
     /// Tells members of the file that mean nothing.
     fn refuse_unknown(&mut self) {
         for member in &self.file.members {
-            let is_known = |known: &[&str], name: &str| known.contains(&name);
-            let known = match member.path.split_first() {
-                Some((first, [])) => is_known(&MEMBERS, first) || member.is_table,
-                Some((first, [name])) if first == "limits" => is_known(&limits::NAMES, name),
-                Some((first, _)) => first == "agents",
-                None => true,
+            let table = |name: &str| TABLES.iter().find(|(table, _)| *table == name);
+            let (first, rest) = match member.path.split_first() {
+                Some((first, rest)) => (first.as_str(), rest),
+                None => continue,
             };
-            let is_foreign_table = member.is_table
-                && member.path.len() == 1
-                && member.path.first().is_none_or(|it| it != "limits" && it != "agents");
-            if !known || is_foreign_table {
-                let names = if member.path.len() == 1 {
-                    format!("{}, [limits] and [agents.NAME]", MEMBERS.join(", "))
+            let own = table(first).map_or(&[][..], |(_, names)| names);
+            let is_known = match rest {
+                [] if member.is_table => first == "agents" || table(first).is_some(),
+                [] => MEMBERS.contains(&first),
+                [name] if first != "agents" => own.contains(&name.as_str()),
+                _ => first == "agents",
+            };
+            if !is_known {
+                let names = if own.is_empty() || rest.is_empty() {
+                    format!("{}, [limits], [keep] and [agents.NAME]", MEMBERS.join(", "))
                 } else {
-                    limits::NAMES.join(", ")
+                    own.join(", ")
                 };
                 let place = self.file.place(member);
                 self.mistakes.push(format!("{place}: there is no such member; expected {names}"));
@@ -178,21 +206,50 @@ mod tests {
 
     #[test]
     fn the_environment_is_above_the_file_and_the_file_above_defaults() {
-        let text = "listen = \"127.0.0.1:1\"\ndev = true\n[limits]\nruns = 3\nbody_time = 7\n\
+        let text = "listen = \"127.0.0.1:1\"\ndev = true\norigins = [\"https://a.example\"]\n\
+                    [keep]\ndays = 2\nmegabytes = 3\n[limits]\nruns = 3\nbody_time = 7\n\
                     [agents.zoe]\nprovider = \"demo\"\nmax_turns = 4\nhelpers = true\n[agents.ann]\nprovider = \"demo\"\n";
         let config = of(text, &[("FORGELINE_LIMITS_RUNS", "5")]).unwrap();
         assert_eq!((config.listen.port(), config.limits.runs, config.is_dev), (1, 5, true));
         assert_eq!(config.limits.body_time.as_secs(), 7);
         let names: Vec<_> = config.agents.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["zoe", "ann"], "in the order of the file");
+        assert_eq!(config.origins, ["https://a.example"]);
+        let day = std::time::Duration::from_hours(24);
+        assert_eq!((config.keep.age, config.keep.bytes), (Some(2 * day), Some(3 << 20)));
+        assert_eq!(config.keep.runs, Keep::default().runs);
+        let set = [("FORGELINE_ORIGINS", "https://b.example, https://c.example")];
+        assert_eq!(of(text, &set).unwrap().origins, ["https://b.example", "https://c.example"]);
         let plain = of("", &[]).unwrap();
         assert_eq!((plain.listen.port(), plain.limits), (8787, Limits::default()));
+        assert_eq!((plain.keep, plain.origins), (Keep::default(), Vec::new()));
+    }
+
+    // Covers: CT-111, CT-112, CT-113, CT-115, CT-116
+    #[test]
+    fn a_configuration_is_judged_the_same_twice_and_by_three_at_once() {
+        for (text, place) in [("dev = true\n", None), ("\ndev = 7\n", Some("serve.toml:2: dev: "))]
+        {
+            let judged = || of(text, &[]).map(drop).map_err(|error| error.to_string());
+            let first = judged();
+            assert_eq!(judged(), first);
+            let said = first.as_ref().err().map(String::as_str);
+            assert_eq!(
+                said.is_some_and(|said| said.starts_with(place.unwrap_or("?"))),
+                place.is_some()
+            );
+            std::thread::scope(|threads| {
+                let three = [(); 3].map(|()| threads.spawn(judged));
+                three.into_iter().for_each(|it| assert_eq!(it.join().unwrap(), first));
+            });
+        }
     }
 
     #[test]
     fn all_mistakes_are_told_at_once_with_their_lines() {
         let text = "listen = \"nowhere\"\nport = 1\n[limits]\nruns = -3\nruns_per_hour = 1\n\
-                    [agents.a]\nprovider = \"nope\"\nmax_turns = 0\nfrobnicate = 1\ncall_mode = true\n[other]\n";
+                    [agents.a]\nprovider = \"nope\"\nmax_turns = 0\nfrobnicate = 1\ncall_mode = true\n[other]\n\
+                    [keep]\nhours = 1\ndays = 0\n[other.more]\na = 1\n";
         let error = of(text, &[("FORGELINE_DEV", "perhaps")]).unwrap_err().to_string();
         for line in [
             "serve.toml:1: listen: expected an address",
@@ -204,6 +261,9 @@ mod tests {
             "serve.toml:9: agents.a.frobnicate: there is no such member",
             "serve.toml:10: agents.a.call_mode: ",
             "serve.toml:11: other: there is no such member",
+            "serve.toml:13: keep.hours: there is no such member; expected days, megabytes, runs",
+            "serve.toml:14: keep.days: expected",
+            "serve.toml:16: other.more.a: there is no such member",
             "FORGELINE_DEV: expected true or false",
         ] {
             assert!(error.contains(line), "{line}\n---\n{error}");

@@ -3,6 +3,7 @@
 mod clients;
 mod hostile;
 mod http;
+mod page;
 mod settings;
 mod started;
 

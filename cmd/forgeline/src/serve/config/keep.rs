@@ -1,0 +1,31 @@
+//! The table `[keep]`: what is kept of runs that have ended.
+
+use std::{num::NonZeroU32, time::Duration};
+
+use forgeline::server::Keep;
+
+use super::Values;
+
+/// The members.
+pub(super) const NAMES: [&str; 3] = ["days", "megabytes", "runs"];
+
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// Reads what is kept; what is not there has its default.
+pub(super) fn read(values: &mut Values<'_, '_>) -> Keep {
+    let mut keep = Keep::default();
+    for name in NAMES {
+        let path = format!("keep.{name}");
+        let Some(number) = values.parsed::<NonZeroU32>(&path, "a number, from 1 on") else {
+            continue;
+        };
+        let number = u64::from(number.get());
+        match name {
+            "days" => keep.age = Some(Duration::from_secs(number * DAY)),
+            "megabytes" => keep.bytes = Some(number << 20),
+            _ => keep.runs = number,
+        }
+    }
+    keep
+}

@@ -1,0 +1,36 @@
+//! A chat is taken back to before what is answered again.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::{Problem, Service, again::Again, conversations::Conversation};
+
+/// Longest wait for the run whose answer is taken back.
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+impl Service {
+    /// Cancels the run that goes on, and takes the conversation back.
+    pub(super) async fn take_back(
+        &self,
+        conversation: &Conversation,
+        again: &Again,
+    ) -> Result<(), Problem> {
+        if let Some(run) = conversation.last_run().filter(|run| !run.has_ended()) {
+            run.cancel.cancel();
+        }
+        let id = &conversation.id;
+        let rewound = conversation.agent.rewind_to(|begun| again.place(begun));
+        match timeout(MAX_WAIT, rewound).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => {
+                tracing::error!(%error, conversation = %id, "a conversation could not be taken back");
+                Err(Problem::busy("the answer could not be taken back; try again later", 5))
+            }
+            Err(_) => {
+                let detail = "an earlier run of the chat goes on; end it, or try again later";
+                Err(Problem::busy(detail, 5))
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Services over the stores of another one whose process died.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::runtime::Runtime;
+
+use super::*;
+use crate::store::{ConversationKey, Stores};
+
+/// A service of this agent over these stores.
+fn over(stores: &Stores, agent: DefaultAgent) -> (Service, Router) {
+    let tokens = Tokens::new().token("ann", Caller::new("ann").scope("team-a"));
+    let builder = Service::builder().agent("main", agent).identify(tokens);
+    let service = builder.stores(stores.clone()).build().unwrap();
+    (service.clone(), router(service))
+}
+
+/// Does work in a process that dies behind it.
+fn dies<T>(work: impl Future<Output = T>) -> T {
+    let runtime = Runtime::new().unwrap();
+    let done = runtime.block_on(work);
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    done
+}
+
+fn lives<T>(work: impl Future<Output = T>) -> T {
+    Runtime::new().unwrap().block_on(work)
+}
+
+/// A tool that does not end, and counts how often it began.
+fn pay(begun: &Arc<AtomicUsize>) -> impl crate::agent::tools::Tool + use<> {
+    let begun = Arc::clone(begun);
+    tool_fn("pay", "Pays.", move |_: ToolContext, _: Value| {
+        begun.fetch_add(1, Ordering::SeqCst);
+        async {
+            std::future::pending::<()>().await;
+            "paid"
+        }
+    })
+}
+
+async fn whole(app: &Router, run: &str) -> Vec<Value> {
+    let frames = text(get(app, &format!("{run}/events"), "ann").await).await;
+    let data = frames.split("\n\n").filter_map(|frame| frame.split_once("data: "));
+    data.map(|(_, data)| serde_json::from_str(data).unwrap()).collect()
+}
+
+#[test]
+fn a_run_that_a_dead_process_left_goes_on_without_a_gap() {
+    let stores = Stores::in_memory();
+    let (run, queued) = dies(async {
+        let (_, app) = over(&stores, scripted([ScriptedTurn::new().text("Once").hang()]));
+        let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+        let queued =
+            begin(&app, "ann", &json!({ "input": "And again.", "conversation_id": "c" })).await;
+        until(&app, &run, "message_content").await;
+        (run, queued)
+    });
+    lives(async {
+        let turns = [ScriptedTurn::new().text("Once upon."), ScriptedTurn::new().text("Twice.")];
+        let (service, app) = over(&stores, scripted(turns));
+        let recovered = service.recover().await.unwrap();
+        assert_eq!((recovered.resumed, recovered.interrupted, recovered.ended), (2, 0, 0));
+        let told = whole(&app, &run).await;
+        assert!(told.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)), "{told:?}");
+        let texts: Vec<_> = told.iter().filter_map(|event| event["content"].as_str()).collect();
+        assert_eq!(texts, ["Once", "Once upon."], "what was shown stays");
+        let restarted =
+            told.iter().position(|event| event.to_string().contains("answer_restarted"));
+        assert!(restarted.is_some(), "{told:?}");
+        assert_eq!(told.last().unwrap()["status"], "completed");
+        let told = whole(&app, &queued).await;
+        assert_eq!(told.last().unwrap()["status"], "completed", "it had not begun");
+        let messages =
+            stores.conversations.messages(&ConversationKey::new("team-a", "c"), 0, 9).await;
+        let texts: Vec<_> = messages.unwrap().iter().map(|it| it.message.text()).collect();
+        assert_eq!(texts, ["Tell.", "Once upon.", "And again.", "Twice."]);
+        let head = stores.conversations.get(&ConversationKey::new("team-a", "c")).await.unwrap();
+        assert_eq!(head.title.as_deref(), Some("Tell."));
+    });
+}
+
+/// The tool that a page brings along.
+fn page_tool() -> Value {
+    json!([{ "name": "page", "description": "Reads the page.", "parameters": { "type": "object" } }])
+}
+
+#[test]
+fn tools_of_a_request_are_there_after_a_restart() {
+    let stores = Stores::in_memory();
+    let agent = || {
+        let provider = ScriptedProvider::from_fn(|asked: &Asked| {
+            let results = asked.messages.iter().flat_map(|it| it.tool_results()).count();
+            if results == 0 {
+                return ScriptedTurn::new().text("Let me look.").call("page", json!({}));
+            }
+            ScriptedTurn::new().text("I see.")
+        });
+        DefaultAgent::builder(provider).build().unwrap()
+    };
+    let ask = |messages: Value| json!({ "threadId": "c", "runId": "r", "state": {}, "tools": page_tool(), "context": [], "messages": messages });
+    let said = json!({ "id": "u1", "role": "user", "content": "Go." });
+    let (run, first) = dies(async {
+        let (_, app) = over(&stores, agent());
+        let first = text(post(&app, "/agui", "ann", &ask(json!([said]))).await).await;
+        let run = first.split("\"runId\":\"").nth(1).unwrap().split('"').next().unwrap();
+        // One that waits behind it has no tools of its own.
+        let next = json!({ "input": "And then?", "conversation_id": "c" });
+        let next = begin(&app, "ann", &next).await;
+        (format!("/v1/runs/{run}"), (first.clone(), next))
+    });
+    let (first, next) = first;
+    assert!(
+        first.contains("RUN_FINISHED") && first.contains("\"toolCallName\":\"page\""),
+        "{first}"
+    );
+    lives(async {
+        let (service, app) = over(&stores, agent());
+        let recovered = service.recover().await.unwrap();
+        assert_eq!((recovered.resumed, recovered.interrupted), (2, 0), "{recovered:?}");
+        // At once, while the run comes to where it was.
+        let call = first.split("\"toolCallId\":\"").nth(1).unwrap().split('"').next().unwrap();
+        let result =
+            json!({ "id": "t1", "role": "tool", "toolCallId": call, "content": "A page." });
+        let rest = text(post(&app, "/agui", "ann", &ask(json!([said, result]))).await).await;
+        assert!(rest.contains("I see."), "{rest}");
+        assert!(!rest.contains("Let me look."), "what was read is not told again: {rest}");
+        assert_eq!(whole(&app, &run).await.last().unwrap()["status"], "completed");
+        assert_eq!(whole(&app, &next).await.last().unwrap()["status"], "completed");
+    });
+}
+
+#[test]
+fn an_answer_that_is_asked_for_again_is_in_a_message_once() {
+    let stores = Stores::in_memory();
+    let run = dies(async {
+        let (_, app) =
+            over(&stores, scripted([ScriptedTurn::new().thinking("Hm.").text("Once up").hang()]));
+        let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+        until(&app, &run, "message_content").await;
+        run
+    });
+    lives(async {
+        let turn =
+            ScriptedTurn::new().thinking("Hm, well.").text("Once upon ").text("a time.").hang();
+        let (service, app) = over(&stores, scripted([turn]));
+        assert_eq!(service.recover().await.unwrap().resumed, 1);
+        let mut chat = get(&app, "/api/chat/c/stream", "ann").await.into_body().into_data_stream();
+        let mut seen = String::new();
+        while !seen.contains("a time.") {
+            seen.push_str(std::str::from_utf8(&chat.next().await.unwrap().unwrap()).unwrap());
+        }
+        let parts = seen.lines().filter_map(|line| line.strip_prefix("data: "));
+        let parts: Vec<Value> = parts.map(|data| serde_json::from_str(data).unwrap()).collect();
+        let reset = parts.iter().position(|part| part["type"] == "reset-step").unwrap();
+        let told = |parts: &[Value]| -> String {
+            let deltas = parts.iter().filter(|part| part["type"] == "text-delta");
+            deltas.map(|part| part["delta"].as_str().unwrap()).collect()
+        };
+        assert_eq!(
+            (told(&parts[..reset]).as_str(), told(&parts[reset..]).as_str()),
+            ("Once up", "Once upon a time.")
+        );
+        let steps = parts.iter().filter(|part| part["type"] == "start-step").count();
+        assert_eq!(steps, 1, "what was reset is the step that goes on: {seen}");
+
+        let path = format!("{run}/stream?as=ag-ui&offset=-1");
+        let (_, events) = value(get(&app, &path, "ann").await).await;
+        let events = events.as_array().unwrap();
+        let again = events.iter().find(|event| event["name"] == "answer_restarted").unwrap();
+        let void = again["value"]["messageIds"].as_array().unwrap();
+        assert_eq!(void.len(), 2, "thinking and text: {again}");
+        let of_void = |event: &&Value| !void.contains(&event["messageId"]);
+        let texts = events.iter().filter(|event| event["type"] == "TEXT_MESSAGE_CONTENT");
+        let texts: String = texts.filter(of_void).map(|it| it["delta"].as_str().unwrap()).collect();
+        assert_eq!(texts, "Once upon a time.");
+    });
+}
+
+#[test]
+fn a_run_that_cannot_go_on_is_interrupted_and_its_conversation_goes_on() {
+    let stores = Stores::in_memory();
+    let run = dies(async {
+        let agent =
+            DefaultAgent::builder(ScriptedProvider::new([ScriptedTurn::new().text("A").hang()]));
+        let (_, app) = over(&stores, agent.tool(Calculator).build().unwrap());
+        let run = begin(&app, "ann", &json!({ "input": "Go.", "conversation_id": "c" })).await;
+        until(&app, &run, "message_content").await;
+        run
+    });
+    lives(async {
+        // Its tools are others.
+        let agent = DefaultAgent::builder(ScriptedProvider::new([ScriptedTurn::new().text("B")]));
+        let (service, app) = over(&stores, agent.build().unwrap());
+        let recovered = service.recover().await.unwrap();
+        assert_eq!((recovered.resumed, recovered.interrupted), (0, 1));
+        let told = whole(&app, &run).await;
+        let end = told.last().unwrap();
+        assert_eq!((&end["type"], &end["status"]), (&json!("run_end"), &json!("interrupted")));
+        assert!(end["error"]["message"].as_str().unwrap().contains("with other tools"), "{end}");
+        assert_eq!(end["seq"], json!(told.len() - 1));
+        let (_, shown) = value(get(&app, &run, "ann").await).await;
+        assert_eq!(shown["status"], "interrupted");
+        let next = begin(&app, "ann", &json!({ "input": "On.", "conversation_id": "c" })).await;
+        assert_eq!(whole(&app, &next).await.last().unwrap()["status"], "completed");
+        assert_eq!(service.recover().await.unwrap(), Recovered::default(), "nothing is left");
+    });
+}
+
+#[test]
+fn a_run_is_resumed_three_times_and_its_call_is_not_made_again() {
+    let (stores, begun) = (Stores::in_memory(), Arc::default());
+    let agent = || {
+        let call = || ScriptedTurn::new().call("pay", json!({}));
+        let provider = ScriptedProvider::from_fn(move |asked: &Asked| {
+            let results = asked.messages.iter().flat_map(|it| it.tool_results()).count();
+            if results == 0 { call() } else { ScriptedTurn::new().text("So.").hang() }
+        });
+        DefaultAgent::builder(provider).tool(pay(&begun)).build().unwrap()
+    };
+    let run = dies(async {
+        let (_, app) = over(&stores, agent());
+        let run = begin(&app, "ann", &json!({ "input": "Pay.", "conversation_id": "c" })).await;
+        while begun.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        run
+    });
+    for life in 1..=3 {
+        dies(async {
+            let (service, app) = over(&stores, agent());
+            assert_eq!(service.recover().await.unwrap().resumed, 1, "life {life}");
+            let result = until(&app, &run, "tool_result_error").await;
+            assert!(result.to_string().contains("was interrupted"), "{result}");
+            // Each life tells its answer anew.
+            while whole_so_far(&stores, &run).await < life {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    lives(async {
+        let (service, app) = over(&stores, agent());
+        assert_eq!(service.recover().await.unwrap().interrupted, 1);
+        let told = whole(&app, &run).await;
+        assert!(told.iter().enumerate().all(|(at, event)| event["seq"] == json!(at)), "{told:?}");
+        let count = |kind: &str| told.iter().filter(|event| event["type"] == kind).count();
+        assert_eq!((count("tool_call"), count("tool_result_error")), (1, 1), "{told:?}");
+        assert_eq!(told.last().unwrap()["status"], "interrupted");
+        let record = stores.runs.open(9).await.unwrap();
+        assert!(record.is_empty(), "{record:?}");
+        assert_eq!(begun.load(Ordering::SeqCst), 1, "it is paid once");
+    });
+}
+
+/// Returns how often an answer was told.
+async fn whole_so_far(stores: &Stores, run: &str) -> usize {
+    let id = run.rsplit('/').next().unwrap();
+    let key = crate::store::LogKey::new("team-a", id);
+    let page = stores.log.read(&key, 0, usize::MAX).await.unwrap();
+    page.records.iter().filter(|record| record.kind == "message_content").count()
+}
