@@ -172,13 +172,13 @@ impl FollowedCode {
     }
 }
 
-/// Where the bytes of some text stand that matter to code, a bit each.
+/// The bytes of some text that matter to code, a bit each.
 #[derive(Debug, Clone, Copy)]
 struct Masks {
     ticks: u64,
     line_ends: u64,
     spaces: u64,
-    /// What begins a fence or a quotation, where a line starts.
+    /// The bytes that begin a fence or a quotation, where a line starts.
     marks: u64,
 }
 

@@ -125,7 +125,7 @@ impl Tokens {
         next.len_utf8()
     }
 
-    /// Holds more of a tag that is no comment; returns the bytes taken, of which none is an angle bracket.
+    /// Holds more of a tag, unless a comment may begin with it; returns the bytes taken, of which none is an angle bracket.
     fn hold_name(&mut self, rest: &str) -> usize {
         let room = rest.ceil_char_boundary((MAX_TAG_BYTES - self.held.len()).min(rest.len()));
         let rest = slice(rest, ..room);
