@@ -116,9 +116,9 @@ async fn served(count: usize, readers: usize) -> Result<()> {
         .header(header::HOST, "127.0.0.1")
         .header(header::CONTENT_TYPE, "application/json")
         .body(Body::from(r#"{"input":"Go on."}"#))?;
-    let begun = to_bytes(app.clone().oneshot(begin).await?.into_body(), 1 << 10).await?;
-    let begun: Value = serde_json::from_slice(&begun)?;
-    let id = begun.get("run_id").and_then(Value::as_str).ok_or("the run did not begin")?;
+    let answer = to_bytes(app.clone().oneshot(begin).await?.into_body(), 1 << 10).await?;
+    let told: Value = serde_json::from_slice(&answer)?;
+    let id = told.get("run_id").and_then(Value::as_str).ok_or("the run did not begin")?;
     read(&app, &format!("/v1/runs/{id}/events"), count, readers).await
 }
 

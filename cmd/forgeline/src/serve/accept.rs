@@ -149,7 +149,7 @@ mod tests {
         let slow = tokio::spawn(async move {
             let mut taken = [0; 10];
             for _ in 0..5 {
-                time::sleep(STALLED - Duration::from_millis(10)).await;
+                time::sleep(STALLED.saturating_sub(Duration::from_millis(10))).await;
                 client.read_exact(&mut taken).await.unwrap();
             }
             client

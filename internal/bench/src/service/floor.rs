@@ -75,7 +75,7 @@ async fn begin(State(runs): State<Runs>, body: String) -> Response {
 async fn tell(ask: Ask, sender: broadcast::Sender<Bytes>) {
     let mut beat = time::interval(ask.pace.max(Duration::from_millis(1)));
     if ask.waits {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
     while sender.receiver_count() < READERS {
         beat.tick().await;

@@ -1,4 +1,4 @@
-//! The service as a process of its own: the real binary on SQLite, a paced model behind it, many readers before it; and beside it a server
+//! The service as a process of its own: the real binary on `SQLite`, a paced model behind it, many readers before it; and beside it a server
 //! that sends prepared frames to the same readers.
 
 mod floor;
@@ -31,7 +31,7 @@ use crate::measure::per;
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Longest time of one row.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// Between two chunks of a live answer: 20 a second.
 const PACE: Duration = Duration::from_millis(50);
 /// Readers of each run.

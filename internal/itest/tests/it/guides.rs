@@ -173,5 +173,5 @@ fn the_fragments_of_the_guides_compile() {
     }
     assert!(count >= 13, "{count} fragments");
     // Never awaited or called: that they compile is the test.
-    let _compiled = (context, memory, mcp, client_tools, sub_agents, tools, service);
+    std::hint::black_box((context, memory, mcp, client_tools, sub_agents, tools, service));
 }

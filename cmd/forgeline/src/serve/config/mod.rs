@@ -240,7 +240,9 @@ mod tests {
             );
             std::thread::scope(|threads| {
                 let three = [(); 3].map(|()| threads.spawn(judged));
-                three.into_iter().for_each(|it| assert_eq!(it.join().unwrap(), first));
+                for it in three {
+                    assert_eq!(it.join().unwrap(), first);
+                }
             });
         }
     }
