@@ -179,7 +179,7 @@ mod tests {
         Check::new("it", move || std::future::ready(state.clone()))
     }
 
-    // Covers: CT-104, CT-105, CT-106, CT-107, CT-108, CT-109, CT-110
+    // Covers: CT-104, CT-105, CT-106, CT-107
     #[tokio::test(start_paused = true)]
     async fn each_check_ends_in_time_and_the_worst_counts() {
         let slow = Check::new("slow", || async {

@@ -100,7 +100,7 @@ async fn the_client_runs_a_call_and_its_result_goes_on() {
 }
 
 /// Late, double, foreign and forged results are errors, and change nothing.
-// Covers: T-54, CT-11, CT-12
+// Covers: T-54, CT-11, CT-12, T-21
 #[tokio::test(start_paused = true)]
 async fn a_result_counts_once_and_for_its_own_call() {
     let (provider, builder) =

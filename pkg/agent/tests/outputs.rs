@@ -28,7 +28,7 @@ async fn events(agent: &DefaultAgent) -> Vec<Envelope> {
     events
 }
 
-// Covers: T-48
+// Covers: T-48, T-21
 #[tokio::test(start_paused = true)]
 async fn output_comes_before_the_result_in_bounded_pieces() {
     let long = "é".repeat(20 << 10);

@@ -44,7 +44,6 @@ fn texts(messages: &Transcript) -> String {
     messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n")
 }
 
-// Covers: E-04
 #[tokio::test(start_paused = true)]
 async fn what_was_taken_back_is_in_no_later_request() {
     let provider = model();

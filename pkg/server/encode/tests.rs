@@ -41,6 +41,7 @@ fn encoded(encoder: &mut dyn Encode, envelopes: &[Envelope], end: &RunEnd) -> St
     String::from_utf8(out).unwrap()
 }
 
+// Covers: E-04
 #[test]
 fn each_kind_has_its_frames() {
     let events = kinds();
@@ -171,6 +172,7 @@ fn check_ui_message(frames: &str) {
     assert!(open.is_empty() && steps == 0, "{open:?}");
 }
 
+// Covers: E-04
 #[tokio::test]
 async fn what_begins_is_ended_wherever_the_run_ends() {
     for answers in [true, false] {
@@ -190,6 +192,7 @@ async fn what_begins_is_ended_wherever_the_run_ends() {
     }
 }
 
+// Covers: E-04, E-41
 #[tokio::test]
 async fn a_chat_has_its_parts() {
     let (all, end) = envelopes(true).await;
@@ -257,6 +260,7 @@ fn odd_kinds_and_texts_stay_in_their_frames() {
     }
 }
 
+// Covers: E-05
 #[test]
 fn an_error_behind_calls_is_cut() {
     let mut end = RunEnd::new("run", 1, RunStatus::Failed);

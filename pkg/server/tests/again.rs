@@ -127,6 +127,7 @@ async fn a_message_that_was_edited_takes_the_place_of_what_it_was() {
     assert_eq!(seen(&provider), ["One?", "One? 1", "Other?"]);
 }
 
+// Covers: T-65, E-03
 #[tokio::test]
 async fn the_chat_of_another_is_not_taken_back() {
     let (provider, stores) = (naming(), Stores::in_memory());

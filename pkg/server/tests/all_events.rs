@@ -29,6 +29,7 @@ async fn seen(
     all
 }
 
+// Covers: T-17
 #[tokio::test(start_paused = true)]
 async fn each_event_of_each_run_comes_once_from_wherever_it_is_read() {
     let (_, app) = service(chatty());

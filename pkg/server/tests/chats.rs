@@ -50,6 +50,7 @@ pub(super) fn user(text: &str) -> Value {
     json!({ "role": "user", "parts": [{ "type": "text", "text": text }] })
 }
 
+// Covers: E-04
 #[tokio::test(start_paused = true)]
 async fn use_chat_decides_and_runs_what_it_is_asked() {
     let (_, app) = service(asking());
@@ -177,6 +178,7 @@ async fn ag_ui_is_interrupted_and_goes_on_by_resume() {
     assert_eq!(told(&third), r#"["removed", "A page."]"#);
 }
 
+// Covers: T-38
 #[tokio::test(start_paused = true)]
 async fn tools_of_an_ag_ui_request_run_at_its_client() {
     let provider = ScriptedProvider::new([

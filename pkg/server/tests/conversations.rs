@@ -34,6 +34,7 @@ async fn ask(app: &Router, method: Method, path: &str, token: &str, body: &Value
     app.clone().oneshot(request.unwrap()).await.unwrap()
 }
 
+// Covers: T-64
 #[tokio::test]
 async fn conversations_are_listed_page_by_page_and_are_ones_own() {
     let app = kept().await;
@@ -59,6 +60,7 @@ async fn conversations_are_listed_page_by_page_and_are_ones_own() {
     }
 }
 
+// Covers: T-63, T-64
 #[tokio::test]
 async fn a_conversation_is_read_renamed_and_deleted() {
     let app = kept().await;
@@ -93,6 +95,7 @@ async fn a_conversation_is_read_renamed_and_deleted() {
     );
 }
 
+// Covers: T-65
 #[tokio::test]
 async fn the_conversation_of_another_is_not_found_in_any_route() {
     let app = kept().await;

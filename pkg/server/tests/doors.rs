@@ -98,6 +98,7 @@ async fn a_page_of_another_origin_is_refused() {
     }
 }
 
+// Covers: T-28
 #[tokio::test]
 async fn a_scope_has_so_many_connections_and_gives_them_back() {
     let limits = Limits { scope_connections: 3, ..Limits::default() };

@@ -22,6 +22,7 @@ async fn settle(app: &Router, run: &str, token: &str) {
     }
 }
 
+// Covers: T-30
 #[tokio::test(start_paused = true)]
 async fn what_is_not_to_be_kept_is_swept_each_minute_until_the_service_ends() {
     let keep = |bytes, runs| {

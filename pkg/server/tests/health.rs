@@ -9,6 +9,7 @@ fn observed(agent: DefaultAgent) -> ServiceBuilder {
     Service::builder().agent("main", agent).identify(tokens)
 }
 
+// Covers: CT-104, CT-109
 #[tokio::test]
 async fn readiness_names_each_part() {
     let degraded = || async { CheckState::Degraded("half of it".into()) };

@@ -75,6 +75,7 @@ async fn truncated_nested_and_foreign_bodies_are_refused() {
     }
 }
 
+// Covers: T-38
 #[tokio::test]
 async fn unknown_fields_are_refused_where_they_could_mean_something() {
     let (_, app) = service(chatty());
@@ -165,6 +166,7 @@ async fn a_cancelled_upload_leaves_nothing() {
     assert_eq!(get(&app, "/v1/agents", "ann").await.status(), 200);
 }
 
+// Covers: T-28
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_is_let_go_and_others_are_not_slowed() {
     let flood = ScriptedProvider::from_fn(|_: &Asked| {
@@ -189,6 +191,7 @@ async fn a_slow_reader_is_let_go_and_others_are_not_slowed() {
     assert_eq!(seen + &rest, whole, "and goes on where it was");
 }
 
+// Covers: T-55, CT-23
 #[tokio::test]
 async fn what_is_late_double_or_of_nothing_is_told_and_changes_nothing() {
     let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));

@@ -118,6 +118,7 @@ fn events(frames: &str) -> Vec<(u64, String)> {
     frames.map(|frame| (field(frame, "id: ").parse().unwrap(), field(frame, "event: "))).collect()
 }
 
+// Covers: T-27, T-29, T-30
 #[tokio::test]
 async fn a_run_is_read_from_any_place_as_often_as_is_wanted() {
     let (_, app) = service(chatty());
@@ -157,6 +158,7 @@ async fn a_run_is_read_from_any_place_as_often_as_is_wanted() {
     }
 }
 
+// Covers: T-24, T-27
 #[tokio::test(start_paused = true)]
 async fn readers_that_come_go_and_stay_get_each_event_once() {
     let slow = tool_fn("slow", "", |_: ToolContext, _: Value| async {
@@ -182,6 +184,7 @@ async fn readers_that_come_go_and_stay_get_each_event_once() {
     assert_eq!(all.last().unwrap().1, "run_end");
 }
 
+// Covers: T-65
 #[tokio::test]
 async fn nobody_sees_or_touches_the_run_of_another() {
     let (_, app) = service(chatty());
@@ -296,6 +299,7 @@ async fn until(app: &Router, run: &str, kind: &str) -> Value {
     panic!("no {kind} in {seen}");
 }
 
+// Covers: T-55, CT-24
 #[tokio::test]
 async fn a_run_that_waits_is_answered_steered_and_cancelled() {
     let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
@@ -344,6 +348,7 @@ async fn a_run_that_waits_is_answered_steered_and_cancelled() {
     assert_eq!(post(&app, &format!("{run}/inputs"), "ann", &steer).await.status(), 404);
 }
 
+// Covers: E-02, E-03, E-04
 #[tokio::test]
 async fn a_chat_is_read_by_the_clients_of_both_protocols() {
     let (_, app) = service(chatty());
@@ -394,6 +399,7 @@ async fn a_chat_that_goes_on_is_resumed_from_its_beginning() {
     assert!(seen.starts_with("data: {\"type\":\"start\""), "{seen}");
 }
 
+// Covers: T-24
 #[tokio::test]
 async fn a_service_that_is_busy_or_ends_says_so() {
     let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().hang());

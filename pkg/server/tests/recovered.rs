@@ -48,6 +48,7 @@ async fn whole(app: &Router, run: &str) -> Vec<Value> {
     data.map(|(_, data)| serde_json::from_str(data).unwrap()).collect()
 }
 
+// Covers: T-63, E-40
 #[test]
 fn a_run_that_a_dead_process_left_goes_on_without_a_gap() {
     let stores = Stores::in_memory();

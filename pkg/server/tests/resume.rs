@@ -204,6 +204,7 @@ async fn assert_ended(app: &Router, reader: &Reader, whole: &Reader, place: &str
     assert!(last.contains("0 1 2 3 4 5 "), "{place}: {last}");
 }
 
+// Covers: T-29
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_closes_at_each_event_of_a_run_that_goes_on_gets_each_once() {
     for protocol in [Native, Chat, Durable, DurableAgUi] {
@@ -321,6 +322,7 @@ async fn an_answer_of_ag_ui_that_is_cut_at_each_event_is_read_on_as_a_durable_st
     assert!(cut > 30, "{cut}");
 }
 
+// Covers: T-18, T-64, E-39
 #[tokio::test(start_paused = true)]
 async fn a_chat_that_is_loaded_again_behind_its_end_has_its_messages() {
     let (_, app) = service(lively(6));

@@ -42,6 +42,7 @@ async fn ended(app: &Router) -> String {
     run
 }
 
+// Covers: T-17
 #[tokio::test]
 async fn a_run_is_a_stream_in_each_mode_from_each_place() {
     let (_, app) = service(chatty());

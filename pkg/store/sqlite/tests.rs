@@ -22,6 +22,7 @@ async fn change(path: &Path, sql: &str) {
     connection.close().await.unwrap();
 }
 
+// Covers: T-67
 #[tokio::test]
 async fn a_file_of_a_newer_version_is_left_as_it_is() {
     let folder = folder("newer");
@@ -37,6 +38,7 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+// Covers: T-67
 #[tokio::test]
 async fn a_file_that_is_damaged_or_of_another_program_is_left_as_it_is() {
     let folder = folder("damaged");

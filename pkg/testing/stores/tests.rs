@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::store::{MemoryLog, MemoryStore};
 
+// Covers: T-62, T-69, CT-25, CT-26, CT-27, CT-28, CT-29, CT-30, CT-32, CT-33, CT-34, CT-36, CT-37, CT-38, CT-39, CT-40, CT-41, CT-42, CT-43, CT-46, CT-48, CT-49
 #[tokio::test]
 async fn stores_in_memory_conform() {
     let store = async || Arc::new(MemoryStore::new());
@@ -46,6 +47,7 @@ mod sqlite {
         check("log", async |next| check_event_log(async || open(next()).await).await).await;
     }
 
+    // Covers: T-62, T-69, CT-25, CT-26, CT-27, CT-28, CT-29, CT-30, CT-32, CT-33, CT-34, CT-36, CT-37, CT-38, CT-39, CT-40, CT-41
     #[tokio::test]
     async fn the_conversations_of_sqlite_conform() {
         check("conversations", async |next| {
@@ -59,6 +61,7 @@ mod sqlite {
         check("runs", async |next| check_run_store(async || open(next()).await).await).await;
     }
 
+    // Covers: CT-42, CT-43, CT-46, CT-48, CT-49
     #[tokio::test]
     async fn the_notifications_of_sqlite_conform() {
         check("notifications", async |next| {

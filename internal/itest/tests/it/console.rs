@@ -54,6 +54,7 @@ fn check(names: &[&str], token: Option<&str>) {
     }
 }
 
+// Covers: T-17
 #[test]
 fn the_console_does_every_flow_by_keyboard() {
     check(&["keyboard"], None);
@@ -69,6 +70,7 @@ fn the_console_renders_markdown_the_same_at_every_cut() {
     check(&["markdown"], None);
 }
 
+// Covers: T-22
 #[test]
 fn the_console_resumes_after_a_reload_and_a_cut() {
     check(&["resume"], None);

@@ -137,7 +137,7 @@ async fn settle(process: &Process, client: &reqwest::Client, all: &All) {
     }
 }
 
-// Covers: T-22, T-66
+// Covers: T-22, T-66, E-39
 #[tokio::test]
 async fn a_service_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged() {
     let (started, folder, all) = (Instant::now(), folder(), All::default());

@@ -247,6 +247,7 @@ mod tests {
         }
     }
 
+    // Covers: T-96
     #[test]
     fn all_mistakes_are_told_at_once_with_their_lines() {
         let text = "listen = \"nowhere\"\nport = 1\n[limits]\nruns = -3\nruns_per_hour = 1\n\

@@ -16,6 +16,7 @@ fn output(mut command: Command) -> String {
     text
 }
 
+// Covers: E-04
 #[test]
 fn clients_of_each_protocol_read_decide_run_stop_and_resume() {
     let (Some(mut command), Some(mut reader)) = (client("clients.mjs"), python("durable.py"))

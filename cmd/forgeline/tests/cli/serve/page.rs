@@ -12,6 +12,7 @@ use super::started::Started;
 /// The scenarios of the script; a test that leaves one out fails.
 const SCENARIOS: usize = 13;
 
+// Covers: E-04, E-41
 #[test]
 fn a_page_with_use_chat_does_all_that_it_may() {
     let Some(mut command) = page() else { return };

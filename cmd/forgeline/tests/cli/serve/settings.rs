@@ -7,6 +7,7 @@ use serde_json::json;
 use super::started::Started;
 use crate::{flags::file, process::run};
 
+// Covers: T-96
 #[test]
 fn a_configuration_is_looked_at_whole_before_anything_begins() {
     let wrong = file(
