@@ -82,7 +82,7 @@ struct OfTool {
 struct Percentiles {
     count: usize,
     p50: f64,
-    p90: f64,
+    p95: f64,
     p99: f64,
 }
 
@@ -95,7 +95,7 @@ impl Percentiles {
             let rank = (all.len() * percent).div_ceil(100).max(1);
             all.get(rank - 1).map_or(0.0, |duration| duration.as_secs_f64() * 1_000.0)
         };
-        Self { count: all.len(), p50: at(50), p90: at(90), p99: at(99) }
+        Self { count: all.len(), p50: at(50), p95: at(95), p99: at(99) }
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
         let shown = window.shown();
         assert_eq!(
             shown.tools[0].duration_ms,
-            Percentiles { count: 100, p50: 50.0, p90: 90.0, p99: 99.0 }
+            Percentiles { count: 100, p50: 50.0, p95: 95.0, p99: 99.0 }
         );
         assert!((shown.tools[0].error_rate - 0.1).abs() < 1e-9);
         tokio::time::advance(WINDOW / 2).await;
@@ -216,6 +216,40 @@ mod tests {
         assert_eq!(window.shown().tools[0].duration_ms.count, 1);
         tokio::time::advance(WINDOW).await;
         assert!(window.shown().tools.is_empty());
+    }
+
+    // Covers: T-93
+    #[test]
+    fn calls_are_told_by_their_place_and_models_by_their_share_of_the_cache() {
+        let window = LatencyWindow::default();
+        for place in [ToolPlace::Here, ToolPlace::Client, ToolPlace::Here] {
+            keep(&mut window.lock().calls, Call { place, ..call(8) });
+        }
+        for (model, cached_share) in
+            [("a", Some(0.25)), ("a", Some(0.75)), ("a", None), ("b", None)]
+        {
+            let duration = Duration::from_millis(20);
+            let (first_token, emission) = (Some(duration / 2), Some(duration / 4));
+            let (provider, model) = ("p".into(), model.into());
+            let turn = Turn { provider, model, first_token, emission, duration, cached_share };
+            keep(&mut window.lock().turns, turn);
+        }
+        let shown = serde_json::to_value(window.shown()).unwrap();
+        let told = |list: &str, members: [&str; 2]| -> Vec<_> {
+            let all = shown[list].as_array().unwrap();
+            all.iter().map(|it| members.map(|member| it[member].to_string())).collect()
+        };
+        assert_eq!(
+            told("tools", ["tool", "place"]),
+            [[r#""t""#, r#""client""#], [r#""t""#, r#""server""#]]
+        );
+        assert_eq!(
+            told("models", ["model", "cache_hit_rate"]),
+            [[r#""a""#, "0.5"], [r#""b""#, "null"]]
+        );
+        let first = &shown["models"][0];
+        let p95 = ["first_token_ms", "emission_ms", "turn_ms"].map(|it| first[it]["p95"].as_f64());
+        assert_eq!(p95, [Some(10.0), Some(5.0), Some(20.0)]);
     }
 
     #[test]

@@ -93,12 +93,15 @@ class Page {
 const text = (messages) => messages.map(({ content }) => (typeof content === "string" ? content : content.map((it) => it.text).join(""))).join("\n");
 const WHOLE = (number) => `Answer ${number}: ${WORDS.join(" ")}`;
 
-/// Waits until the model has had this many requests.
-const requests = async (count) => {
-  for (const until = Date.now() + 10_000; model.requests.length < count; await new Promise((resolve) => setTimeout(resolve, 10))) {
-    assert.ok(Date.now() < until, `${model.requests.length} requests`);
-  }
+const until = async (holds, told) => {
+  for (const end = Date.now() + 10_000; !holds(); await new Promise((resolve) => setTimeout(resolve, 10))) assert.ok(Date.now() < end, told());
 };
+
+/// Waits until the model has had this many requests.
+const requests = (count) => until(() => model.requests.length >= count, () => `${model.requests.length} requests`);
+
+/// Waits until this many requests to the model are open.
+const open = (count) => until(() => model.open.size === count, () => `${model.open.size} requests are open`);
 
 const scenarios = {
   async "an answer streams, with its call and its thinking"() {
@@ -159,11 +162,11 @@ const scenarios = {
     model.upTo(5);
     await page.say("Tell me.");
     await page.has("word5");
-    assert.equal(model.open.size, 1);
+    await open(1);
     await page.press("Stop");
     await page.ready();
     await page.ends("cancelled");
-    assert.equal(model.open.size, 0);
+    await open(0);
     await page.say("And now?");
     model.upTo(WORDS.length);
     await page.has(WHOLE(before + 2), "main[data-status=ready]");
@@ -250,7 +253,7 @@ const scenarios = {
     await page.press("Stop");
     await page.ready();
     await page.ends("cancelled");
-    assert.equal(model.open.size, 0);
+    await open(0);
     await page.page.reload();
     await page.has("word5", "main[data-status=ready]");
     await page.close();

@@ -95,3 +95,27 @@ async fn places_that_are_none_are_told() {
     }
     assert_eq!(get(&app, "/v1/events", "").await.status(), 401);
 }
+
+// Covers: T-23
+#[tokio::test(start_paused = true)]
+async fn a_notification_comes_among_the_events_of_runs_to_its_scope_alone() {
+    let host = Caller::new("host").scope("team-a").permission("service.notify");
+    let tokens = Tokens::new()
+        .token("host", host)
+        .token("ann", Caller::new("ann").scope("team-a"))
+        .token("eve", Caller::new("eve").scope("team-e"));
+    let service = Service::builder().agent("main", chatty()).identify(tokens);
+    let app = router(service.build().unwrap());
+    let body = json!({ "kind": "report_ready", "data": { "id": 7 } });
+    assert_eq!(post(&app, "/v1/notifications", "host", &body).await.status(), 202);
+    for token in ["ann", "eve"] {
+        let run = begin(&app, token, &json!({ "input": "Go." })).await;
+        until(&app, &run, "run_end").await;
+        let all = seen(&app, ("/v1/events?after=0.0", token), "run_end", 1).await;
+        let notes: Vec<_> = all.iter().filter(|it| it.1 == "notification").collect();
+        assert_eq!(notes.len(), usize::from(token == "ann"), "{token}: {all:?}");
+        for note in notes {
+            assert_eq!((&note.2["kind"], &note.2["data"]), (&json!("report_ready"), &body["data"]));
+        }
+    }
+}

@@ -36,6 +36,30 @@ async fn readiness_names_each_part() {
     assert_eq!(get(&router(service), "/ready", "eve").await.status(), 503);
 }
 
+// Covers: T-95
+#[tokio::test]
+async fn a_provider_that_is_gone_or_refuses_the_key_is_not_ready() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let refuses = listener.local_addr().unwrap();
+    let answer = || async { (StatusCode::UNAUTHORIZED, r#"{"error":{"message":"planted key"}}"#) };
+    tokio::spawn(axum::serve(listener, Router::new().fallback(answer)).into_future());
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for address in [refuses, gone] {
+        let provider = crate::llm::openai::OpenAi::builder()
+            .base_url(format!("http://{address}/v1"))
+            .model("m")
+            .api_key("planted key");
+        let agent = DefaultAgent::builder(provider.build().unwrap()).build().unwrap();
+        let app = router(observed(agent).build().unwrap());
+        let (status, report) = value(get(&app, "/ready", "eve").await).await;
+        assert_eq!((status, &report["status"]), (503, &json!("unhealthy")), "{report}");
+        let checks = report["checks"].as_array().unwrap();
+        let check = checks.iter().find(|it| it["name"] == "provider:main").unwrap();
+        assert_eq!(check["status"], "unhealthy");
+        assert!(!report.to_string().contains("planted key"), "{report}");
+    }
+}
+
 #[tokio::test]
 async fn metrics_count_and_have_neither_ids_nor_what_was_said() {
     let app = router(observed(chatty()).build().unwrap());

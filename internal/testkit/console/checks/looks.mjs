@@ -82,7 +82,7 @@ export const events_of_a_run = (browser) => each(browser, async (page, look) => 
   await look("events");
 });
 
-const times = (count, p50, p90, p99) => ({ count, p50, p90, p99 });
+const times = (count, p50, p95, p99) => ({ count, p50, p95, p99 });
 const MEASURED = {
   window_seconds: 3600,
   models: [

@@ -8,7 +8,7 @@ const LEFT = 8;
 const WIDTH = 460;
 const TOP = 22;
 
-/// Returns the picture and the table of rows `{ name, count, p50, p90, p99 }`, in milliseconds.
+/// Returns the picture and the table of rows `{ name, count, p50, p95, p99 }`, in milliseconds.
 export function percentiles(title, rows, about = "") {
   const known = rows.filter((row) => row.count > 0);
   const figure = el("figure", { class: "plot" }, el("h3", { text: title }), about ? el("p", { class: "about", text: about }) : null);
@@ -21,7 +21,7 @@ export function percentiles(title, rows, about = "") {
 }
 
 function drawn(rows) {
-  const values = rows.flatMap((row) => [row.p50, row.p90, row.p99]).filter((it) => it > 0);
+  const values = rows.flatMap((row) => [row.p50, row.p95, row.p99]).filter((it) => it > 0);
   const low = Math.floor(Math.log10(Math.max(0.001, Math.min(...values, 1e9))));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values, 0.001))));
   const x = (value) => LEFT + ((Math.log10(Math.max(value, 10 ** low)) - low) / (high - low)) * (WIDTH - 2 * LEFT);
@@ -35,12 +35,12 @@ function drawn(rows) {
   }
   for (const [at, row] of rows.entries()) {
     const y = TOP + at * ROW + 25;
-    const [from, middle, to] = [x(row.p50), x(row.p90 ?? row.p50), x(row.p99 ?? row.p50)];
+    const [from, middle, to] = [x(row.p50), x(row.p95 ?? row.p50), x(row.p99 ?? row.p50)];
     picture.append(
       svg("text", { x: LEFT, y: y - 11, class: "name", text: row.name }),
       svg("line", { x1: from, x2: to, y1: y, y2: y, class: "span" }),
       svg("circle", { cx: from, cy: y, r: 4.5, class: "p50" }),
-      svg("rect", { x: middle - 3.5, y: y - 3.5, width: 7, height: 7, class: "p90" }),
+      svg("rect", { x: middle - 3.5, y: y - 3.5, width: 7, height: 7, class: "p95" }),
       svg("path", { d: `M${to} ${y - 5.5}l5.5 5.5l-5.5 5.5l-5.5 -5.5z`, class: "p99" }));
   }
   return picture;
@@ -56,8 +56,8 @@ function shown(ms) {
 }
 
 function table(rows) {
-  const head = [["", ""], ["count", ""], ["median", "circle"], ["p90", "square"], ["p99", "diamond"]];
-  const cells = (row) => [count(row.count ?? 0), shown(row.p50), shown(row.p90), shown(row.p99)];
+  const head = [["", ""], ["count", ""], ["median", "circle"], ["p95", "square"], ["p99", "diamond"]];
+  const cells = (row) => [count(row.count ?? 0), shown(row.p50), shown(row.p95), shown(row.p99)];
   return el("table", { class: "figures" },
     el("thead", {}, el("tr", {}, head.map(([text, sign]) => el("th", { scope: "col", class: sign ? `sign ${sign}` : null, text })))),
     el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row", text: row.name }), cells(row).map((text) => el("td", { text }))))));
