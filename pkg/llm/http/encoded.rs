@@ -287,6 +287,36 @@ mod tests {
         }
     }
 
+    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    #[test]
+    fn what_found_a_tool_that_is_another_now_is_forgotten() {
+        use crate::types::{MessageRole, Part, ToolResult};
+        let tool = |name: &str, about: &str| ToolSpec::new(name, about, json!({})).deferred(true);
+        let result = ToolResult::new("c", "tool_search", "").found(Box::from(["a".into()]));
+        let found = Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]);
+        let history = Transcript::from(vec![Message::user("Hi"), found]);
+        let list = |tools: &[ToolSpec]| Arc::from(tools);
+        let (a, b) = (tool("a", "A."), tool("b", "B."));
+        #[rustfmt::skip]
+        let cases = [
+            ("the same list",    vec![a.clone()],            vec![a.clone()],               2),
+            ("one more, behind", vec![a.clone()],            vec![a.clone(), b.clone()],    2),
+            ("another is gone",  vec![a.clone(), b.clone()], vec![a.clone()],               2),
+            ("it is gone",       vec![a.clone(), b.clone()], vec![b.clone()],               0),
+            ("it is there",      vec![b.clone()],            vec![b, a.clone()],            0),
+            ("it has changed",   vec![a.clone()],            vec![tool("a", "Another.")],   0),
+            ("it is not found",  vec![a.clone()],            vec![a.deferred(false)],       0),
+        ];
+        for (case, before, after, want) in cases {
+            let mut encoded = Encoded::default();
+            encoded.refer_to(&list(&before), &history);
+            let alone = |_: &Arc<Message>, _: &Arc<Message>| false;
+            encoded.append(&history, usize::MAX, alone, |_, _| Ok(())).unwrap();
+            encoded.refer_to(&list(&after), &history);
+            assert_eq!(encoded.count(), want, "{case}");
+        }
+    }
+
     #[test]
     fn ended_conversations_are_forgotten_and_there_are_never_too_many() {
         let cache = EncodedCache::default();

@@ -29,7 +29,7 @@ pub(super) struct Place<'p> {
     /// `true` if the vendor keeps what it answered.
     pub(super) is_stored: bool,
     /// The search for tools, where the model knows it.
-    pub(super) search: Option<Search<'p>>,
+    pub(super) search: Option<&'p Search<'p>>,
 }
 
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
@@ -54,22 +54,18 @@ pub(super) fn encode(
             Part::ToolCall(call) if search.is_some() && found::is_call(call) => {
                 items.item(&Searched::new(call));
             }
-            Part::ToolCall(call) => items.item(&tool_call(call, search.is_some())),
+            Part::ToolCall(call) => items.item(&tool_call(call, search)),
             Part::ToolResult(result) if approvals::is_answer(result, before) => {
                 items.item(&approvals::answer(result));
             }
-            Part::ToolResult(result) if search.is_some() && found::is_result(result, before) => {
-                search.iter().for_each(|search| items.item(&search.output(result)));
-                // The item has no place for words: that nothing was found, or why it was not done.
-                if result.found.is_empty() && !result.content.is_empty() {
-                    items.content.push(json!({ "type": "input_text", "text": result.content }));
-                    items.message(MessageRole::User, None);
-                }
-            }
             Part::ToolResult(result) => {
-                let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
-                let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
-                items.item(&tool_result(result, is_custom)?);
+                if let Some(search) = search.filter(|_| found::is_result(result, before)) {
+                    items.found(search.output(result));
+                } else {
+                    let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
+                    let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
+                    items.item(&tool_result(result, is_custom)?);
+                }
             }
             Part::ProviderItem(item) if item.protocol != PROTOCOL || item.is_unknown_event() => {}
             Part::ProviderItem(item) => {
@@ -108,6 +104,15 @@ impl Items<'_, '_> {
         message.insert("content".into(), Value::Array(content));
         message.extend(phase.map(|phase| (PHASE.to_owned(), phase)));
         self.out.push(&message);
+    }
+
+    /// Writes what a search has found, and the words that belong to it.
+    fn found(&mut self, (item, words): (Value, Option<&str>)) {
+        self.item(&item);
+        if let Some(words) = words {
+            self.content.push(json!({ "type": "input_text", "text": words }));
+            self.message(MessageRole::User, None);
+        }
     }
 
     fn item(&mut self, item: &impl Serialize) {
@@ -192,21 +197,23 @@ fn is_custom(message: &Message, call_id: &str) -> bool {
 }
 
 /// Returns a call. Arguments that could not be read are sent as none, for servers parse them.
-fn tool_call(call: &ToolCall, has_search: bool) -> Value {
+fn tool_call(call: &ToolCall, search: Option<&Search<'_>>) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
-    let item_name = tool_names::encode(&call.name);
+    let name = tool_names::encode(&call.name);
     let mut item = json!({
         "type": "function_call",
         "call_id": call.id,
-        "name": item_name,
+        "name": name,
         "arguments": arguments,
     });
     let more = call.signature.as_ref().map(|it| it.members(PROTOCOL)).unwrap_or_default();
-    // The vendor's word for a function that was found, which means nothing where it stands among the tools.
-    let is_of_search =
-        |name: &str, value: &Value| name == "namespace" && value.as_str() == Some(&*item_name);
-    let more = more.into_iter().filter(|(name, value)| has_search || !is_of_search(name, value));
-    more.for_each(|(name, value)| item[name] = value);
+    // A function that was found has a namespace of its name, and only there.
+    let is_own = |key: &str, value: &Value| key == "namespace" && value.as_str() == Some(&*name);
+    let more = more.into_iter().filter(|(key, value)| !is_own(key, value));
+    more.for_each(|(key, value)| item[key] = value);
+    if search.is_some_and(|search| search.describes(&name)) {
+        item["namespace"] = json!(name);
+    }
     item
 }
 

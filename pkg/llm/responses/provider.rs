@@ -137,11 +137,12 @@ impl WireFormat for Responses {
         options(&mut body, self.store)?;
         let compaction = |above| json!([{ "type": "compaction", "compact_threshold": above }]);
         body.optional("context_management", self.compact_above.map(compaction));
-        let search = Search::of(request, body.config(), self.tool_search);
         let sent = if body.is_set("input") { &[] } else { request.messages.messages() };
-        let first = search.map_or_else(|| Arc::clone(&request.tools), |search| search.first(sent));
+        let search = Search::of(request, sent, body.config(), self.tool_search);
+        let search = search.as_ref();
+        let first = search.map_or_else(|| Arc::clone(&request.tools), Search::first);
         body.tools_of("tools", &first, u8::from(search.is_some()), |tools| {
-            tools.iter().map(|tool| found::tool(tool, search)).collect()
+            tools.iter().map(|tool| found::tool(tool, search.is_some())).collect()
         });
         if let Some(system) = &request.system {
             body.system("instructions", system, 0, |text| json!(text));

@@ -1,5 +1,8 @@
 //! The search for tools as the vendor's models know it: what is found is described where it was found.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -15,24 +18,32 @@ use crate::{
         http::{HttpConfig, found_tool},
         tool_names,
     },
-    types::{Json, Message, MessageRole, ToolCall, ToolResult, subslice},
+    types::{Json, Message, MessageRole, Text, ToolCall, ToolResult, subslice},
 };
 
 /// The first version of the vendor's models that know the search.
 const FIRST: (u32, u32) = (5, 4);
 
 /// A search that the program runs, in a request whose model knows it.
-#[derive(Debug, Clone, Copy)]
+///
+/// The vendor has a namespace for each function that a search has found, with the function's name. It refuses a second
+/// description of it, and a call that does not name the namespace. So a tool is described where it was found first, and
+/// only there; one that was called before stands among the tools, where its calls expect it.
+#[derive(Debug)]
 pub(super) struct Search<'r> {
     tools: &'r Arc<[ToolSpec]>,
+    /// The tools that results describe, by their names on the wire, and the result of each.
+    described: Vec<(Text, &'r ToolSpec, &'r ToolResult)>,
 }
 
 impl<'r> Search<'r> {
     /// Returns the search of a request; `None` where it has none, or must call the tool itself as a function.
     ///
-    /// `is_known` says whether the model knows such a search; without it the server and the model's name say so.
+    /// `messages` are those that are sent. `is_known` says whether the model knows such a search; without it the server
+    /// and the model's name say so.
     pub(super) fn of(
         request: &'r Request,
+        messages: &'r [Arc<Message>],
         config: &HttpConfig,
         is_known: Option<bool>,
     ) -> Option<Self> {
@@ -46,46 +57,80 @@ impl<'r> Search<'r> {
                     && !is_forced(request)
             }
         };
-        is_offered.then_some(Self { tools })
+        is_offered.then(|| Self { tools, described: described(tools, messages) })
     }
 
-    /// Returns the tools that stand at the beginning: those that no result in `messages` describes.
-    pub(super) fn first(self, messages: &[Arc<Message>]) -> Arc<[ToolSpec]> {
-        let mut described: Vec<&ToolSpec> = Vec::new();
-        for (at, message) in messages.iter().enumerate() {
-            let before = subslice(messages, ..at);
-            let results = message.tool_results().filter(|it| !it.found.is_empty());
-            for result in results.filter(|it| is_result(it, before)) {
-                described.extend(self.found(result));
-            }
-        }
-        if described.is_empty() {
+    /// Returns the tools that stand at the beginning: those that no result describes.
+    pub(super) fn first(&self) -> Arc<[ToolSpec]> {
+        if self.described.is_empty() {
             return Arc::clone(self.tools);
         }
         let is_first =
-            |spec: &&ToolSpec| !(spec.deferred && described.iter().any(|it| it.name == spec.name));
+            |spec: &&ToolSpec| self.described.iter().all(|(_, it, _)| !std::ptr::eq(*it, *spec));
         self.tools.iter().filter(is_first).cloned().collect()
     }
 
-    fn found(self, result: &ToolResult) -> impl Iterator<Item = &'r ToolSpec> {
-        result.found.iter().filter_map(move |name| found_tool(self.tools, name))
+    /// Returns `true` for the name on the wire of a tool that a result describes.
+    pub(super) fn describes(&self, name: &str) -> bool {
+        self.described.iter().any(|(wire, ..)| wire == name)
     }
 
-    /// Returns the result of a search, with the whole descriptions of what it found.
-    pub(super) fn output(self, result: &ToolResult) -> Value {
-        let found = |spec| {
-            let mut tool = function(spec);
-            tool["defer_loading"] = json!(true);
-            tool
-        };
-        json!({
+    /// Returns the result of a search, with the whole descriptions of what it found first, and words for what the item
+    /// has no place for: that nothing was found, or nothing new, or why it was not done.
+    pub(super) fn output<'t>(&self, result: &'t ToolResult) -> (Value, Option<&'t str>) {
+        let of_result = self.described.iter().filter(|(.., by)| std::ptr::eq(*by, result));
+        let tools: Vec<_> = of_result
+            .map(|(_, spec, _)| {
+                let mut tool = function(spec);
+                tool["defer_loading"] = json!(true);
+                tool
+            })
+            .collect();
+        // Tools that the caller may not use any more are not told.
+        let is_there = |name: &Text| found_tool(self.tools, name).is_some();
+        let has_words = tools.is_empty() && result.found.iter().all(is_there);
+        let item = json!({
             "type": "tool_search_output",
             "call_id": result.call_id,
             "execution": "client",
             "status": "completed",
-            "tools": self.found(result).map(found).collect::<Value>(),
-        })
+            "tools": tools,
+        });
+        (item, Some(&*result.content).filter(|words| has_words && !words.is_empty()))
     }
+}
+
+/// Returns the tools that results in `messages` describe, each with the first that found it.
+fn described<'r>(
+    tools: &'r [ToolSpec],
+    messages: &'r [Arc<Message>],
+) -> Vec<(Text, &'r ToolSpec, &'r ToolResult)> {
+    let mut described: Vec<(Text, &ToolSpec, &ToolResult)> = Vec::new();
+    // Those that may still be described, by their names on the wire.
+    let deferred = tools.iter().filter(|spec| spec.deferred);
+    let mut open: Vec<_> = deferred.map(|spec| (tool_names::encode(&spec.name), spec)).collect();
+    for (at, message) in messages.iter().enumerate() {
+        if open.is_empty() {
+            break;
+        }
+        for part in &message.parts {
+            if let Some(call) = part.as_tool_call() {
+                let wire = tool_names::encode(&call.name);
+                open.retain(|(name, _)| *name != wire);
+            } else if let Some(result) = part.as_tool_result()
+                && !result.found.is_empty()
+                && is_result(result, subslice(messages, ..at))
+            {
+                for name in &result.found {
+                    if let Some(place) = open.iter().position(|(_, spec)| spec.name == *name) {
+                        let (wire, spec) = open.remove(place);
+                        described.push((wire, spec, result));
+                    }
+                }
+            }
+        }
+    }
+    described
 }
 
 /// A search that the model asked for, as it goes back.
@@ -128,9 +173,9 @@ pub(super) fn is_result(result: &ToolResult, before: &[Arc<Message>]) -> bool {
     asked.is_some_and(|asked| asked.tool_calls().any(is_asked))
 }
 
-/// Returns a tool as the model sees it from the start.
-pub(super) fn tool(tool: &ToolSpec, search: Option<Search<'_>>) -> Value {
-    if search.is_none() || !tool.searches {
+/// Returns a tool as the model sees it from the start; `has_search` says whether it knows the search.
+pub(super) fn tool(tool: &ToolSpec, has_search: bool) -> Value {
+    if !has_search || !tool.searches {
         return function(tool);
     }
     json!({
@@ -176,34 +221,4 @@ fn model_knows_search(model: &str) -> bool {
     let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
     let version = major.parse().ok().zip(minor.parse().ok());
     version.is_some_and(|version: (u32, u32)| version >= FIRST) && !words.any(|it| it == "nano")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn models_that_know_the_search_are_told_by_their_names() {
-        for model in
-            ["gpt-5.4", "gpt-5.4-mini", "gpt-5.5-2026-04-23", "gpt-5.10", "gpt-6", "gpt-6.1-codex"]
-        {
-            assert!(model_knows_search(model), "{model}");
-        }
-        for model in [
-            "gpt-5.4-nano",
-            "gpt-5.3-codex",
-            "gpt-5",
-            "gpt-5-mini",
-            "gpt-4o",
-            "gpt-4.1",
-            "gpt-oss-120b",
-            "gpt-realtime",
-            "o3",
-            "chatgpt-4o-latest",
-            "grok-5.4",
-            "",
-        ] {
-            assert!(!model_knows_search(model), "{model}");
-        }
-    }
 }
