@@ -32,7 +32,8 @@ use crate::{
 /// A [`response_format`](Request::response_format) goes to servers over plain HTTP in the words of
 /// Chat Completions too, for llama.cpp reads only those. [`Request::cache`] adds nothing, for the
 /// vendor caches by itself. Tools that the vendor runs are listed in `extra`, as `tools`, beside the
-/// functions of the request written out.
+/// functions of the request written out. The agent's search for tools goes as the vendor's `tool_search` where the model
+/// knows it, see [`Responses::tool_search`].
 ///
 /// # Examples
 ///
