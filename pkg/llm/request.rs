@@ -148,6 +148,10 @@ pub struct ToolSpec {
     /// stays the same; any other describes them as it does all. Default: `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deferred: bool,
+    /// `true` for the tool by which a model finds others, which its results [name](crate::types::ToolResult::found).
+    /// A provider whose models know such a tool offers it as theirs, if it is called `tool_search`. Default: `false`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub searches: bool,
 }
 
 impl ToolSpec {
@@ -155,13 +159,14 @@ impl ToolSpec {
     #[must_use]
     pub fn new(name: impl Into<Text>, description: impl Into<String>, parameters: Value) -> Self {
         let (name, description) = (name.into(), description.into());
-        Self { name, description, parameters, strict: false, deferred: false }
+        Self { name, description, parameters, strict: false, deferred: false, searches: false }
     }
 
     setters! {
         ToolSpec:
         strict(bool),
         deferred(bool),
+        searches(bool),
     }
 }
 

@@ -55,6 +55,8 @@ mod summary_bounds;
 mod tasks;
 mod tool_schemas;
 mod tool_search;
+#[cfg(feature = "responses")]
+mod tool_search_of_provider;
 mod typed;
 mod untrusted_text;
 mod waiting;

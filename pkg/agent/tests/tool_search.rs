@@ -55,7 +55,7 @@ fn name(at: usize) -> String {
     format!("{}.n{}_{verb}", SUBJECTS[at / 10 % 10], at / 100)
 }
 
-fn many(tools: Range<usize>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn many(tools: Range<usize>) -> Vec<Arc<dyn Tool>> {
     tools.map(tool).collect()
 }
 

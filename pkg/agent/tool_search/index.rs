@@ -48,7 +48,7 @@ impl ToolIndex {
         let (mut first, mut later, mut by_name) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (place, entry) in tools.iter().enumerate() {
             if is_first(&entry, search) {
-                first.push(entry.spec.clone());
+                first.push(entry.spec.clone().searches(entry.spec.name == TOOL_SEARCH));
             } else {
                 later.push(place);
                 let wire_name = Text::from(entry.spec.name.replace('.', "_"));

@@ -241,13 +241,12 @@ const NAMES: SamplingNames =
 /// before it are written anew in each turn and all before them are kept as they are, without a mark.
 /// The mark stands on the last message before the last that says something.
 fn messages(
-    body: BodyWriter<'_>,
+    mut body: BodyWriter<'_>,
     marks: bool,
     mut encode: impl FnMut(&[Arc<Message>], Mark, &mut JsonItems<'_>) -> Result<(), ProviderError>,
 ) -> Result<Vec<Bytes>, ProviderError> {
-    let found = Found::new(&body.request().tools, body.config());
+    body.refer_to_tools();
     body.array("messages", None, |encoded, history| {
-        encoded.refer_to(found.names());
         let mut kept = history.len();
         // The last message, then those before it, up to the marked one.
         let mut tail: Vec<Vec<u8>> = Vec::new();

@@ -165,8 +165,20 @@ impl<'r> BodyWriter<'r> {
     /// Writes the request's tools, if there are any. They are encoded once for a list and a `variant`
     /// of writing it.
     pub fn tools(&mut self, key: &str, variant: u8, write: impl FnOnce(&[ToolSpec]) -> Value) {
-        if !self.request.tools.is_empty() && !self.is_set(key) {
-            let tools = self.encoded.tools(&self.request.tools, variant, write);
+        let tools = &self.request.tools;
+        self.tools_of(key, tools, variant, write);
+    }
+
+    /// Writes these tools of the request, if there are any.
+    pub(in crate::llm) fn tools_of(
+        &mut self,
+        key: &str,
+        tools: &Arc<[ToolSpec]>,
+        variant: u8,
+        write: impl FnOnce(&[ToolSpec]) -> Value,
+    ) {
+        if !tools.is_empty() && !self.is_set(key) {
+            let tools = self.encoded.tools(tools, variant, write);
             self.raw(key, tools);
         }
     }
@@ -201,6 +213,12 @@ impl<'r> BodyWriter<'r> {
     #[cfg(feature = "responses")]
     pub(in crate::llm) fn variant(&mut self, variant: u8) {
         self.encoded.set_variant(variant);
+    }
+
+    /// Forgets encoded messages that refer to tools of the request which are others than they were.
+    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    pub(in crate::llm) fn refer_to_tools(&mut self) {
+        self.encoded.refer_to(&self.request.tools, &self.request.messages);
     }
 
     /// Returns how many of the request's messages are encoded already.

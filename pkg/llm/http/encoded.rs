@@ -8,8 +8,6 @@ use serde_json::Value;
 use super::fields::{JsonItems, to_bytes};
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 use crate::types::MessageRole;
-#[cfg(feature = "anthropic")]
-use crate::types::Text;
 use crate::{
     llm::{ProviderError, ToolSpec},
     types::{Message, Transcript},
@@ -58,9 +56,9 @@ pub(in crate::llm) struct Encoded {
     /// Tells one way of encoding messages from another.
     #[cfg(feature = "responses")]
     variant: u8,
-    /// The names of the tools that the messages may refer to.
-    #[cfg(feature = "anthropic")]
-    referred: Vec<Text>,
+    /// The tools that the messages may refer to, or describe.
+    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    referred: Option<Arc<[ToolSpec]>>,
     tools: Option<(Arc<[ToolSpec]>, u8, Bytes)>,
     system: Option<(Arc<str>, u8, Bytes)>,
 }
@@ -130,14 +128,21 @@ impl Encoded {
         }
     }
 
-    /// Forgets messages that may refer to a tool which is not among these any more.
-    #[cfg(feature = "anthropic")]
-    pub(in crate::llm) fn refer_to<'t>(&mut self, names: impl Iterator<Item = &'t Text>) {
-        let names: Vec<_> = names.cloned().collect();
-        if !self.referred.iter().all(|name| names.contains(name)) {
+    /// Forgets the encoded messages of `history` where one has found a tool that is another among these than it was, or
+    /// is there only before or only now.
+    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    pub(super) fn refer_to(&mut self, tools: &Arc<[ToolSpec]>, history: &Transcript) {
+        let before = self.referred.replace(Arc::clone(tools));
+        if before.as_ref().is_some_and(|before| Arc::ptr_eq(before, tools)) {
+            return;
+        }
+        let before = before.as_deref().unwrap_or_default();
+        let known = history.messages().get(..self.count()).unwrap_or_default();
+        let results = known.iter().flat_map(|message| message.tool_results());
+        let mut found = results.flat_map(|result| &result.found);
+        if found.any(|name| found_tool(before, name) != found_tool(tools, name)) {
             self.restart();
         }
-        self.referred = names;
     }
 
     /// Forgets the encoded messages.
@@ -172,6 +177,12 @@ impl Encoded {
     fn is_alive(&self) -> bool {
         self.messages.last().is_none_or(|last| last.strong_count() > 0)
     }
+}
+
+/// Returns the tool of this name, if it is one that was found.
+#[cfg(any(feature = "anthropic", feature = "responses"))]
+pub(in crate::llm) fn found_tool<'t>(tools: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
+    tools.iter().find(|spec| spec.deferred && spec.name == *name)
 }
 
 /// Returns the bytes of `value`, written when they are not there. Each run makes its prompt anew, mostly
@@ -273,6 +284,36 @@ mod tests {
             assert_eq!(system, json!(text).to_string());
             assert!(tools.starts_with(format!("[{{\"name\":\"{text}\"").as_bytes()));
             assert_eq!(count, 2 * want, "{text}, {variant}");
+        }
+    }
+
+    #[cfg(any(feature = "anthropic", feature = "responses"))]
+    #[test]
+    fn what_found_a_tool_that_is_another_now_is_forgotten() {
+        use crate::types::{MessageRole, Part, ToolResult};
+        let tool = |name: &str, about: &str| ToolSpec::new(name, about, json!({})).deferred(true);
+        let result = ToolResult::new("c", "tool_search", "").found(Box::from(["a".into()]));
+        let found = Message::new(MessageRole::Tool, vec![Part::ToolResult(result)]);
+        let history = Transcript::from(vec![Message::user("Hi"), found]);
+        let list = |tools: &[ToolSpec]| Arc::from(tools);
+        let (a, b) = (tool("a", "A."), tool("b", "B."));
+        #[rustfmt::skip]
+        let cases = [
+            ("the same list",    vec![a.clone()],            vec![a.clone()],               2),
+            ("one more, behind", vec![a.clone()],            vec![a.clone(), b.clone()],    2),
+            ("another is gone",  vec![a.clone(), b.clone()], vec![a.clone()],               2),
+            ("it is gone",       vec![a.clone(), b.clone()], vec![b.clone()],               0),
+            ("it is there",      vec![b.clone()],            vec![b, a.clone()],            0),
+            ("it has changed",   vec![a.clone()],            vec![tool("a", "Another.")],   0),
+            ("it is not found",  vec![a.clone()],            vec![a.deferred(false)],       0),
+        ];
+        for (case, before, after, want) in cases {
+            let mut encoded = Encoded::default();
+            encoded.refer_to(&list(&before), &history);
+            let alone = |_: &Arc<Message>, _: &Arc<Message>| false;
+            encoded.append(&history, usize::MAX, alone, |_, _| Ok(())).unwrap();
+            encoded.refer_to(&list(&after), &history);
+            assert_eq!(encoded.count(), want, "{case}");
         }
     }
 

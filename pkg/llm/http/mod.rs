@@ -29,6 +29,8 @@ pub use builder::HttpBuilder;
 pub use config::HttpConfig;
 #[cfg(all(test, feature = "anthropic"))]
 pub(super) use encoded::EncodedCache;
+#[cfg(feature = "responses")]
+pub(super) use encoded::found_tool;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub(super) use encoded::joins_results;
 #[cfg(feature = "anthropic")]

@@ -17,6 +17,17 @@ pub(super) const CUSTOM: &str = "custom_tool_call";
 /// The type of items that ask for a call of a tool server that the vendor knows.
 pub(super) const APPROVAL: &str = "mcp_approval_request";
 
+/// The type of calls that search for tools, whoever runs them.
+pub(super) const SEARCH_CALL: &str = "tool_search_call";
+
+/// The name of the tool that such a call of the program's own search is for; the item has none.
+pub(super) const SEARCH: &str = "tool_search";
+
+/// Returns `true` for a search that the program runs itself.
+pub(super) fn is_own_search(wire: &Entries<'_>) -> bool {
+    wire.text("type") == SEARCH_CALL && wire.text("execution") == "client"
+}
+
 /// Tools that the server runs itself, by the type of their items, and the names that requests have
 /// for them.
 const SERVER_TOOLS: [(&str, &str); 9] = [
@@ -77,8 +88,12 @@ pub(super) fn hosted_name(wire: &Entries<'_>) -> Option<Text> {
 pub(super) fn more_of_call(wire: &Entries<'_>) -> Option<Signature> {
     let known =
         ["type", "id", "call_id", "name", "arguments", "input", "status", "output", "object"];
+    // What a search says by its type, and what the vendor does not take back.
+    let of_search = ["execution", "created_by"];
+    let is_search = is_own_search(wire);
     let mut more = Members::default();
     let rest = wire.said().filter(|(name, _)| !known.contains(name));
+    let rest = rest.filter(|(name, _)| !(is_search && of_search.contains(name)));
     rest.for_each(|(name, raw)| more.set(name, raw.get().to_owned()));
     (more.bytes() > 0).then(|| Signature::new(PROTOCOL, more.to_json().as_str()))
 }

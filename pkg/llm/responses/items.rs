@@ -63,6 +63,8 @@ pub(super) struct Call {
     pub(super) input: Input,
     /// `true` for a call that the vendor runs itself, once it is allowed.
     pub(super) is_hosted: bool,
+    /// `true` for a call of the program's own search for tools.
+    pub(super) is_search: bool,
 }
 
 /// Returns the kind of an item by the vendor's word.
@@ -81,6 +83,11 @@ impl Kind {
     /// Returns the kind of a call whose arguments are a text.
     pub(super) fn custom_call() -> Self {
         Self::Call(Call { input: Input::TextAhead, ..Call::default() })
+    }
+
+    /// Returns the kind of a call that searches for tools.
+    pub(super) fn search_call() -> Self {
+        Self::Call(Call { is_search: true, ..Call::default() })
     }
 
     fn is_like(&self, other: &Self) -> bool {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
     PROTOCOL, approvals,
     extras::{CUSTOM, PHASE},
+    found::{self, Search, Searched},
 };
 use crate::types::subslice;
 use crate::{
@@ -19,16 +21,26 @@ use crate::{
     types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
 };
 
+/// The place of a message.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'p> {
+    /// The messages that stand before it.
+    pub(super) before: &'p [Arc<Message>],
+    /// `true` if the vendor keeps what it answered.
+    pub(super) is_stored: bool,
+    /// The search for tools, where the model knows it.
+    pub(super) search: Option<&'p Search<'p>>,
+}
+
 /// Writes a message: its words, and every call, result and item of the vendor's in its place.
 ///
-/// Reasoning goes back as the vendor's own item, never as words. `is_stored` says that the vendor
-/// keeps what it answered. `before` are the messages that stand before it.
+/// Reasoning goes back as the vendor's own item, never as words.
 pub(super) fn encode(
     message: &Message,
-    before: &[Arc<Message>],
-    is_stored: bool,
+    place: Place<'_>,
     out: &mut JsonItems<'_>,
 ) -> Result<(), ProviderError> {
+    let Place { before, is_stored, search } = place;
     let mut items = Items { role: message.role, content: Vec::new(), out };
     for (at, part) in message.parts.iter().enumerate() {
         match part {
@@ -39,14 +51,21 @@ pub(super) fn encode(
             // The vendor's own item goes back for it.
             Part::ToolCall(call) if is_custom(message, &call.id) => {}
             Part::ToolCall(call) if call.hosted => items.item(&approvals::request(call)),
-            Part::ToolCall(call) => items.item(&tool_call(call)),
+            Part::ToolCall(call) if search.is_some() && found::is_call(call) => {
+                items.item(&Searched::new(call));
+            }
+            Part::ToolCall(call) => items.item(&tool_call(call, search)),
             Part::ToolResult(result) if approvals::is_answer(result, before) => {
                 items.item(&approvals::answer(result));
             }
             Part::ToolResult(result) => {
-                let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
-                let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
-                items.item(&tool_result(result, is_custom)?);
+                if let Some(search) = search.filter(|_| found::is_result(result, before)) {
+                    items.found(search.output(result));
+                } else {
+                    let asked = before.iter().rev().find(|it| it.role == MessageRole::Assistant);
+                    let is_custom = asked.is_some_and(|asked| is_custom(asked, &result.call_id));
+                    items.item(&tool_result(result, is_custom)?);
+                }
             }
             Part::ProviderItem(item) if item.protocol != PROTOCOL || item.is_unknown_event() => {}
             Part::ProviderItem(item) => {
@@ -71,19 +90,32 @@ struct Items<'i, 'o> {
 impl Items<'_, '_> {
     /// Writes what the message said so far, and the purpose that the vendor gave it.
     fn words(&mut self, phase: Option<Value>) {
+        self.message(self.role, phase);
+    }
+
+    fn message(&mut self, role: MessageRole, phase: Option<Value>) {
         if self.content.is_empty() {
             return;
         }
         let content = std::mem::take(&mut self.content);
         let mut message = Map::new();
         message.insert("type".into(), json!("message"));
-        message.insert("role".into(), json!(chat::role(self.role)));
+        message.insert("role".into(), json!(chat::role(role)));
         message.insert("content".into(), Value::Array(content));
         message.extend(phase.map(|phase| (PHASE.to_owned(), phase)));
         self.out.push(&message);
     }
 
-    fn item(&mut self, item: &Value) {
+    /// Writes what a search has found, and the words that belong to it.
+    fn found(&mut self, (item, words): (Value, Option<&str>)) {
+        self.item(&item);
+        if let Some(words) = words {
+            self.content.push(json!({ "type": "input_text", "text": words }));
+            self.message(MessageRole::User, None);
+        }
+    }
+
+    fn item(&mut self, item: &impl Serialize) {
         self.words(None);
         self.out.push(item);
     }
@@ -165,16 +197,23 @@ fn is_custom(message: &Message, call_id: &str) -> bool {
 }
 
 /// Returns a call. Arguments that could not be read are sent as none, for servers parse them.
-fn tool_call(call: &ToolCall) -> Value {
+fn tool_call(call: &ToolCall, search: Option<&Search<'_>>) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
+    let name = tool_names::encode(&call.name);
     let mut item = json!({
         "type": "function_call",
         "call_id": call.id,
-        "name": tool_names::encode(&call.name),
+        "name": name,
         "arguments": arguments,
     });
     let more = call.signature.as_ref().map(|it| it.members(PROTOCOL)).unwrap_or_default();
-    more.into_iter().for_each(|(name, value)| item[name] = value);
+    // A function that was found has a namespace of its name, and only there.
+    let is_own = |key: &str, value: &Value| key == "namespace" && value.as_str() == Some(&*name);
+    let more = more.into_iter().filter(|(key, value)| !is_own(key, value));
+    more.for_each(|(key, value)| item[key] = value);
+    if search.is_some_and(|search| search.describes(&name)) {
+        item["namespace"] = json!(name);
+    }
     item
 }
 

@@ -8,6 +8,8 @@
 #[cfg(feature = "responses")]
 mod approvals;
 mod extras;
+#[cfg(feature = "responses")]
+mod found;
 mod items;
 #[cfg(feature = "responses")]
 mod message;

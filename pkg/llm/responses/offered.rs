@@ -1,7 +1,7 @@
 //! The tools that a request offered, as its response repeats them.
 
 use super::{
-    extras::CUSTOM,
+    extras::{self, CUSTOM},
     items::{self, Kind},
 };
 use crate::{
@@ -46,7 +46,13 @@ impl Offered {
             && (is_xai_s(&item.text("call_id"))
                 || is_xai_s(&item.text("id"))
                 || (!name.is_empty() && is_foreign()));
-        if is_server_s { Kind::Other } else { items::kind(&word) }
+        if is_server_s {
+            Kind::Other
+        } else if extras::is_own_search(item) {
+            Kind::search_call()
+        } else {
+            items::kind(&word)
+        }
     }
 }
 

@@ -310,6 +310,8 @@ impl Output {
             delta.name = if call.is_hosted {
                 delta.hosted = true;
                 extras::hosted_name(wire)
+            } else if call.is_search {
+                Some(Text::from(extras::SEARCH))
             } else {
                 wire.first_text(&["name"]).map(|name| tool_names::decode(&name))
             };

@@ -1,13 +1,18 @@
 //! The `WireFormat` of Responses.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::{PROTOCOL, ResponsesDecoder, message};
+use super::{
+    PROTOCOL, ResponsesDecoder,
+    found::{self, Search},
+    message::{self, Place},
+};
 use crate::{
     llm::{
         ProviderError, Request, ResponseFormat, SchemaRules, Thinking, ToolChoice, ToolSchemaRules,
-        ToolSpec,
         http::{
             BodyWriter, EnvNames, HttpBuilder, HttpConfig, HttpProvider, SamplingNames, WireFormat,
             chat,
@@ -27,7 +32,8 @@ use crate::{
 /// A [`response_format`](Request::response_format) goes to servers over plain HTTP in the words of
 /// Chat Completions too, for llama.cpp reads only those. [`Request::cache`] adds nothing, for the
 /// vendor caches by itself. Tools that the vendor runs are listed in `extra`, as `tools`, beside the
-/// functions of the request written out.
+/// functions of the request written out. The agent's search for tools goes as the vendor's `tool_search` where the model
+/// knows it, see [`Responses::tool_search`].
 ///
 /// # Examples
 ///
@@ -63,6 +69,10 @@ pub struct Responses {
     /// The tokens of a request beyond which the server compacts the conversation itself. What it makes of it comes as
     /// an item that only the vendor can read, and goes back with later requests. Default: `None`, never.
     pub compact_above: Option<u64>,
+    /// `true` if the model knows the vendor's `tool_search`: the agent's search for tools then goes as that, and what it
+    /// finds is described where it was found. Default: `None`, which is `true` for GPT-5.4 and later, but for its
+    /// `nano`, on the vendor's own server.
+    pub tool_search: Option<bool>,
 }
 
 impl HttpBuilder<Responses> {
@@ -80,6 +90,24 @@ impl HttpBuilder<Responses> {
     #[must_use]
     pub fn compact_above(self, tokens: u64) -> Self {
         self.wire(|responses| responses.compact_above = Some(tokens))
+    }
+
+    /// Sets [`tool_search`](Responses::tool_search).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forgeline::llm::responses::OpenAiResponses;
+    ///
+    /// // A deployment, whose name does not say which model it is.
+    /// let url = "https://acme.openai.azure.com/openai/v1";
+    /// let builder = OpenAiResponses::builder().base_url(url).api_key("your key").model("ours");
+    /// let provider = builder.tool_search(true).build()?;
+    /// # Ok::<(), forgeline::llm::ProviderError>(())
+    /// ```
+    #[must_use]
+    pub fn tool_search(self, is_known: bool) -> Self {
+        self.wire(|responses| responses.tool_search = Some(is_known))
     }
 
     /// Sets [`store`](Responses::store).
@@ -110,16 +138,25 @@ impl WireFormat for Responses {
         options(&mut body, self.store)?;
         let compaction = |above| json!([{ "type": "compaction", "compact_threshold": above }]);
         body.optional("context_management", self.compact_above.map(compaction));
-        body.tools("tools", 0, |tools| tools.iter().map(tool).collect());
+        let sent = if body.is_set("input") { &[] } else { request.messages.messages() };
+        let search = Search::of(request, sent, body.config(), self.tool_search);
+        let search = search.as_ref();
+        let first = search.map_or_else(|| Arc::clone(&request.tools), Search::first);
+        body.tools_of("tools", &first, u8::from(search.is_some()), |tools| {
+            tools.iter().map(|tool| found::tool(tool, search.is_some())).collect()
+        });
         if let Some(system) = &request.system {
             body.system("instructions", system, 0, |text| json!(text));
         }
-        body.variant(u8::from(is_stored));
+        body.variant(u8::from(is_stored) | u8::from(search.is_some()) << 1);
+        if search.is_some() {
+            body.refer_to_tools();
+        }
         let mut at = body.known();
         body.messages("input", |message, items| {
             let before = subslice(request.messages.messages(), ..at);
             at += 1;
-            message::encode(message, before, is_stored, items)
+            message::encode(message, Place { before, is_stored, search }, items)
         })
     }
 
@@ -209,15 +246,4 @@ fn choice(choice: &ToolChoice) -> Value {
         ToolChoice::Tool(name) => json!({ "type": "function", "name": tool_names::encode(name) }),
         ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => chat::tool_choice(choice),
     }
-}
-
-/// Returns a tool. `strict` is always written, because the vendor's default is strict.
-fn tool(tool: &ToolSpec) -> Value {
-    json!({
-        "type": "function",
-        "name": tool_names::encode(&tool.name),
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "strict": tool.strict,
-    })
 }

@@ -124,6 +124,8 @@ const CALL: &str =
 const OTHER_CALL: &str =
     r#""type":"function_call","id":"f1","call_id":"d","name":"g","arguments":"{}""#;
 const SUMMARY: &str = r#""type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}]"#;
+const OWN_SEARCH: &str = r#""type":"tool_search_call","id":"t","call_id":"c","execution":"client","status":"completed","arguments":{"query":"q"}"#;
+const SERVER_SEARCH: &str = r#""type":"tool_search_call","id":"t","call_id":null,"execution":"server","status":"completed","arguments":{"paths":["a"]}"#;
 const SEARCH: &str = r#""type":"web_search_call","id":"w","status":"completed","action":{"type":"search","query":"q"}"#;
 
 /// Each way of saying the same, and of leaving out what was said.
@@ -138,11 +140,13 @@ fn what_is_told_several_times_is_told_once() {
     let begun = r#""type":"function_call","id":"f0","call_id":"c","name":"f","arguments":"""#;
     let all = |item: &str| completed(&format!("{{{item}}}"));
     let none = completed("");
+    let looked = r#"c0#c:tool_search() c0({"query":"q"}) c0(.)"#;
+    let begun_look = OWN_SEARCH.replace("completed", "in_progress").replace(r#""query":"q""#, "");
     let call = "c0#c:f() c0({\"a\":1}) c0(.)";
     let thought = format!("t:a/b [reasoning {{{SUMMARY}}}]");
     let search = r#"[call w web_search {"type":"search","query":"q"}] [result w null]"#;
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 26] = [
+    let cases: [(&str, Vec<String>, &str); 31] = [
         ("all of a text",            vec![text("a"), text("b"), text_done.clone(), part_done.clone(), done(0, MESSAGE), all(MESSAGE)], "m:ab"),
         ("its deltas, Codex",        vec![text("a"), text("b"), none.clone()], "m:ab"),
         ("its end",                  vec![text_done, none.clone()], "m:ab"),
@@ -168,6 +172,11 @@ fn what_is_told_several_times_is_told_once() {
         ("reasoning that is cut",    vec![added(0, SUMMARY), summary(0, "a"), none.clone()], "t:a"),
         ("a server's tool",          vec![added(0, &SEARCH.replace("completed", "in_progress")), done(0, SEARCH), all(SEARCH)], search),
         ("its beginning only",       vec![added(0, SEARCH), none.clone()], search),
+        ("all of a search",          vec![added(0, &begun_look), done(0, OWN_SEARCH), all(OWN_SEARCH)], looked),
+        ("the end of a search",      vec![done(0, OWN_SEARCH), none.clone()], looked),
+        ("a search at the end",      vec![all(OWN_SEARCH)], looked),
+        ("a search that only begins", vec![added(0, &begun_look), none.clone()], "c0#c:tool_search() c0({})"),
+        ("a search of the server's", vec![added(0, SERVER_SEARCH), done(0, SERVER_SEARCH), all(SERVER_SEARCH)], &format!("[tool_search_call {{{SERVER_SEARCH}}}]")),
         ("refusal, by its end",      vec![part("refusal.done", r#""content_index":0,"refusal":"no""#), all(r#""type":"message","content":[{"type":"refusal","refusal":"no"}]"#)], "r:no"),
     ];
     for (name, events, want) in cases {
@@ -217,7 +226,7 @@ fn every_server_s_quirk_is_settled() {
     let reasoning_text =
         event("reasoning_text.delta", r#""output_index":0,"content_index":0,"delta":"x""#);
     #[rustfmt::skip]
-    let cases: [(&str, Vec<String>, &str); 30] = [
+    let cases: [(&str, Vec<String>, &str); 34] = [
         ("calls that interleave",    vec![added(0, CALL), added(1, OTHER_CALL), arguments(1, "{}"), arguments(0, r#"{\"a\":1}"#), done(1, OTHER_CALL), done(0, CALL)], "c0#c:f() c1#d:g() c1({}) c0({\"a\":1}) c1(.) c0(.)"),
         ("one place for two calls",  vec![added(0, CALL), added(0, OTHER_CALL), arguments(1, "{}").replace(":1,", ":0,"), arguments(0, "{}")], "c0#c:f() c1#d:g() c1({}) c0({}) c0(.) c1(.)"),
         ("one place for two kinds",  vec![text("a"), added(0, CALL), arguments(0, "{}"), text("b")], "m:a c0#c:f() c0({}) m:b c0(.)"),
@@ -233,6 +242,10 @@ fn every_server_s_quirk_is_settled() {
         ("a custom tool's text",     vec![added(0, begun_custom), event("custom_tool_call_input.delta", r#""output_index":0,"delta":"a\"\n\\""#), event("custom_tool_call_input.delta", r#""output_index":0,"delta":"\u00e9""#), event("custom_tool_call_input.done", r#""output_index":0,"input":"x""#)], r#"c0#c:sh() c0({"input":"a\"\n\\) c0(é) c0("}) c0(.) [custom_tool_call {"type":"custom_tool_call","call_id":"c","name":"sh","input":""}]"#),
         ("a custom tool, no text",   vec![done(0, begun_custom)], r#"c0#c:sh() c0({"input":""}.) [custom_tool_call {"type":"custom_tool_call","call_id":"c","name":"sh","input":""}]"#),
         ("a custom tool that was cut", vec![done(0, &format!(r#"{custom},"status":"incomplete""#))], r#"c0#c:sh() c0({"input":"ls -l) [custom_tool_call {"type":"custom_tool_call","id":"f0","call_id":"c","name":"sh","input":"ls -l","status":"incomplete"}]"#),
+        ("a search beside a call",   vec![added(0, OWN_SEARCH), added(1, OTHER_CALL), arguments(1, "{}"), done(1, OTHER_CALL), done(0, OWN_SEARCH)], "c0#c:tool_search() c1#d:g() c1({}) c1(.) c0({\"query\":\"q\"}) c0(.)"),
+        ("a search, as a text",      vec![done(0, &OWN_SEARCH.replace(r#"{"query":"q"}"#, r#""{\"query\":\"q\"}""#))], "c0#c:tool_search() c0({\"query\":\"q\"}) c0(.)"),
+        ("a search that was cut",    vec![done(0, &OWN_SEARCH.replace("completed", "incomplete"))], "c0#c:tool_search() c0({\"query\":\"q\"})"),
+        ("progress of a search",     vec![event("tool_search_call_arguments.delta", r#""output_index":0,"delta":"{}""#), done(0, OWN_SEARCH)], "c0#c:tool_search() c0({\"query\":\"q\"}) c0(.)"),
         ("raw reasoning, then text", vec![reasoning_text.clone(), text("a").replace(":0,\"c", ":1,\"c"), event("reasoning_text.done", r#""output_index":0,"content_index":0,"text":"x""#)], "t:x m:a"),
         ("summary beside reasoning", vec![summary(0, "a"), reasoning_text], "t:a/x"),
         ("a source, told twice",     vec![text("a"), annotation, done(0, &cited)], "m:a [cite u t Some(1)-Some(2)]"),

@@ -101,6 +101,7 @@ async fn a_name_without_a_tool_is_not_referred_to_even_where_it_was() {
     assert_eq!(contents[0], json!([reference("mail_send"), reference("mail_list")]));
     assert_eq!(contents[1], json!([reference("mail_list")]));
     assert_eq!(contents[2], json!([{ "type": "text", "text": "It found some." }]));
+    assert_eq!(contents[3], contents[0], "they can be called again");
 }
 
 #[tokio::test]
