@@ -92,7 +92,9 @@ fn call(id: &str, name: &str, arguments: &Value, more: &[(&str, &str)]) -> Bytes
         "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name,
         "status": "completed", "arguments": arguments.to_string(),
     });
-    more.iter().for_each(|(key, value)| item[*key] = json!(value));
+    for (key, value) in more {
+        item[*key] = json!(value);
+    }
     answer(&item, &item)
 }
 

@@ -121,11 +121,13 @@ async fn what_is_found_is_described_there_and_what_was_sent_stays_byte_for_byte(
     let first = request([Message::user("Write to Ann.")], &[]).system("Be brief.");
     let mut second = first.clone();
     second.tools = request([], &tools).tools;
-    found("call_0", &["mail.send", "mail.list"])
-        .into_iter()
-        .for_each(|it| second.messages.push(it));
+    for message in found("call_0", &["mail.send", "mail.list"]) {
+        second.messages.push(message);
+    }
     let mut third = second.clone();
-    called("call_1", "mail.send").into_iter().for_each(|it| third.messages.push(it));
+    for message in called("call_1", "mail.send") {
+        third.messages.push(message);
+    }
     let sent = texts(own(), &[first, second, third.clone()]).await;
 
     let start = r#"{"model":"gpt-5.4","stream":true,"store":false,"include":["reasoning.encrypted_content"],"tools":[{"type":"tool_search","execution":"client","description":"About tool_search.","parameters":{"type":"object","properties":{}}}],"instructions":"Be brief.","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Write to Ann."}]}"#;
