@@ -52,7 +52,7 @@ async fn a_provider_that_is_gone_or_refuses_the_key_is_not_ready() {
         let agent = DefaultAgent::builder(provider.build().unwrap()).build().unwrap();
         let app = router(observed(agent).build().unwrap());
         let (status, report) = value(get(&app, "/ready", "eve").await).await;
-        assert_eq!((status, &report["status"]), (503, &json!("unhealthy")), "{report}");
+        assert_eq!((status, &report["status"]), (503, &json!("unready")), "{report}");
         let checks = report["checks"].as_array().unwrap();
         let check = checks.iter().find(|it| it["name"] == "provider:main").unwrap();
         assert_eq!(check["status"], "unhealthy");
