@@ -66,7 +66,7 @@ pub(crate) fn gates(report: &mut Report) -> Result<()> {
         (18.0, 12.0),
         "KiB held by it behind two runs",
     );
-    report.add("run_kib", kib(run), (22.6, 16.0), "KiB allocated in a second run of two chunks");
+    report.add("run_kib", kib(run), (23.3, 16.0), "KiB allocated in a second run of two chunks");
     polls(report);
     let allocations = per(run.allocations as u64, 1);
     report.add("run_allocations", allocations, (96.0, 80.0), "allocations in that run");

@@ -10,14 +10,28 @@ use crate::types::{Message, Text};
 /// The messages with which the runs of a conversation began, with the ids of the runs, the oldest first. It holds none of them: those that the memory has dropped
 /// are forgotten.
 #[derive(Default)]
-pub(in crate::agent) struct Inputs(Mutex<Vec<(Text, Weak<Message>)>>);
+pub(in crate::agent) struct Inputs(Mutex<Noted>);
+
+#[derive(Default)]
+struct Noted {
+    all: Vec<(Text, Weak<Message>)>,
+    /// The number of them at which those that were dropped are looked for: once for as many new ones as there are, so that a run costs
+    /// the same in a long conversation.
+    most: usize,
+}
+
+/// Least number at which dropped ones are looked for.
+const LEAST: usize = 64;
 
 impl Inputs {
     /// Notes the first message of a run.
     pub(super) fn note(&self, run: &Text, input: &Arc<Message>) {
-        let mut inputs = self.lock();
-        inputs.retain(|(_, input)| input.strong_count() > 0);
-        inputs.push((run.clone(), Arc::downgrade(input)));
+        let mut noted = self.lock();
+        if noted.all.len() >= noted.most {
+            noted.all.retain(|(_, input)| input.strong_count() > 0);
+            noted.most = (noted.all.len() * 2).max(LEAST);
+        }
+        noted.all.push((run.clone(), Arc::downgrade(input)));
     }
 
     /// Begins with a conversation in which these messages began these runs.
@@ -25,14 +39,16 @@ impl Inputs {
         &self,
         inputs: impl Iterator<Item = (&'m Text, &'m Arc<Message>)>,
     ) {
-        *self.lock() = inputs.map(|(run, input)| (run.clone(), Arc::downgrade(input))).collect();
+        let all = inputs.map(|(run, input)| (run.clone(), Arc::downgrade(input))).collect();
+        *self.lock() = Noted { all, most: 0 };
     }
 
     /// Returns the runs whose beginnings are among these messages, with their places.
     pub(in crate::agent) fn places(&self, messages: &[Arc<Message>]) -> Vec<(Text, usize)> {
-        let inputs = self.lock();
+        let noted = self.lock();
         // An address is not given away again while it is held here.
-        let runs: HashMap<_, _> = inputs.iter().map(|(run, input)| (input.as_ptr(), run)).collect();
+        let runs: HashMap<_, _> =
+            noted.all.iter().map(|(run, input)| (input.as_ptr(), run)).collect();
         let run = |(at, message): (usize, &Arc<Message>)| {
             runs.get(&Arc::as_ptr(message)).map(|run| (Text::clone(run), at))
         };
@@ -41,10 +57,10 @@ impl Inputs {
 
     /// Returns `true` when no run has begun.
     pub(in crate::agent) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().all.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Text, Weak<Message>)>> {
+    fn lock(&self) -> MutexGuard<'_, Noted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
