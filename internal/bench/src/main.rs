@@ -45,7 +45,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// What any step of a measurement may fail with.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: forgeline-bench gates | bench [checks | delivery | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
+const USAGE: &str = "usage: forgeline-bench gates | bench [checks | context | delivery | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
                      | report RESULTS DOCS | service BINARY | floor";
 
 fn main() -> ExitCode {
@@ -77,6 +77,7 @@ fn main() -> ExitCode {
             protocols::gates(report);
             Ok(())
         }),
+        ["bench", "context"] => measured(context::gates),
         ["bench", "run"] => measured(run::gates),
         ["bench", "start"] => measured(start::gates),
         ["bench", "turn"] => measured(turn::gates),
