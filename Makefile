@@ -6,8 +6,11 @@ PACKAGE  := forgeline
 BINARY   := forgeline-cli
 # Features that must each build alone, as must the library without any.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
+# For tests that take no time: unoptimised, they are built three times as fast.
+QUICK    := --config 'profile.test.package.$(PACKAGE).opt-level=0'
+# Moments at which a service is killed.
+KILLS    ?= 200
 # Seconds that each fuzz target runs.
-KILLS ?= 200
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := $(shell sed -n 's/^name = "\([a-z_]*\)"$$/\1/p' fuzz/Cargo.toml)
 FUZZ_FLAGS   := -dict=fuzz/markers.dict -max_len=4096 -print_final_stats=1
@@ -60,8 +63,8 @@ features: ## lint the library without features and with each alone, test it with
 		echo "$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings"; \
 		$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings; \
 	done
-	$(CARGO) test -q -p $(PACKAGE) --lib --no-default-features --features http transport
-	$(CARGO) test -q -p $(PACKAGE) --lib --no-default-features --features schema tools::
+	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features http transport
+	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features schema tools::
 
 crates: ## count the crates a user builds: library at most 125, command at most 200
 	@set -e; limit() { \

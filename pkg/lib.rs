@@ -75,6 +75,8 @@
 pub mod agent;
 mod json;
 pub mod llm;
+#[cfg(any(feature = "record", feature = "runtime"))]
+mod own_file;
 pub mod prelude;
 #[cfg(feature = "server")]
 pub mod server;

@@ -14,7 +14,7 @@ impl Service {
     ///
     /// # Cancel safety
     ///
-    /// What began goes on when the wait is dropped; a second call waits for the rest.
+    /// The end that has begun goes on when the wait is dropped; a second call waits for the rest.
     pub async fn shutdown(&self, grace: Duration) {
         let inside = &self.0;
         inside.sweeping.end();

@@ -149,7 +149,7 @@ mod tests {
         (sender, axum::body::Body::new(body).into_data_stream())
     }
 
-    /// What a body gives now.
+    /// The state of a body, or its next piece.
     #[derive(Debug, PartialEq)]
     enum Given {
         Waits,

@@ -70,7 +70,7 @@ pub trait EventLog: Send + Sync + 'static {
     /// Reads a log from the number `from` on, each record with its number: what is there, then what comes, without a gap. The stream ends
     /// behind the last record of a closed log, and with an error, as of [`read`](Self::read).
     ///
-    /// It is made of `read` and [`wait`](Self::wait) where a log has no cheaper way to wake its readers. At most 256 records are read ahead.
+    /// By default it calls `read` and [`wait`](Self::wait) in turns; a log with a cheaper way to wake its readers has its own. At most 256 records are read ahead.
     fn follow(
         self: Arc<Self>,
         key: LogKey,

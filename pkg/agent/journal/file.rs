@@ -1,7 +1,7 @@
 //! A journal in a file.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,6 +10,7 @@ use std::{
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{Journal, JournalError, JournalFuture};
+use crate::own_file::own_file;
 
 /// Largest file, in bytes: a longer one is neither written nor read.
 const MAX_BYTES: u64 = 256 << 20;
@@ -78,11 +79,8 @@ impl FileJournal {
 
 impl Open {
     fn at(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut open = Self { file: options.open(path)?, length: 0, is_torn: false };
+        let file = own_file().read(true).append(true).create(true).open(path)?;
+        let mut open = Self { file, length: 0, is_torn: false };
         open.read()?;
         Ok(open)
     }

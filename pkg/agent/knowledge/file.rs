@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
@@ -10,6 +10,7 @@ use std::{
 use tokio::task::spawn_blocking;
 
 use super::KnowledgeError;
+use crate::own_file::own_file;
 
 /// Largest file, in bytes: a longer one is neither written nor read.
 const MAX_BYTES: u64 = 64 << 20;
@@ -59,15 +60,6 @@ pub(super) fn lock(path: &Path) -> Result<File, KnowledgeError> {
         Err(TryLockError::WouldBlock) => Err(KnowledgeError::Busy),
         Err(TryLockError::Error(error)) => Err(failed(&error)),
     }
-}
-
-/// Returns the options of a file that only its owner can read.
-fn own_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

@@ -196,16 +196,21 @@ fn spaces_of(starts: u8) -> u8 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_block_passes_as_its_bytes_do_one_by_one() {
-        let letters = b"xxxxx..      ``````~~>>\n\n\n<";
+    /// Returns the same numbers below a bound each time.
+    fn dice() -> impl FnMut(usize) -> usize {
         let mut random = 0x2545_f491_4f6c_dd1d_u64;
-        let mut next = |below: usize| {
+        move |below| {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
             usize::try_from(random % below as u64).unwrap()
-        };
+        }
+    }
+
+    #[test]
+    fn a_block_passes_as_its_bytes_do_one_by_one() {
+        let letters = b"xxxxx..      ``````~~>>\n\n\n<";
+        let mut next = dice();
         let openings: [&[u8]; 5] = [b"", b"```\n", b"~~~~rs\n", b"> ```\n> ", b"a ``x"];
         let (mut at_once, mut in_fence) = (0, 0);
         for _ in 0..400_000 {
@@ -234,13 +239,7 @@ mod tests {
     #[test]
     fn a_wide_block_passes_as_its_bytes_do_one_by_one() {
         let letters = b"xxxxxxxxx.......        ````~>\n\n\n<";
-        let mut random = 0x2545_f491_4f6c_dd1d_u64;
-        let mut next = |below: usize| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            usize::try_from(random % below as u64).unwrap()
-        };
+        let mut next = dice();
         let openings: [&[u8]; 6] = [b"", b"a", b"a `", b"```\n", b"~~~~rs\n", b"> ```\n> "];
         let (mut at_once, mut ends_at_start) = (0, 0);
         for _ in 0..200_000 {

@@ -1,4 +1,4 @@
-//! What becomes of runs and conversations that are over: swept, deleted, erased; and of runs when the service ends.
+//! Runs and conversations that are over, and are swept, deleted or erased; and runs when the service ends.
 
 use super::*;
 use crate::store::{ConversationKey, EraseMode, LogKey, RunQuery, Stores};

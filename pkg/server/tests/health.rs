@@ -1,4 +1,4 @@
-//! How the service does: readiness, metrics, latencies, and what is in none of them.
+//! Readiness, metrics and latencies, and what is in none of them.
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! The thread that writes recordings, so that no stream waits for a disk.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io,
     path::Path,
     sync::{
@@ -15,6 +15,7 @@ use std::{
 use serde::Serialize;
 
 use super::{date::rfc3339, finished::Finished, recording::Header};
+use crate::own_file::own_file;
 
 /// Most exchanges that wait to be written; another one is lost and counted.
 const QUEUE: usize = 64;
@@ -40,11 +41,7 @@ pub(super) struct Writer {
 impl Writer {
     /// Creates the file, which only its owner can read; a path that exists, a link too, is refused.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path)?;
+        let mut file = own_file().create_new(true).open(path)?;
         line(&mut file, &Header::new(rfc3339(SystemTime::now())))?;
         let (jobs, queue) = sync_channel(QUEUE);
         let thread = thread::Builder::new().name("forgeline-recording".to_owned());

@@ -9,6 +9,7 @@ mod latency;
 mod server;
 
 pub(crate) use latency::measure as latency;
+pub(crate) use server::request;
 
 use crate::{
     Result,

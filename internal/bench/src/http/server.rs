@@ -1,6 +1,6 @@
 //! A model on this machine, in a thread of the process that measures: what it costs is not counted.
 
-use std::{net::SocketAddr, thread, time::Duration};
+use std::{io, net::SocketAddr, thread, time::Duration};
 
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -87,7 +87,7 @@ async fn respond(connection: TcpStream) -> Result<()> {
 }
 
 /// Reads a request; gives its path and its body.
-async fn request(connection: &mut BufReader<TcpStream>) -> Result<(String, String)> {
+pub(crate) async fn request(connection: &mut BufReader<TcpStream>) -> io::Result<(String, String)> {
     let mut line = String::new();
     connection.read_line(&mut line).await?;
     let path = line.split_whitespace().nth(1).unwrap_or_default().to_owned();
@@ -97,12 +97,12 @@ async fn request(connection: &mut BufReader<TcpStream>) -> Result<(String, Strin
         connection.read_line(&mut line).await?;
         let Some((name, value)) = line.split_once(':') else { break };
         if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse()?;
+            length = value.trim().parse().map_err(io::Error::other)?;
         }
     }
     let mut body = vec![0; length];
     connection.read_exact(&mut body).await?;
-    Ok((path, String::from_utf8(body)?))
+    Ok((path, String::from_utf8(body).map_err(io::Error::other)?))
 }
 
 /// `event` as a chunk of an HTTP body.

@@ -6,13 +6,14 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    io::{AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
     sync::watch,
     time,
 };
 
 use super::Result;
+use crate::http::request;
 
 /// Before the numbers of a prompt that say how many chunks come, and how many milliseconds apart.
 const ASK: &str = "bench:";
@@ -88,7 +89,8 @@ pub(super) fn now() -> u64 {
 async fn respond(connection: TcpStream, mut release: watch::Receiver<bool>) -> Result<()> {
     connection.set_nodelay(true)?;
     let mut connection = BufReader::new(connection);
-    let Ask { count, pace, waits } = Ask::read(&request(&mut connection).await?)?;
+    let (_, body) = request(&mut connection).await?;
+    let Ask { count, pace, waits } = Ask::read(&body)?;
     let mut connection = connection.into_inner();
     connection.write_all(HEAD.as_bytes()).await?;
     let mut beat = time::interval(pace.max(Duration::from_micros(1)));
@@ -108,21 +110,4 @@ async fn respond(connection: TcpStream, mut release: watch::Receiver<bool>) -> R
     connection.write_all(LAST.as_bytes()).await?;
     connection.shutdown().await?;
     Ok(())
-}
-
-/// Reads a request; gives its body.
-async fn request(connection: &mut BufReader<TcpStream>) -> Result<String> {
-    let (mut line, mut length) = (String::new(), 0);
-    connection.read_line(&mut line).await?;
-    loop {
-        line.clear();
-        connection.read_line(&mut line).await?;
-        let Some((name, value)) = line.split_once(':') else { break };
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse()?;
-        }
-    }
-    let mut body = vec![0; length];
-    connection.read_exact(&mut body).await?;
-    Ok(String::from_utf8(body)?)
 }

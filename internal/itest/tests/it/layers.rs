@@ -6,8 +6,9 @@ use super::{
 };
 
 /// Modules and their ranks; the longest prefix of a path counts.
-const RANKS: [(&str, u8); 17] = [
+const RANKS: [(&str, u8); 18] = [
     ("json", 0),
+    ("own_file", 0),
     ("types", 0),
     ("llm::sse", 1),
     ("llm::ndjson", 1),

@@ -3,7 +3,7 @@
 use std::{
     any::Any,
     collections::BTreeMap,
-    fs::{self, OpenOptions, TryLockError},
+    fs::{self, TryLockError},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     sync::{
@@ -18,6 +18,7 @@ use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::logins::McpLoginError;
+use crate::own_file::own_file;
 
 /// Largest file of tokens, in bytes.
 const MAX_TOKENS_BYTES: u64 = 64 << 10;
@@ -262,15 +263,6 @@ impl TokenStore for FileTokens {
             }
         })
     }
-}
-
-/// Returns the options of a file that only the user can read.
-fn own_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 /// Runs what waits for the disk apart from the tasks.

@@ -14,7 +14,7 @@ use crate::{
 
 const SAID: &str = "Otherwise.";
 
-/// What is done to a run.
+/// An act upon a run.
 #[derive(Clone, Copy)]
 enum Act {
     Cancel,
@@ -32,7 +32,7 @@ const ACTS: [Act; 6] = [
     Act::SayAndCancel,
 ];
 
-/// What never ends by itself.
+/// The part that never ends by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hangs {
     Nothing,
@@ -167,7 +167,9 @@ async fn serve(mut scripted: Scripted, open: Arc<AtomicUsize>, answers: bool) {
                     if !answers {
                         std::future::pending::<()>().await;
                     }
-                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    for _ in 0..16 {
+                        tokio::task::yield_now().await;
+                    }
                 };
                 let heard = tokio::select! {
                     biased;

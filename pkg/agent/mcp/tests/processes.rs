@@ -187,7 +187,7 @@ async fn a_start_that_is_dropped_leaves_no_process() {
     assert_eq!(timeout(LONG, first).await.unwrap(), Ok("begun\n".len()));
 }
 
-/// What a server has started may hold its output open, within its process group or out of it.
+/// Processes that a server has started may hold its output open, within its process group or out of it.
 #[tokio::test]
 async fn a_server_that_ends_is_told_though_what_it_started_holds_its_output() {
     let leaves = ["sleep 20 & exit 3", "setsid sleep 20 & exit 3"];

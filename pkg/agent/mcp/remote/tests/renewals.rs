@@ -80,8 +80,8 @@ async fn a_renewal_is_kept_though_its_request_was_dropped_or_another_process_was
     assert_eq!(access.token().await, Ok(Some("access-2".to_owned())));
 }
 
-#[tokio::test]
-async fn a_renewal_that_is_dropped_goes_on_and_its_token_is_sent_once() {
+/// Returns a world whose tokens wait at a gate: one that is soon too old, and then one that is not.
+fn gated() -> (Arc<World>, Arc<tokio::sync::Notify>) {
     let gate = Arc::new(tokio::sync::Notify::new());
     let world = Arc::new(World {
         change: Box::new(|request| {
@@ -92,6 +92,12 @@ async fn a_renewal_that_is_dropped_goes_on_and_its_token_is_sent_once() {
         gate: Some(Arc::clone(&gate)),
         ..World::default()
     });
+    (world, gate)
+}
+
+#[tokio::test]
+async fn a_renewal_that_is_dropped_goes_on_and_its_token_is_sent_once() {
+    let (world, gate) = gated();
     let options = options(&willing());
     let (access, _) = access_of(&world, &options);
     gate.notify_one();
@@ -127,16 +133,7 @@ async fn a_renewal_that_is_dropped_goes_on_and_its_token_is_sent_once() {
 
 #[tokio::test]
 async fn servers_that_are_set_up_apart_renew_one_after_the_other_where_they_share_a_place() {
-    let gate = Arc::new(tokio::sync::Notify::new());
-    let world = Arc::new(World {
-        change: Box::new(|request| {
-            let is_new = body(request).contains("grant_type=authorization_code");
-            let is_token = request.url.ends_with("/token");
-            is_token.then(|| if is_new { (200, issued(1, 10)) } else { (200, issued(2, 3_600)) })
-        }),
-        gate: Some(Arc::clone(&gate)),
-        ..World::default()
-    });
+    let (world, gate) = gated();
     let first = options(&willing());
     let mut second = options(&willing());
     second.login.tokens.clone_from(&first.login.tokens);
