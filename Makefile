@@ -6,7 +6,7 @@ PACKAGE  := forgeline
 BINARY   := forgeline-cli
 # Features that must each build alone, as must the library without any.
 FEATURES := $(shell sed -n '/^\[features\]/,/^\[dependencies\]/s/^\([a-z][a-z0-9-]*\) *=.*/\1/p' Cargo.toml)
-# For tests that take no time: unoptimised, they are built three times as fast.
+# For tests that take no time to run: optimising them would be most of it.
 QUICK    := --config 'profile.test.package.$(PACKAGE).opt-level=0'
 # Moments at which a service is killed.
 KILLS    ?= 200
