@@ -6,11 +6,10 @@ use tokio::runtime::Runtime;
 
 use crate::{
     amount::AmountArgs,
-    context::{model_window, room_of},
+    context::model_window,
     exit::{UsageResult as _, usage},
     interrupt::Interrupts,
     kept::{KeepArgs, Keeper},
-    project::ProjectArgs,
     question::QuestionArgs,
     record::{RecordArgs, Recorder},
     setup::{Prepared, SetupArgs, Surroundings, introduce},
@@ -28,9 +27,6 @@ pub struct AgentArgs {
     /// What it is
     #[command(flatten)]
     setup: SetupArgs,
-    /// Whose instructions it follows
-    #[command(flatten)]
-    project: ProjectArgs,
     /// What goes with the question
     #[command(flatten)]
     pub question: QuestionArgs,
@@ -108,27 +104,18 @@ pub fn build(
     let recorder = args.record.recorder()?;
     let provider = args.setup.connect(&choice, recorder.as_ref())?;
     let is_quiet = args.amount.is_quiet();
-    let window = model_window(&choice.model);
-    let at = Surroundings {
-        runtime,
-        interrupts,
-        system: SYSTEM,
-        is_served: false,
-        is_quiet,
-        project: Some(&args.project),
-        max_context_tokens: window.map(room_of),
-    };
+    let at = Surroundings { runtime, interrupts, system: SYSTEM, is_served: false, is_quiet };
     let mut builder = DefaultAgent::builder(provider).memory(ConversationMemory::from(messages));
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());
     }
-    let prepared = args.setup.prepare(builder, Vec::new(), &at)?;
+    let prepared = args.setup.prepare(&choice, builder, Vec::new(), &at)?;
     let agent = prepared
         .builder
         .clone()
         .build()
         .usage_context(|| "the agent cannot be built".to_owned())?;
     introduce(&choice, is_quiet);
-    let window = args.setup.context().or(window);
+    let window = args.setup.context().or_else(|| model_window(&choice.model));
     Ok(Built { agent, prepared, trace, recorder, keeper, window })
 }

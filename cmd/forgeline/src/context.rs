@@ -8,8 +8,8 @@ use crate::exit::usage;
 /// The window, as flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContextArgs {
-    /// How many tokens a request may have; beyond it the beginning of the conversation is left out [default of run and
-    /// chat: three quarters of the model's window, where it is known]
+    /// How many tokens a request may have; beyond it the beginning of the conversation is left out [default:
+    /// three quarters of the model's window, where it is known]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     context: Option<u64>,
     /// At how many percent of that the beginning of the conversation is summed up by the model
@@ -29,8 +29,8 @@ impl ContextArgs {
     /// # Errors
     ///
     /// A usage error when there is none.
-    pub(crate) fn check(&self, default: Option<u64>) -> anyhow::Result<()> {
-        if self.summarize_at.is_none() || self.context.or(default).is_some() {
+    pub(crate) fn check(&self, window: Option<u64>) -> anyhow::Result<()> {
+        if self.summarize_at.is_none() || self.context.or(window).is_some() {
             return Ok(());
         }
         let message = "--summarize-at is a share of a limit, and the window of this model is not known; say the limit \
@@ -38,7 +38,7 @@ impl ContextArgs {
         Err(usage(message))
     }
 
-    /// Sets up the agent; `default` is its limit where no flag says one.
+    /// Sets up the agent; where no flag says its limit, that is the room of the model's window.
     ///
     /// # Errors
     ///
@@ -46,10 +46,10 @@ impl ContextArgs {
     pub(crate) fn set_up(
         &self,
         mut builder: AgentBuilder,
-        default: Option<u64>,
+        window: Option<u64>,
     ) -> anyhow::Result<AgentBuilder> {
-        self.check(default)?;
-        if let Some(tokens) = self.context.or(default) {
+        self.check(window)?;
+        if let Some(tokens) = self.context.or_else(|| window.map(room_of)) {
             builder = builder.max_context_tokens(tokens);
         }
         if let Some(percent) = self.summarize_at {
@@ -66,7 +66,7 @@ pub(crate) fn model_window(model: &str) -> Option<u64> {
 
 /// Returns how many tokens of a window a request may have: a quarter is left for the answer, and for what an estimate
 /// is wrong by.
-pub(crate) fn room_of(window: u64) -> u64 {
+fn room_of(window: u64) -> u64 {
     (window - window / 4).max(1)
 }
 

@@ -13,13 +13,18 @@ use crate::{
 /// The project, as a flag.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArgs {
-    /// Leave the instructions of the project out, which are in AGENTS.md, from its root (the nearest folder with a .git)
-    /// down to the folder of the file tools
+    /// Leave out the instructions and the skills of the project, which are in AGENTS.md and .agents/skills, from its root
+    /// (the nearest folder with a .git) down to the folder of the file tools
     #[arg(long)]
     no_project: bool,
 }
 
 impl ProjectArgs {
+    /// Returns `true` when instructions and skills of the project are taken.
+    pub(crate) fn is_taken(&self) -> bool {
+        !self.no_project
+    }
+
     /// Returns the part of the system prompt about the project around `folder`, and says on stderr where it is taken
     /// from; `None` when the flag says so or there are no instructions.
     ///

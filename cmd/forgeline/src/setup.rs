@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     approve::Approve,
-    context::ContextArgs,
+    context::{ContextArgs, model_window},
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
     exit::{UsageResult as _, note},
@@ -39,6 +39,9 @@ pub(crate) struct SetupArgs {
     /// Who answers
     #[command(flatten)]
     provider: ProviderArgs,
+    /// Whose instructions it follows
+    #[command(flatten)]
+    project: ProjectArgs,
     /// What the file tools may read
     #[command(flatten)]
     files: FileArgs,
@@ -97,10 +100,6 @@ pub(crate) struct Surroundings<'a> {
     /// `true` when people answer over the network, and not at the terminal.
     pub(crate) is_served: bool,
     pub(crate) is_quiet: bool,
-    /// The project, where its instructions are taken.
-    pub(crate) project: Option<&'a ProjectArgs>,
-    /// Most tokens of a request, where no flag says it.
-    pub(crate) max_context_tokens: Option<u64>,
 }
 
 /// An agent that is set up.
@@ -155,7 +154,9 @@ impl SetupArgs {
     /// Returns all that is wrong with it, as far as can be known without asking servers of models and tools.
     #[cfg(feature = "serve")]
     pub(crate) fn mistakes(&self) -> Vec<anyhow::Error> {
-        let provider = self.choice().and_then(|choice| self.connect(&choice, None)).map(drop);
+        let choice = self.choice();
+        let window = choice.as_ref().ok().and_then(|choice| model_window(&choice.model));
+        let provider = choice.and_then(|choice| self.connect(&choice, None)).map(drop);
         let dialect = self.dialect.as_deref().map(tool_dialect).transpose().map(drop);
         let tools = if self.no_tools { Ok(()) } else { self.files.tools().map(drop) };
         let results = [
@@ -165,7 +166,7 @@ impl SetupArgs {
             self.request.template().map(drop),
             self.mcp.check(),
             self.skills.check(),
-            self.context.check(None),
+            self.context.check(window),
         ];
         results.into_iter().filter_map(Result::err).collect()
     }
@@ -184,7 +185,7 @@ impl SetupArgs {
         connect(choice, recorder, thinking.as_ref())
     }
 
-    /// Sets an agent up that was begun, with these tools besides its own.
+    /// Sets an agent up that was begun, whom this provider answers, with these tools besides its own.
     ///
     /// # Errors
     ///
@@ -192,6 +193,7 @@ impl SetupArgs {
     /// MCP server does not work.
     pub(crate) fn prepare(
         &self,
+        choice: &Choice,
         builder: AgentBuilder,
         more: Vec<Arc<dyn Tool>>,
         at: &Surroundings<'_>,
@@ -202,10 +204,8 @@ impl SetupArgs {
             .max_turns(self.max_turns)
             .budget(self.budget.budget())
             .call_mode(self.call_mode.into());
-        builder = self.context.set_up(builder, at.max_context_tokens)?;
-        if let Some(project) = at.project
-            && let Some(part) = project.find(&self.files.root, at.is_quiet)?
-        {
+        builder = self.context.set_up(builder, model_window(&choice.model))?;
+        if let Some(part) = self.project.find(&self.files.root, at.is_quiet)? {
             builder = builder.system(part);
         }
         if let Some(timeout) = self.timeout {
@@ -219,7 +219,9 @@ impl SetupArgs {
             tools.push(Arc::new(Calculator) as Arc<dyn Tool>);
             tools.extend(more);
             tools.extend(self.files.tools()?);
-            let skills = self.skills.find(&self.files.root, at.is_quiet)?;
+            let skills = self
+                .skills
+                .find(self.project.is_taken().then_some(&self.files.root), at.is_quiet)?;
             if !skills.is_empty() {
                 builder = builder.system(skills.prompt());
                 tools.push(skills.tool());

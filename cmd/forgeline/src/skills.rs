@@ -13,8 +13,8 @@ use crate::{
 /// The folders of skills, as flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SkillArgs {
-    /// A folder of skills, looked at before .agents/skills in the folder of the file tools and at home; may be given
-    /// several times
+    /// A folder of skills, looked at before .agents/skills of the project, from the folder of the file tools up to its
+    /// root, and at home; may be given several times
     #[arg(long, value_name = "DIR")]
     skills: Vec<PathBuf>,
 }
@@ -35,10 +35,21 @@ impl SkillArgs {
         }
     }
 
-    /// Finds the skills of the flags and of the project at `root`, and says on stderr which are left out.
-    pub(crate) fn find(&self, root: &Path, is_quiet: bool) -> anyhow::Result<Skills> {
+    /// Finds the skills of the flags, of the project around `folder`, if there is one, and at home, and says on stderr
+    /// which there are and which are left out.
+    ///
+    /// # Errors
+    ///
+    /// A usage error when a folder of the flags is not there.
+    pub(crate) fn find(&self, folder: Option<&Path>, is_quiet: bool) -> anyhow::Result<Skills> {
         self.check()?;
-        let skills = Skills::find(self.skills.iter().cloned().chain(Skills::usual_folders(root)));
+        let usual = || Skills::home_folder().into_iter().collect();
+        let usual = folder.map_or_else(usual, Skills::usual_folders);
+        let skills = Skills::find(self.skills.iter().cloned().chain(usual));
+        if !is_quiet && !skills.is_empty() {
+            let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
+            note(&escape_controls(&format!("skills: {}", names.join(", "))));
+        }
         for problem in skills.problems().iter().filter(|_| !is_quiet) {
             note(&escape_controls(&format!("skill left out: {problem}")));
         }

@@ -11,7 +11,7 @@ mod identity;
 mod isolated;
 mod modules;
 #[cfg(feature = "files")]
-mod project;
+pub(super) mod project;
 mod results;
 mod system;
 #[cfg(test)]

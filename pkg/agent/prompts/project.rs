@@ -210,11 +210,16 @@ fn section(root: &Root, name: &str, left: &mut usize) -> Option<Section> {
     Some(Section { file, text })
 }
 
-/// Returns the root of the project that a whole path belongs to, and the path below it.
-fn root_above(folder: &Path) -> Option<(PathBuf, String)> {
+/// Returns the root of the project that a whole path belongs to.
+pub(in crate::agent) fn root_of(folder: &Path) -> Option<&Path> {
     let owner = owner(folder)?;
     let mut own = folder.ancestors().take_while(|above| self::owner(above) == Some(owner));
-    let root = own.find(|above| above.join(ROOT_MARK).symlink_metadata().is_ok())?;
+    own.find(|above| above.join(ROOT_MARK).symlink_metadata().is_ok())
+}
+
+/// Returns that root, and the path below it.
+fn root_above(folder: &Path) -> Option<(PathBuf, String)> {
+    let root = root_of(folder)?;
     let below = folder.strip_prefix(root).ok()?;
     let names: Option<Vec<_>> = below.iter().map(|name| name.to_str()).collect();
     Some((root.to_owned(), names?.join("/")))

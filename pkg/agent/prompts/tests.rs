@@ -110,8 +110,8 @@ fn all_parts(folder: &Folder, second: u64) -> Vec<Arc<dyn SystemPrompt>> {
     ]
 }
 
-/// The ready parts, and between them what a program says of its servers and of what it remembers; behind them the
-/// tools, of a model that calls in text.
+/// The ready parts, and between them what a program says of its servers, of failures, of its files and of what it
+/// remembers; behind them the tools, of a model that calls in text.
 // Covers: E-21, E-22, E-23, E-26, H-07, T-36, T-37
 #[cfg(feature = "skills")]
 #[tokio::test]
@@ -136,14 +136,18 @@ async fn the_whole_prompt_is_that_of_the_golden_file() {
     let mut parts = all_parts(&folder, 1_000_000_000);
     let clock = parts.pop().unwrap();
     let servers = "## Servers\n\nTools of the server `shop` begin with `mcp.shop.`.";
+    let failures = "## When a tool fails\n\nRead what the error says, and change the arguments.";
+    let files = "## Files\n\n- server/orders/list.csv, 2 KiB";
     let memories = |_: PromptContext| async {
         Ok("## What you remember\n\n- Ann rides a blue bicycle.".to_owned())
     };
-    let said: [Arc<dyn SystemPrompt>; 4] =
-        [Arc::new(skills.prompt()), Arc::new(servers), Arc::new(memories), clock];
+    let behind: [Arc<dyn SystemPrompt>; 4] =
+        [Arc::new(skills.prompt()), Arc::new(files), Arc::new(memories), clock];
+    let before: [Arc<dyn SystemPrompt>; 2] = [Arc::new(servers), Arc::new(failures)];
+    let project = parts.split_off(3);
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Hello.")]);
     let mut agent = DefaultAgent::builder(provider.clone()).call_mode(crate::agent::CallMode::Text);
-    for part in parts.into_iter().chain(said) {
+    for part in parts.into_iter().chain(before).chain(project).chain(behind) {
         agent = agent.system(move |context: PromptContext| part.build(context));
     }
     let tool = |name| tool_fn(name, "Works.", |_: ToolContext, _: Nothing| async { "" });

@@ -1,7 +1,7 @@
 //! The search for skills in folders.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -66,9 +66,12 @@ struct Search {
 pub(super) fn find<P: AsRef<Path>>(
     folders: impl IntoIterator<Item = P>,
 ) -> (Vec<Found>, Vec<SkillProblem>) {
-    let mut search = Search::default();
+    let (mut search, mut seen) = (Search::default(), HashSet::new());
     for folder in folders {
-        search.folder(folder.as_ref());
+        let folder = folder.as_ref();
+        if seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.to_owned())) {
+            search.folder(folder);
+        }
     }
     (search.found.into_values().collect(), search.problems)
 }

@@ -21,7 +21,7 @@ pub use self::{
     prompt::SkillsPrompt,
     skill::{Skill, SkillProblem},
 };
-use super::{AgentBuilder, tools::Tool};
+use super::{AgentBuilder, prompts::project::root_of, tools::Tool};
 
 /// The skills in some folders, each a folder with a `SKILL.md` as the open format has it.
 ///
@@ -50,7 +50,8 @@ pub struct Skills {
 }
 
 impl Skills {
-    /// Finds the skills in folders, at most 128. Of two with one name, that of the earlier folder is used.
+    /// Finds the skills in folders, at most 128. Of two with one name, that of the earlier folder is used; a folder that
+    /// is given twice counts once.
     ///
     /// It reads files, and so may wait for a disk.
     #[must_use]
@@ -59,14 +60,24 @@ impl Skills {
         Self { found: found.into(), problems: problems.into() }
     }
 
-    /// Returns the folders that people keep skills in, as far as they are there: `.agents/skills` in the project, then
-    /// in the user's home.
+    /// Returns the folders that people keep skills in, as far as they are there: `.agents/skills` in this folder, in
+    /// those above it up to the root of its project, as [`ProjectPrompt::around`] finds that, then in the user's home.
+    ///
+    /// [`ProjectPrompt::around`]: crate::agent::prompts::ProjectPrompt::around
     #[must_use]
-    pub fn usual_folders(project: impl AsRef<Path>) -> Vec<PathBuf> {
-        let places = [Some(project.as_ref().to_owned()), std::env::home_dir()];
-        let folders =
-            places.into_iter().flatten().map(|place| place.join(".agents").join("skills"));
-        folders.filter(|folder| folder.is_dir()).collect()
+    pub fn usual_folders(folder: impl AsRef<Path>) -> Vec<PathBuf> {
+        let folder = folder.as_ref();
+        let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let root = root_of(&whole).unwrap_or(&whole);
+        let own = whole.ancestors().take_while(|above| above.starts_with(root));
+        let folders = own.map(in_folder).filter(|folder| folder.is_dir());
+        folders.chain(Self::home_folder()).collect()
+    }
+
+    /// Returns the folder of skills in the user's home; `None` where it is not there.
+    #[must_use]
+    pub fn home_folder() -> Option<PathBuf> {
+        std::env::home_dir().map(|home| in_folder(&home)).filter(|folder| folder.is_dir())
     }
 
     /// Returns the skills, sorted by name.
@@ -99,6 +110,11 @@ impl Skills {
     pub fn tool(&self) -> Arc<dyn Tool> {
         load_skill(self.found.clone())
     }
+}
+
+/// Returns the folder of skills in a folder.
+fn in_folder(folder: &Path) -> PathBuf {
+    folder.join(".agents").join("skills")
 }
 
 impl AgentBuilder {

@@ -233,6 +233,21 @@ fn the_usual_folders_are_those_that_are_there() {
     assert!(folders.len() <= 2 && Skills::find(&folders[..1]).problems().is_empty());
 }
 
+#[test]
+fn the_usual_folders_go_up_to_the_root_of_the_project_and_count_once() {
+    let folder = Folder::new("project");
+    for place in ["repo/server/orders", "repo", "."] {
+        folder.write(&format!("{place}/.agents/skills/pdf/SKILL.md"), GOOD);
+    }
+    folder.write("repo/.git/HEAD", "");
+    let folders = Skills::usual_folders(folder.0.join("repo/server/orders"));
+    let own = ["repo/server/orders", "repo"].map(|it| folder.0.join(it).join(".agents/skills"));
+    assert_eq!(folders[..2], own);
+    assert!(!folders.contains(&folder.0.join(".agents/skills")), "not of the project: {folders:?}");
+    let skills = folder.find(&["repo/.agents/skills", "repo/server/../.agents/skills"]);
+    assert_eq!((skills.iter().count(), skills.problems().len()), (1, 0));
+}
+
 // Covers: E-15, E-17, E-24, E-25, E-35, H-22, H-31
 #[tokio::test]
 async fn a_skill_is_listed_loaded_and_stays_in_the_conversation() {

@@ -34,15 +34,7 @@ pub(super) fn surroundings<'a>(
     interrupts: &'a Interrupts,
     is_quiet: bool,
 ) -> Surroundings<'a> {
-    Surroundings {
-        runtime,
-        interrupts,
-        system: SYSTEM,
-        is_served: true,
-        is_quiet,
-        project: None,
-        max_context_tokens: None,
-    }
+    Surroundings { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet }
 }
 
 impl Agents {
@@ -113,7 +105,7 @@ fn prepare(
     let is_demo = choice.provider == ProviderName::Demo;
     let more: Vec<Arc<dyn Tool>> = if is_demo { demo::tools() } else { Vec::new() };
     let builder = DefaultAgent::builder(setup.connect(&choice, None)?);
-    let prepared = setup.prepare(builder, more, at)?;
+    let prepared = setup.prepare(&choice, builder, more, at)?;
     introduce(&choice, at.is_quiet);
     let own = if is_demo { DEMO } else { MAIN };
     Ok((name.unwrap_or(own).to_owned(), prepared))

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Returns a folder of a project with instructions in it, and in its root.
-fn project(name: &str) -> PathBuf {
+pub(crate) fn project(name: &str) -> PathBuf {
     let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(root.join("server/orders")).unwrap();
     fs::create_dir_all(root.join(".git")).unwrap();

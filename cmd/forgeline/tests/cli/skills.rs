@@ -43,12 +43,31 @@ async fn skills_are_listed_shown_as_they_load_and_bad_ones_are_named() {
         "skill left out: {given}/bad/SKILL.md:2: the name `good` is not that of the folder"
     );
     let second = format!(".agents/skills/pdf: it is not used: `{given}/pdf` has the same name");
-    for said in [bad.as_str(), &second, "● load_skill", "Ask first."] {
+    for said in [bad.as_str(), &second, "skills: pdf", "● load_skill", "Ask first."] {
         assert!(outcome.stderr.contains(said), "{said}: {}", outcome.stderr);
     }
     let sent = body(&mut server).await;
     let system = sent["messages"][0]["content"].as_str().unwrap();
     assert!(system.contains("<description>Given.</description>"), "{system}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn skills_of_the_project_are_found_from_a_folder_in_it_unless_it_is_left_out() {
+    let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("skills-project");
+    skill("skills-project/.agents/skills", "zip", "---\nname: zip\ndescription: Packs.\n---\n");
+    fs::create_dir_all(root.join(".git")).unwrap();
+    fs::create_dir_all(root.join("server")).unwrap();
+    let (folder, given) = (
+        root.join("server"),
+        skill("skills-of-mine", "tar", "---\nname: tar\ndescription: Packs.\n---\n"),
+    );
+    for (flags, has_zip) in [(&[][..], true), (&["--no-project"], false)] {
+        let server = ScriptedServer::start(vec![answer("Done.")]).await;
+        let folders = ["--root", folder.to_str().unwrap(), "--skills", &given];
+        let outcome = ask(&server, &[&folders, flags].concat());
+        let line = outcome.stderr.lines().find(|line| line.starts_with("skills: ")).unwrap();
+        assert!(line.contains("tar") && line.contains("zip") == has_zip, "{line}");
+    }
 }
 
 #[test]

@@ -2,10 +2,17 @@
 
 use std::fs;
 
+use forgeline_testkit::server::ScriptedServer;
 use serde_json::json;
+use tokio::task::block_in_place;
 
 use super::started::Started;
-use crate::{flags::file, process::run};
+use crate::{
+    flags::{body, file},
+    process::run,
+    project::project,
+    run::answer,
+};
 
 // Covers: T-96
 #[test]
@@ -108,4 +115,21 @@ fn what_is_kept_in_a_database_is_there_after_a_restart() {
     let outcome =
         run(&["serve", "--provider", "demo", "--listen", "127.0.0.1:0", "--database", &bad], b"");
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_served_agent_follows_the_instructions_of_its_project() {
+    let root = project("project-served");
+    for (flags, follows) in [(&[][..], true), (&["--no-project"], false)] {
+        let mut server = ScriptedServer::start(vec![answer("Done.")]).await;
+        let url = server.url();
+        let at = ["--base-url", &url, "--model", "my-own", "--root", root.to_str().unwrap()];
+        let said = block_in_place(|| {
+            let serve = Started::with(&[&at, flags].concat());
+            serve.answer(&serve.begin("What is to be done?"))
+        });
+        let sent = body(&mut server).await;
+        let system = sent["messages"][0]["content"].as_str().unwrap();
+        assert_eq!((said.as_str(), system.contains("Prices are in cents.")), ("Done.", follows));
+    }
 }
