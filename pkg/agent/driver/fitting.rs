@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     agent::{
-        memory::{Bounds, Look, Parts},
+        memory::{Bounds, Look, Parts, WriteResults},
         state::{AnswerId, Marks, Outgrown, RunState, StepInput, Summary, Summed},
     },
     llm::{Cost, ModelCard, Provider, ProviderError, Request, collect},
@@ -69,7 +69,9 @@ impl Conversation<'_> {
             window.keep(marks);
         }
         let messages = memory.transcript().messages();
-        match window.look(messages, &around, Bounds { tokens, share }) {
+        let write = |message: &Message| self.mode.write_results(message);
+        let write = (!self.mode.native).then_some(&write as WriteResults<'_>);
+        match window.look(messages, &around, Bounds { tokens, share }, write) {
             Look::Fits => None,
             Look::Fitted(fitted) => Some(StepInput::Fitted(id, fitted)),
             Look::Outgrown(outgrown) => Some(StepInput::Outgrown(id, outgrown)),
@@ -205,4 +207,41 @@ fn plain(template: &Request) -> Request {
 
 fn failed(why: String) -> AgentError {
     AgentError::new(ErrorCode::InvalidInput, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::ToolChoice;
+
+    #[test]
+    fn a_request_for_a_summary_has_nothing_that_is_for_answers() {
+        let template = Request {
+            stop: vec!["\n".into()],
+            tool_choice: Some(ToolChoice::None),
+            parallel_tool_calls: Some(true),
+            temperature: Some(0.5),
+            ..Request::default()
+        };
+        let want = Request { temperature: Some(0.5), ..Request::default() };
+        assert_eq!(format!("{:?}", plain(&template)), format!("{want:?}"));
+    }
+
+    #[test]
+    fn the_cost_of_summaries_is_not_known_once_that_of_one_is_not() {
+        let card = ModelCard::for_model("gpt-4o-mini");
+        let answer = || {
+            let usage =
+                UsageInfo { input_tokens: Some(60), output_tokens: Some(40), ..Default::default() };
+            Ok(Completion { usage: Some(usage), ..Completion::default() })
+        };
+        let one = card.unwrap().cost(&answer().unwrap().usage.unwrap());
+        for (cards, want) in [([card, card], one.map(|one| one + one)), ([None, card], None)] {
+            let mut work = Work::default();
+            for card in cards {
+                work.count(answer(), card).unwrap();
+            }
+            assert_eq!((work.cost, work.requests), (want, 2));
+        }
+    }
 }

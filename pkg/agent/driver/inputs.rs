@@ -64,3 +64,23 @@ impl Inputs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginnings_that_the_memory_dropped_are_forgotten_and_the_others_stay() {
+        let (inputs, mut kept) = (Inputs::default(), Vec::new());
+        for at in 0..10_000 {
+            let message = Arc::new(Message::user("Hi"));
+            inputs.note(&Text::from(at.to_string()), &message);
+            if at % 100 == 0 {
+                kept.push(message);
+            }
+            assert!(inputs.lock().all.len() <= (kept.len() * 2).max(LEAST) + 1, "behind {at}");
+        }
+        let want = (0..100).map(|at| (Text::from((at * 100).to_string()), at));
+        assert_eq!(inputs.places(&kept), want.collect::<Vec<_>>());
+    }
+}

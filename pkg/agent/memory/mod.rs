@@ -14,5 +14,5 @@ pub(super) use self::{
     repair::{readable, repair},
     shared::SharedMemory,
     summary::{Parts, summary_tokens},
-    window::{Bounds, Look, Window},
+    window::{Bounds, Look, Window, WriteResults},
 };

@@ -1,5 +1,7 @@
 //! The use that runs of agents below made of a budget.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Budget, Spent};
@@ -60,6 +62,11 @@ impl Budget {
             time,
             cost: cost.map(|most| most.less(used.cost.unwrap_or_default())),
         }
+    }
+
+    /// Returns what is left after this time.
+    pub(crate) fn after(self, passed: Duration) -> Self {
+        Self { time: self.time.map(|most| most.saturating_sub(passed)), ..self }
     }
 
     /// Returns one of this many equal parts, rounded up; the time is not parted.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::background::{Asked, Background, Report};
@@ -21,6 +22,8 @@ pub(crate) struct Purse(Mutex<Inside>);
 struct Inside {
     /// As the state of the run knew it when a call began, without the calls that ended since.
     left: Budget,
+    /// The time of that, from which on its time passes.
+    since: Option<Instant>,
     /// The calls of the answer that have not ended.
     open: usize,
     parts: Vec<Part>,
@@ -55,7 +58,7 @@ impl Purse {
     /// Takes over what is left when a call begins, and how many calls are open.
     pub(crate) fn renew(&self, left: Budget, open: usize) {
         let mut inside = self.lock();
-        (inside.left, inside.open) = (left, open);
+        (inside.left, inside.since, inside.open) = (left, Some(Instant::now()), open);
     }
 
     /// Takes back the part of a call that has ended; returns the use that was made of it, and that agents in the
@@ -117,6 +120,13 @@ impl Purse {
     }
 }
 
+impl Inside {
+    fn left(&self) -> Budget {
+        let passed = self.since.map(|since| since.elapsed()).unwrap_or_default();
+        self.left.after(passed)
+    }
+}
+
 impl Part {
     fn used_in_all(&self) -> SpentBelow {
         self.below.as_ref().map_or(self.used, |purse| self.used.and(purse.unsettled()))
@@ -152,11 +162,17 @@ impl Draw {
         let given = inside.parts.iter().fold(SpentBelow::NOTHING, |sum, part| sum.and(held(part)));
         let waited = inside.parts.iter().filter(|part| part.beside.is_none()).count();
         let sharers = inside.open.saturating_sub(waited).max(1) + usize::from(beside.is_some());
-        let part = inside.left.without(given).part(u32::try_from(sharers).unwrap_or(u32::MAX));
+        let part = inside.left().without(given).part(u32::try_from(sharers).unwrap_or(u32::MAX));
         let budget = part.narrowed(own);
         let (call, given, used) = (self.call, budget.most(), SpentBelow::NOTHING);
         inside.parts.push(Part { call, given, used, below: None, beside });
         budget
+    }
+
+    /// Narrows a part to the time that is left now, where its agent has waited.
+    pub(super) fn within_time(&self, part: Budget) -> Budget {
+        let Budget { time, .. } = self.purse.lock().left();
+        part.narrowed(Budget { time, ..Budget::default() })
     }
 
     /// Gives back what an agent in the background did not use.
@@ -209,8 +225,34 @@ impl Draw {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::advance;
+
     use super::*;
     use crate::agent::state::AnswerId;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waited_has_the_time_that_is_left() {
+        let (purse, seconds) = (Arc::new(Purse::default()), Duration::from_secs);
+        let draw = |place| {
+            let call = CallId { answer: AnswerId::default(), place };
+            Draw { purse: Arc::clone(&purse), call }
+        };
+        let (own, free) = (Budget::default().time(seconds(40)), Budget::default());
+        purse.renew(Budget::default().time(seconds(60)), 2);
+        let part = draw(0).take_beside(own);
+        assert_eq!(part.time, Some(seconds(40)), "its own limit is lower");
+        advance(seconds(15)).await;
+        assert_eq!(draw(0).within_time(part).time, Some(seconds(40)), "which counts once it works");
+        advance(seconds(35)).await;
+        assert_eq!(draw(0).within_time(part).time, Some(seconds(10)));
+        assert_eq!(draw(1).take(free).time, Some(seconds(10)));
+        advance(seconds(15)).await;
+        assert_eq!(draw(1).take(free).zero(), Some("budget.time"));
+        purse.renew(free, 1);
+        assert_eq!(draw(1).take(free).time, None);
+    }
 
     fn tokens(tokens: u64) -> SpentBelow {
         SpentBelow { tokens, ..SpentBelow::NOTHING }

@@ -95,6 +95,9 @@ impl SubAgent {
                 if !family.begin(&told).await {
                     return Err(ToolError::Cancelled { abandoned: false });
                 }
+                let mut ready = ready;
+                ready.input.budget = own.within_time(ready.input.budget);
+                this.check(&ready.input.budget)?;
                 let run = this.finish(ready, context, inherited);
                 nesting::as_child(Arc::clone(&family), run).await
             };
@@ -111,6 +114,12 @@ impl SubAgent {
         )))
     }
 
+    /// Looks whether there is a budget to work with.
+    fn check(&self, budget: &Budget) -> Result<(), ToolError> {
+        let none = |limit| Err(self.failed(&format!("nothing is left of `{limit}`")));
+        budget.zero().map_or(Ok(()), none)
+    }
+
     /// Makes an agent ready for a task.
     fn ready(
         &self,
@@ -119,9 +128,7 @@ impl SubAgent {
         budget: Budget,
         task: String,
     ) -> Result<Ready, ToolError> {
-        if let Some(limit) = budget.zero() {
-            return Err(self.failed(&format!("nothing is left of `{limit}`")));
-        }
+        self.check(&budget)?;
         let mut input = RunInput::from(task).budget(budget);
         input.context = context.run().clone();
         let agent = self.agent.fork();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::{
@@ -129,6 +129,34 @@ async fn eight_agents_together_do_not_pass_what_was_left() {
             assert_eq!(outcome.reason, OutcomeKind::LimitReached { limit: Limit::Tokens });
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_that_wait_for_a_place_have_the_time_that_is_left_when_they_get_it() {
+    let slow = tool_fn("echo", "", |_: ToolContext, _: Value| async {
+        sleep(Duration::from_secs(50)).await;
+        "slow"
+    });
+    let answers = Arc::<Mutex<u64>>::default();
+    let count = Arc::clone(&answers);
+    let model = ScriptedProvider::from_fn(move |request: &Request| {
+        *count.lock().unwrap() += 1;
+        let has_result = request.messages.iter().any(|it| it.tool_results().next().is_some());
+        if has_result { text("Done.") } else { echo(0) }
+    });
+    let agent = DefaultAgent::builder(model).tool(slow).build().unwrap();
+    let calls = (0..8).fold(ScriptedTurn::new(), |turn, at| {
+        turn.call("below", json!({ "task": at.to_string() }))
+    });
+    let tool = agent.into_tool("below", "").places(&Places::new(1));
+    let above = builder(&of([calls, text("Done.")])).max_parallel_calls(8).breaker_failures(99);
+    let (above, begun) = (above.tool(tool).build().unwrap(), Instant::now());
+    let budget = Budget::default().time(Duration::from_mins(1));
+    above.run(RunInput::from("Go.").budget(budget)).await.unwrap();
+    // The second begins in time, and its call is under way when the time is over; none begins behind it.
+    assert_eq!(begun.elapsed(), Duration::from_secs(100));
+    let answers = *answers.lock().unwrap();
+    assert!((3..=4).contains(&answers), "{answers} answers below");
 }
 
 #[tokio::test(start_paused = true)]

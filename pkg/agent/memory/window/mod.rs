@@ -1,5 +1,8 @@
 //! The part of a conversation that is sent, where the whole is larger than the model may read.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use crate::{
@@ -20,6 +23,8 @@ pub(in crate::agent) struct Window {
     /// Its estimates are in no scale; the limits are put into theirs.
     estimator: TokenEstimator,
     seen: Vec<Seen>,
+    /// `true` where results are sent as text.
+    is_text: bool,
     marks: Marks,
     /// The place of the last message of the user.
     user: Option<usize>,
@@ -51,6 +56,9 @@ struct Opening {
     /// The tokens of the summary alone.
     tokens: u64,
 }
+
+/// Writes the results of a message as the text that they are sent as.
+pub(in crate::agent) type WriteResults<'w> = &'w dyn Fn(&Message) -> Message;
 
 /// The most that is sent.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +94,6 @@ impl Window {
     pub(in crate::agent) fn keep(&mut self, marks: &Marks) {
         if self.marks != *marks {
             self.marks = marks.clone();
-            self.shorten_results();
         }
     }
 
@@ -97,19 +104,24 @@ impl Window {
     }
 
     /// Takes the messages of the conversation that are new, and leaves out others so that all that is sent with
-    /// `around`, a request without messages, fits, where that is possible.
+    /// `around`, a request without messages, fits, where that is possible. With `write`, results are sent as text.
     pub(in crate::agent) fn look(
         &mut self,
         messages: &[Arc<Message>],
         around: &Request,
         bounds: Bounds,
+        write: Option<WriteResults<'_>>,
     ) -> Look {
         let before = self.marks.clone();
         if !self.goes_on(messages) {
             self.clear();
         }
+        if self.is_text != write.is_some() {
+            self.is_text = write.is_some();
+            self.count_again(write);
+        }
         for message in messages.iter().skip(self.seen.len()) {
-            let (sent, tokens) = (Arc::clone(message), self.estimator.message(message));
+            let (sent, tokens) = (Arc::clone(message), self.tokens_as_sent(message, write));
             match message.role {
                 MessageRole::User => self.user = Some(self.seen.len()),
                 MessageRole::Assistant => self.answer = Some(self.seen.len()),
@@ -120,14 +132,14 @@ impl Window {
         if !self.is_sound() {
             self.marks = Marks::scaled(self.marks.scale);
         }
-        self.shorten_results();
+        self.shorten_results(write);
         self.open();
         self.around = self.estimator.request(around);
         let most = self.marks.out_of_scale(bounds.tokens);
         if let Some(outgrown) = bounds.share.and_then(|share| self.outgrown(most, share)) {
             return Look::Outgrown(outgrown);
         }
-        let fitted = self.make_room(most);
+        let fitted = self.make_room(most, write);
         if self.marks == before { Look::Fits } else { Look::Fitted(Box::new(fitted)) }
     }
 
@@ -152,6 +164,21 @@ impl Window {
         let rest = self.tokens_from(outgrown.first) + self.tokens_of(outgrown.pinned);
         let summary = self.estimator.text(&feedback::summary(text));
         self.marks.in_scale(self.around + rest + summary)
+    }
+
+    /// Returns the tokens of a message as it is sent.
+    fn tokens_as_sent(&self, message: &Message, write: Option<WriteResults<'_>>) -> u64 {
+        match write.filter(|_| message.role == MessageRole::Tool) {
+            Some(write) => self.estimator.message(&write(message)),
+            None => self.estimator.message(message),
+        }
+    }
+
+    /// Counts what is sent anew, where results are written otherwise from now on.
+    fn count_again(&mut self, write: Option<WriteResults<'_>>) {
+        let tokens: Vec<_> =
+            self.seen.iter().map(|seen| self.tokens_as_sent(&seen.sent, write)).collect();
+        self.seen.iter_mut().zip(tokens).for_each(|(seen, tokens)| seen.tokens = tokens);
     }
 
     /// Returns `true` when these messages begin with those that were seen.
@@ -245,12 +272,12 @@ impl Window {
         (first > self.marks.first && is_shorter).then_some(Outgrown { first, pinned, tokens })
     }
 
-    fn make_room(&mut self, most: u64) -> Fitted {
+    fn make_room(&mut self, most: u64, write: Option<WriteResults<'_>>) -> Fitted {
         let (before, sent, around) = (self.estimated(), self.count(), self.around);
         let mut results = 0;
         if before > most {
             let aim = most.saturating_sub(around) / 2;
-            results = self.leave_out_results(aim);
+            results = self.leave_out_results(aim, write);
             if self.tokens() > aim {
                 let summary = self.opening.as_ref().map_or(0, |opening| opening.tokens);
                 let (first, pinned) = self.cut(aim.saturating_sub(summary));
@@ -265,12 +292,12 @@ impl Window {
     }
 
     /// Leaves out results that the model has read; returns their number.
-    fn leave_out_results(&mut self, aim: u64) -> usize {
+    fn leave_out_results(&mut self, aim: u64, write: Option<WriteResults<'_>>) -> usize {
         let (read, mut count) = (self.answer.unwrap_or(0), 0);
         let mut tokens = self.tokens();
         self.marks.results = self.marks.results.max(self.marks.first);
         while tokens > aim && self.marks.results < read {
-            if let Some(saved) = self.shorten(self.marks.results) {
+            if let Some(saved) = self.shorten(self.marks.results, write) {
                 tokens -= saved;
                 count += 1;
             }
@@ -280,17 +307,17 @@ impl Window {
     }
 
     /// Leaves out the results that the marks say, of the messages that are sent.
-    fn shorten_results(&mut self) {
+    fn shorten_results(&mut self, write: Option<WriteResults<'_>>) {
         for at in self.marks.first..self.marks.results.min(self.seen.len()) {
-            self.shorten(at);
+            self.shorten(at, write);
         }
     }
 
     /// Puts notes in place of the results of a message; returns the tokens that this saves.
-    fn shorten(&mut self, at: usize) -> Option<u64> {
+    fn shorten(&mut self, at: usize, write: Option<WriteResults<'_>>) -> Option<u64> {
+        let short = without_results(&self.seen.get(at)?.kept)?;
+        let tokens = self.tokens_as_sent(&short, write);
         let seen = self.seen.get_mut(at)?;
-        let short = without_results(&seen.kept)?;
-        let tokens = self.estimator.message(&short);
         let saved = seen.tokens.checked_sub(tokens).filter(|saved| *saved > 0)?;
         (seen.sent, seen.tokens) = (Arc::new(short), tokens);
         Some(saved)
@@ -334,155 +361,4 @@ fn without_results(message: &Message) -> Option<Message> {
         }
     }
     Some(short)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::types::{ToolCall, ToolResult};
-
-    /// A conversation: turns of a text of the user, answers with so many calls and results of so many bytes, and a
-    /// last answer.
-    fn conversation(turns: &[Vec<(usize, usize)>]) -> Vec<Arc<Message>> {
-        let mut messages = Vec::new();
-        for (turn, answers) in turns.iter().enumerate() {
-            messages.push(Message::user(format!("Question {turn}.")));
-            for (calls, bytes) in answers {
-                let id = |at: usize| format!("{}-{at}", messages.len());
-                let call =
-                    |at| Part::ToolCall(ToolCall::new(id(at), "look", serde_json::json!({})));
-                let content = "word ".repeat(bytes / 5);
-                let result =
-                    |at| Part::ToolResult(ToolResult::new(id(at), "look", content.clone()));
-                let (made, results) =
-                    ((0..*calls).map(call).collect(), (0..*calls).map(result).collect());
-                messages.push(Message::new(MessageRole::Assistant, made));
-                messages.push(Message::new(MessageRole::Tool, results));
-            }
-            messages.push(Message::assistant(format!("Answer {turn}.")));
-        }
-        messages.into_iter().map(Arc::new).collect()
-    }
-
-    fn assert_whole(sent: &Transcript) {
-        let mut open = Vec::new();
-        for message in sent {
-            let results: Vec<_> = message.tool_results().map(|it| it.call_id.clone()).collect();
-            assert_eq!(results, open, "no call is parted from its result");
-            open = message.tool_calls().map(|it| it.id.clone()).collect();
-        }
-        assert_eq!(sent.messages().first().map(|it| it.role), Some(MessageRole::User));
-    }
-
-    fn around() -> Request {
-        Request { system: Some("Be brief. ".repeat(20).into()), ..Request::default() }
-    }
-
-    const MOST: u64 = 1_000;
-
-    /// Turns of a question and an answer without calls.
-    fn talk(turns: usize) -> Vec<Arc<Message>> {
-        conversation(&vec![Vec::new(); turns])
-    }
-
-    const WIDE: Bounds = Bounds { tokens: 100_000, share: None };
-
-    #[test]
-    fn half_of_the_room_is_free_once_something_is_left_out() {
-        let (messages, around, estimator) = (talk(200), around(), TokenEstimator::new());
-        let mut window = Window::default();
-        let bounds = Bounds { tokens: MOST, share: None };
-        assert!(matches!(window.look(&messages, &around, bounds), Look::Fitted(_)));
-        let room = MOST - estimator.request(&around);
-        let taken = window.tokens();
-        assert!(taken <= room / 2 && taken > room / 4, "{taken} of {room}");
-    }
-
-    #[test]
-    fn the_message_behind_a_summary_is_sent_once() {
-        let (messages, mut window) = (talk(6), Window::default());
-        let mut marks = Marks::default();
-        (marks.first, marks.summary) = (6, Some("They count.".into()));
-        window.keep(&marks);
-        assert_eq!(window.look(&messages, &around(), WIDE), Look::Fits);
-        let texts: Vec<_> = window.sent().iter().map(|message| message.text()).collect();
-        assert!(texts[0].contains("They count.") && texts[0].contains("Question 3."), "{texts:?}");
-        let again = texts.iter().filter(|text| text.contains("Question 3.")).count();
-        assert_eq!((again, texts.len()), (1, 6), "{texts:?}");
-    }
-
-    #[test]
-    fn marks_of_another_conversation_do_not_leave_out_the_last_message_of_the_user() {
-        let (mut messages, mut window) = (talk(3), Window::default());
-        // Behind the last message of the user, with an older one in its place.
-        messages.push(Arc::new(Message::assistant("More.")));
-        let mut marks = Marks::default();
-        (marks.first, marks.pinned) = (5, Some(0));
-        window.keep(&marks);
-        window.look(&messages, &around(), WIDE);
-        assert!(window.sent().iter().any(|message| Arc::ptr_eq(message, &messages[4])));
-    }
-
-    #[test]
-    fn a_conversation_that_begins_otherwise_is_read_anew() {
-        let (mut messages, mut window) = (talk(3), Window::default());
-        window.look(&messages, &around(), WIDE);
-        messages[0] = Arc::new(Message::user("Another question."));
-        window.look(&messages, &around(), WIDE);
-        assert!(Arc::ptr_eq(&window.sent().messages()[0], &messages[0]));
-    }
-
-    #[test]
-    fn a_beginning_that_is_no_longer_than_its_summary_is_not_summed_up() {
-        let mut messages = talk(1);
-        messages.push(Arc::new(Message::user("word ".repeat(600))));
-        let bounds = Bounds { tokens: MOST, share: Some(50) };
-        assert_eq!(Window::default().look(&messages, &around(), bounds), Look::Fits);
-        // A longer one is.
-        let messages: Vec<_> = talk(60).into_iter().chain(messages).collect();
-        let looked = Window::default().look(&messages, &around(), bounds);
-        assert!(matches!(looked, Look::Outgrown(_)), "{looked:?}");
-    }
-
-    proptest! {
-        // Covers: G-47, T-68
-        #[test]
-        fn what_is_sent_fits_and_is_whole_and_its_beginning_stays(
-            turns in prop::collection::vec(prop::collection::vec((1_usize..4, 0_usize..900), 0..6), 1..30),
-        ) {
-            let (messages, around) = (conversation(&turns), around());
-            let (mut window, mut before) = (Window::default(), Transcript::default());
-            let estimator = TokenEstimator::new();
-            let bounds = Bounds { tokens: MOST, share: None };
-            for end in 1..=messages.len() {
-                if messages[end - 1].role == MessageRole::Assistant {
-                    continue;
-                }
-                let looked = window.look(&messages[..end], &around, bounds);
-                let sent = window.sent();
-                assert_whole(&sent);
-                let user = messages[..end].iter().rfind(|it| it.role == MessageRole::User).unwrap();
-                prop_assert!(sent.iter().any(|it| Arc::ptr_eq(it, user)), "the user's last message");
-                prop_assert!(Arc::ptr_eq(sent.last().unwrap(), &messages[end - 1]), "the last results");
-                let mut request = around.clone();
-                request.messages = sent.clone();
-                // The last results are sent, whatever they are.
-                let must = request.messages.len() <= 3;
-                prop_assert!(must || estimator.request(&request) <= MOST + 8, "{}", estimator.request(&request));
-                if looked == Look::Fits {
-                    let is_same = before.iter().zip(&sent).all(|(one, other)| Arc::ptr_eq(one, other));
-                    prop_assert!(is_same && before.len() <= sent.len(), "the beginning stays");
-                }
-                before = sent;
-                // A run that goes on in another process sends the same.
-                let mut other = Window::default();
-                other.keep(window.marks());
-                prop_assert_eq!(other.look(&messages[..end], &around, bounds), Look::Fits);
-                let texts = |sent: &Transcript| format!("{sent:?}");
-                prop_assert_eq!(texts(&other.sent()), texts(&before));
-            }
-        }
-    }
 }
