@@ -19,7 +19,7 @@ use crate::{
     context::ContextArgs,
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
-    exit::{UsageResult as _, note},
+    exit::{UsageResult as _, note, usage},
     helpers::HelperArgs,
     interrupt::Interrupts,
     mcp::McpArgs,
@@ -85,6 +85,9 @@ pub(crate) struct SetupArgs {
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
+    /// Of `serve`: another model of the provider, by its id, that a request may choose; may be given several times
+    #[arg(long, value_name = "ID")]
+    models: Vec<String>,
 }
 
 /// Where an agent is set up.
@@ -147,6 +150,26 @@ impl SetupArgs {
         choice
     }
 
+    /// Connects with the models that a request may choose.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect), and a usage error for the demo, which has one model.
+    #[cfg(feature = "serve")]
+    pub(crate) fn connect_models(
+        &self,
+        choice: &Choice,
+    ) -> anyhow::Result<Vec<(String, Arc<dyn Provider>)>> {
+        if !self.models.is_empty() && choice.base_url.is_empty() {
+            return Err(usage("--models goes with a provider that has several; the demo has one"));
+        }
+        let connected = self.models.iter().map(|model| {
+            let other = Choice { model: model.clone(), ..choice.clone() };
+            Ok((model.clone(), self.connect(&other, None)?))
+        });
+        connected.collect()
+    }
+
     /// Returns the limit of tokens that a flag sets for requests.
     pub(crate) fn context(&self) -> Option<u64> {
         self.context.tokens()
@@ -155,7 +178,11 @@ impl SetupArgs {
     /// Returns all that is wrong with it, as far as can be known without asking servers of models and tools.
     #[cfg(feature = "serve")]
     pub(crate) fn mistakes(&self) -> Vec<anyhow::Error> {
-        let provider = self.choice().and_then(|choice| self.connect(&choice, None)).map(drop);
+        let provider = self.choice().and_then(|choice| {
+            self.connect(&choice, None)?;
+            self.connect_models(&choice)
+        });
+        let provider = provider.map(drop);
         let dialect = self.dialect.as_deref().map(tool_dialect).transpose().map(drop);
         let tools = if self.no_tools { Ok(()) } else { self.files.tools().map(drop) };
         let results = [
@@ -196,6 +223,9 @@ impl SetupArgs {
         more: Vec<Arc<dyn Tool>>,
         at: &Surroundings<'_>,
     ) -> anyhow::Result<Prepared> {
+        if !self.models.is_empty() && !at.is_served {
+            return Err(usage("--models goes with `serve`; here --model says who answers"));
+        }
         let mut builder = builder
             .request(self.request.template()?)
             .system(self.system.clone().unwrap_or_else(|| at.system.to_owned()))

@@ -59,6 +59,7 @@ mod openai_errors;
 mod openai_requests;
 mod openai_server;
 mod openai_sessions;
+mod planted_in_service;
 mod public_api;
 mod recordings;
 mod repetition;
