@@ -1,4 +1,4 @@
-//! Who may answer for a call.
+//! The rules about whoever answers for a call.
 
 use std::{fmt, sync::Arc};
 

@@ -100,7 +100,6 @@ impl SqliteStore {
 
     /// Makes each write fail as in a file that cannot be written.
     #[cfg(test)]
-    #[expect(clippy::unwrap_used, reason = "a test fails")]
     pub(crate) async fn refuse_writes(&self) {
         let set = writer::work(|connection| {
             Box::pin(async move {

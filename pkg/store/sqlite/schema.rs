@@ -59,5 +59,5 @@ CREATE TABLE latency (
 CREATE INDEX latency_by_age ON latency (scope, at_ms);
 ";
 
-/// What the request of a run told besides the input.
+/// The place of what the request of a run told besides the input.
 const VERSION_2: &str = "ALTER TABLE run ADD COLUMN about TEXT;";
