@@ -119,8 +119,8 @@ ctrlc: ## press Ctrl-C 200 times in each of the ways of the tests, on terminals 
 kills: ## kill a process with a journal at 100 moments, and finish its run in others
 	FORGELINE_KILLS=100 $(CARGO) test -q -p forgeline-itest --test it killed -- --nocapture
 
-kills-serve: ## kill a service under load at 200 moments, and look for what it acknowledged
-	FORGELINE_KILLS_SERVE=$(KILLS) $(CARGO) test -q -p forgeline-itest --test it kept_service -- --nocapture
+kills-serve: ## kill a service at 200 moments, and at each event of a run, and look for what it acknowledged
+	FORGELINE_KILLS_SERVE=$(KILLS) FORGELINE_CUTS_STEP=1 $(CARGO) test -q -p forgeline-itest --test it -- kept_service cut_readers --nocapture
 
 fuzz: ## run each fuzz target for FUZZ_SECONDS, 600 by default (needs `cargo install cargo-fuzz --locked`)
 	@for target in $(FUZZ_TARGETS); do \

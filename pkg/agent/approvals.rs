@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    Decision, Steering,
+    Caller, Decision, Steering,
     control::{Control, RunEnd},
     open_requests::Requested,
 };
@@ -74,6 +74,13 @@ impl Approvals {
             "no request for approval `{approval_id}` is open: it was answered or withdrawn, or there was none"
         );
         Err(AgentError::new(ErrorCode::InvalidInput, message))
+    }
+
+    /// Returns `true` unless the tool of an open request is one that this caller may not [use](super::Permissions): who may not use it does
+    /// not decide about it either. The request stays open.
+    #[must_use]
+    pub fn may_answer(&self, approval_id: &str, caller: &Caller) -> bool {
+        self.0.run().ok().flatten().is_none_or(|run| run.lets(approval_id, caller))
     }
 
     /// Returns the requests that are open, in the order in which they were made.

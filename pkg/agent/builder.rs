@@ -47,6 +47,7 @@ use crate::{
 #[derive(Clone)]
 pub struct AgentBuilder {
     provider: Arc<dyn Provider>,
+    models: Vec<(Text, Arc<dyn Provider>)>,
     prompts: Vec<Arc<dyn SystemPrompt>>,
     tools: Vec<Arc<dyn Tool>>,
     sources: Vec<Arc<dyn ToolSource>>,
@@ -121,6 +122,7 @@ impl AgentBuilder {
     fn new(provider: impl Provider + 'static) -> Self {
         Self {
             provider: Arc::new(provider),
+            models: Vec::new(),
             prompts: Vec::new(),
             tools: Vec::new(),
             sources: Vec::new(),
@@ -144,6 +146,33 @@ impl AgentBuilder {
     #[must_use]
     pub fn system(mut self, part: impl SystemPrompt + 'static) -> Self {
         self.prompts.push(Arc::new(part));
+        self
+    }
+
+    /// Adds a model that an input may [choose](crate::agent::RunInput::model) by this name; the agent's own may be chosen by its id.
+    /// Of two with one name the first is taken. Default: none, and each run has the agent's own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{
+    ///     agent::{DefaultAgent, RunInput},
+    ///     testing::{ScriptedProvider, ScriptedTurn},
+    /// };
+    ///
+    /// let (small, large) = (ScriptedTurn::new().text("Hm."), ScriptedTurn::new().text("42."));
+    /// let agent = DefaultAgent::builder(ScriptedProvider::new([small]))
+    ///     .model("large", ScriptedProvider::new([large]))
+    ///     .build()?;
+    /// assert_eq!(agent.run(RunInput::from("What is 6 * 7?").model("large")).await?.text, "42.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn model(mut self, name: impl Into<Text>, provider: impl Provider + 'static) -> Self {
+        self.models.push((name.into(), Arc::new(provider)));
         self
     }
 
@@ -360,6 +389,7 @@ impl AgentBuilder {
         let (request, approver) = (self.request, self.approver);
         let mut parts = Parts {
             provider,
+            models: self.models,
             prompts,
             tools,
             sources: self.sources,

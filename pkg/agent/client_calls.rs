@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    Steering,
+    Caller, Steering,
     control::{Control, RunEnd},
     open_requests::Requested,
 };
@@ -81,6 +81,13 @@ impl ClientCalls {
             "no call `{client_call_id}` is at the client: it was completed or cancelled, or there was none"
         );
         Err(AgentError::new(ErrorCode::InvalidInput, message))
+    }
+
+    /// Returns `true` unless the tool of an open call is one that this caller may not [use](super::Permissions): who may not use it does
+    /// not give its result either. The call stays open.
+    #[must_use]
+    pub fn may_complete(&self, client_call_id: &str, caller: &Caller) -> bool {
+        self.0.run().ok().flatten().is_none_or(|run| run.lets(client_call_id, caller))
     }
 
     /// Returns the calls that are at the client, in the order in which they were sent; they stay there.

@@ -145,6 +145,24 @@ impl DefaultAgent {
         &self.0.parts.provider
     }
 
+    /// Returns the names of the models that an input may choose, its own first.
+    #[cfg(feature = "server")]
+    pub(crate) fn model_names(&self) -> impl Iterator<Item = &crate::types::Text> {
+        self.0.parts.model_names()
+    }
+
+    /// Returns the models beside its own.
+    #[cfg(feature = "server")]
+    pub(crate) fn models(&self) -> &[(crate::types::Text, Arc<dyn crate::llm::Provider>)] {
+        &self.0.parts.models
+    }
+
+    /// Checks that it has the model that an input chose.
+    #[cfg(feature = "server")]
+    pub(crate) fn check_model(&self, input: &RunInput) -> Result<(), AgentError> {
+        self.0.parts.chosen(&input.context).map(drop)
+    }
+
     /// Returns the tools that it was built with, and their descriptions.
     #[cfg(feature = "server")]
     pub(crate) fn own_tools(

@@ -222,7 +222,7 @@ impl Desk {
             return Decision::reject("there is no one to ask");
         }
         let id = request.approval_id.clone();
-        let answer = self.steering.as_ref().map(|steering| steering.ask(request.clone()));
+        let answer = self.steering.as_ref().map(|steering| steering.ask(request.clone(), None));
         let _open = self.steering.as_ref().map(|steering| OpenQuestion::new(steering, &id));
         let event = Box::new(request.clone());
         context.send(|| AgentEvent::ToolApprovalRequest(event)).await;

@@ -1,6 +1,8 @@
 //! The agent: turns typed chunks into events and acts on them.
 
 #[cfg(feature = "runtime")]
+mod answer_gate;
+#[cfg(feature = "runtime")]
 mod approval_policy;
 #[cfg(feature = "runtime")]
 mod approvals;

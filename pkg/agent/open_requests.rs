@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::{Caller, answer_gate::AnswerGate};
 use crate::types::Text;
 
 /// A request with an id of its own.
@@ -10,7 +11,14 @@ pub(super) trait Requested {
 }
 
 /// The requests that are open, in the order in which they were made.
-pub(super) struct OpenRequests<Q, A>(Vec<(Q, oneshot::Sender<A>)>);
+pub(super) struct OpenRequests<Q, A>(Vec<Open<Q, A>>);
+
+/// An open request, where its answer goes, and who may give it.
+struct Open<Q, A> {
+    request: Q,
+    answer: oneshot::Sender<A>,
+    gate: Option<AnswerGate>,
+}
 
 impl<Q, A> Default for OpenRequests<Q, A> {
     fn default() -> Self {
@@ -19,29 +27,35 @@ impl<Q, A> Default for OpenRequests<Q, A> {
 }
 
 impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
-    /// Opens a request; its answer comes here.
-    pub(super) fn open(&mut self, request: Q) -> oneshot::Receiver<A> {
+    /// Opens a request; its answer comes here, from whoever the gate lets.
+    pub(super) fn open(&mut self, request: Q, gate: Option<AnswerGate>) -> oneshot::Receiver<A> {
         // A run below that was dropped waits for nothing.
-        self.0.retain(|(_, answer)| !answer.is_closed());
+        self.0.retain(|open| !open.answer.is_closed());
         let (answer, answered) = oneshot::channel();
-        self.0.push((request, answer));
+        self.0.push(Open { request, answer, gate });
         answered
+    }
+
+    /// Returns `true` unless this caller may not answer the request.
+    pub(super) fn lets(&self, id: &str, caller: &Caller) -> bool {
+        let open = self.0.iter().find(|open| open.request.request_id() == id);
+        open.and_then(|open| open.gate.as_ref()).is_none_or(|gate| gate.lets(caller))
     }
 
     /// Closes the request of this id; returns where its answer goes, if it was open.
     pub(super) fn close(&mut self, id: &str) -> Option<oneshot::Sender<A>> {
-        let at = self.0.iter().position(|(request, _)| request.request_id() == id)?;
-        Some(self.0.remove(at).1)
+        let at = self.0.iter().position(|open| open.request.request_id() == id)?;
+        Some(self.0.remove(at).answer)
     }
 
     /// Returns the request of this id, if it is open.
     pub(super) fn find(&self, id: &str) -> Option<&Q> {
-        self.0.iter().map(|(request, _)| request).find(|request| request.request_id() == id)
+        self.0.iter().map(|open| &open.request).find(|request| request.request_id() == id)
     }
 
     pub(super) fn all(&self) -> Vec<Q> {
-        let open = self.0.iter().filter(|(_, answer)| !answer.is_closed());
-        open.map(|(request, _)| request.clone()).collect()
+        let open = self.0.iter().filter(|open| !open.answer.is_closed());
+        open.map(|open| open.request.clone()).collect()
     }
 
     pub(super) fn clear(&mut self) {

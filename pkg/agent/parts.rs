@@ -1,21 +1,29 @@
 //! The parts of an agent.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{
+    iter,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
 
 use super::{
-    AgentConfig, Approver, AuditSink, Authorizer, Observer, Permissions, ToolSource,
+    AgentConfig, Approver, AuditSink, Authorizer, Observer, Permissions, RunContext, ToolSource,
     prompts::SystemPrompt,
     run::SharedState,
     state::Grant,
     tool_search::ToolIndex,
     tools::{RegistryError, TOOL_SEARCH, Tool, ToolRegistry, ToolSearchTool},
 };
-use crate::llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec};
+use crate::{
+    llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec},
+    types::{AgentError, ErrorCode, Text},
+};
 
 /// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) provider: Arc<dyn Provider>,
+    /// The models that an input may choose, by name.
+    pub(super) models: Vec<(Text, Arc<dyn Provider>)>,
     pub(super) prompts: Vec<Arc<dyn SystemPrompt>>,
     pub(super) tools: ToolRegistry,
     pub(super) sources: Vec<Arc<dyn ToolSource>>,
@@ -47,6 +55,33 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// Returns the names of the models that an input may choose, the agent's own first.
+    pub(super) fn model_names(&self) -> impl Iterator<Item = &Text> {
+        iter::once(&self.provider.info().model).chain(self.models.iter().map(|(name, _)| name))
+    }
+
+    /// Returns the provider of the model that an input chose; `None` for the agent's own.
+    ///
+    /// # Errors
+    ///
+    /// When the agent has no such model.
+    pub(super) fn chosen(
+        &self,
+        run: &RunContext,
+    ) -> Result<Option<&Arc<dyn Provider>>, AgentError> {
+        let Some(name) = run.model() else { return Ok(None) };
+        if let Some((_, provider)) = self.models.iter().find(|(known, _)| known == name) {
+            return Ok(Some(provider));
+        }
+        if self.provider.info().model == name {
+            return Ok(None);
+        }
+        let names: Vec<_> = self.model_names().map(|name| format!("`{name}`")).collect();
+        let message =
+            format!("the agent has no model `{name}`; choose one of {}", names.join(", "));
+        Err(AgentError::new(ErrorCode::InvalidInput, message))
+    }
+
     /// Returns `true` when a run may be one that may not use all tools.
     pub(super) fn has_gates(&self) -> bool {
         let has_gate = |tool: &dyn Tool| tool.permission().is_some() || tool.surface().is_some();

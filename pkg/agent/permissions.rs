@@ -1,6 +1,8 @@
 //! The tools that a caller may use.
 
-use super::Caller;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Caller, tools::Tool};
 
 /// Decides which tools a caller may use. It is asked twice: when tools are offered to the model, and again
 /// when the model calls one, because a model may call what it was not offered. The answer depends on the
@@ -27,6 +29,19 @@ impl<F: Fn(Option<&Caller>, &ToolAccess<'_>) -> bool + Send + Sync> Permissions 
     fn may_use(&self, caller: Option<&Caller>, tool: &ToolAccess<'_>) -> bool {
         self(caller, tool)
     }
+}
+
+/// Returns `true` when the rules, or where there are none those by name, let the caller use the tool. Rules that break down
+/// refuse.
+pub(super) fn permits(
+    permissions: Option<&dyn Permissions>,
+    caller: Option<&Caller>,
+    tool: &dyn Tool,
+) -> bool {
+    let mut access = ToolAccess::new(tool.name());
+    (access.module, access.permission) = (tool.module(), tool.permission());
+    let permissions = permissions.unwrap_or(&NamedPermissions);
+    catch_unwind(AssertUnwindSafe(|| permissions.may_use(caller, &access))).unwrap_or(false)
 }
 
 /// The facts about a tool on which its use depends.

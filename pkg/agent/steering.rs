@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Decision,
+    Caller, Decision,
+    answer_gate::AnswerGate,
     open_requests::OpenRequests,
     state::Said,
     tools::{ToolError, form},
@@ -157,10 +158,14 @@ impl Steering {
     }
 
     /// Opens a request for approval; its answer comes here.
-    pub(super) fn ask(&self, request: ApprovalRequest) -> oneshot::Receiver<Decision> {
+    pub(super) fn ask(
+        &self,
+        request: ApprovalRequest,
+        gate: Option<AnswerGate>,
+    ) -> oneshot::Receiver<Decision> {
         match self.above() {
-            Some(above) => above.ask(request),
-            None => self.lock().asked.open(request),
+            Some(above) => above.ask(request, gate),
+            None => self.lock().asked.open(request, gate),
         }
     }
 
@@ -174,10 +179,11 @@ impl Steering {
     pub(super) fn send_to_client(
         &self,
         request: ClientToolRequest,
+        gate: Option<AnswerGate>,
     ) -> oneshot::Receiver<ClientReturn> {
         match self.above() {
-            Some(above) => above.send_to_client(request),
-            None => self.lock().at_client.open(request),
+            Some(above) => above.send_to_client(request, gate),
+            None => self.lock().at_client.open(request, gate),
         }
     }
 
@@ -191,7 +197,7 @@ impl Steering {
     pub(super) fn ask_user(&self, question: ToolQuestion) -> oneshot::Receiver<ToolAnswer> {
         match self.above() {
             Some(above) => above.ask_user(question),
-            None => self.lock().questions.open(question),
+            None => self.lock().questions.open(question, None),
         }
     }
 
@@ -211,6 +217,12 @@ impl Steering {
         }
         let mut line = self.lock();
         drop((line.asked.close(id), line.at_client.close(id), line.questions.close(id)));
+    }
+
+    /// Returns `true` unless this caller may not answer the open request or call, of whichever kind.
+    pub(super) fn lets(&self, id: &str, caller: &Caller) -> bool {
+        let line = self.lock();
+        line.asked.lets(id, caller) && line.at_client.lets(id, caller)
     }
 
     pub(super) fn open_requests(&self) -> Vec<ApprovalRequest> {

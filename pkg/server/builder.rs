@@ -206,6 +206,10 @@ impl ServiceBuilder {
         for (name, agent) in given {
             let provider = Arc::clone(agent.provider());
             checks.push(Check::of_provider(format!("provider:{name}").into(), provider));
+            for (model, provider) in agent.models() {
+                let check = format!("provider:{name}:{model}");
+                checks.push(Check::of_provider(check.into(), Arc::clone(provider)));
+            }
             let agent = agent.with_source(Arc::new(OfRequest)).watched_by(&watchers);
             if agents.insert(name.clone(), agent).is_some() {
                 return Err(ServiceError::SameName { name });

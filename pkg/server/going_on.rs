@@ -17,6 +17,7 @@ use super::{
     run::{Run, WaitsFor},
 };
 use crate::{
+    agent::RunInput,
     store::{EventLog, LogError, LogRecord},
     types::Text,
 };
@@ -56,6 +57,7 @@ impl Pause for AgUi {
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Reading {
     pub(super) agent: Option<Text>,
+    model: Option<Text>,
     /// The end of the run when its reader goes away.
     on_disconnect: Option<Leave>,
 }
@@ -67,6 +69,15 @@ enum Leave {
 }
 
 impl Reading {
+    /// Returns the input of a message, for the model that the query chooses.
+    pub(super) fn input(&self, said: String) -> RunInput {
+        let input = RunInput::from(said);
+        match &self.model {
+            Some(model) => input.model(model.clone()),
+            None => input,
+        }
+    }
+
     /// Returns what cancels the run when it is dropped, where the reader wants that.
     pub(super) fn guard(&self, run: &Run) -> Option<Guard> {
         (self.on_disconnect? == Leave::Cancel)

@@ -174,15 +174,28 @@ impl Service {
             }
         };
         let found = conversation.agent.reopen(&record.key.name, share).await?;
+        let is_said = match &found {
+            Found::Open(reopened) => !reopened.is_empty(),
+            Found::Over => true,
+            Found::Unknown => false,
+        };
+        let fate = self.fate_of(record, conversation, events, found).await;
+        // Whatever becomes of the run, what was acknowledged is in the conversation.
+        if fate.is_err() && !is_said {
+            self.keep_said(record).await?;
+        }
+        fate
+    }
+
+    /// Returns what becomes of a run whose journal was found so.
+    async fn fate_of(
+        &self,
+        record: &RunRecord,
+        conversation: &Conversation,
+        events: u64,
+        found: Found,
+    ) -> Result<Fate, AgentError> {
         if record.resumed >= MAX_RESUMED {
-            let is_said = match &found {
-                Found::Open(reopened) => !reopened.is_empty(),
-                Found::Over => true,
-                Found::Unknown => false,
-            };
-            if !is_said {
-                self.keep_said(record).await?;
-            }
             let why = format!("the run has gone on in {MAX_RESUMED} processes, and each has died");
             return Err(interrupted(why));
         }
@@ -205,10 +218,10 @@ impl Service {
                 let Some(input) = record.input.as_deref().and_then(client_tools::kept_input) else {
                     return Err(interrupted("its input is not there".to_owned()));
                 };
-                let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
                 if events > 0 {
                     return Err(interrupted("it had begun, and its journal is lost".to_owned()));
                 }
+                let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
                 Ok(Fate::Resumed(Box::new(stream), 0, None))
             }
         }

@@ -12,6 +12,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +60,8 @@ pub(super) struct Run {
     is_settled: watch::Sender<bool>,
     /// The number of the event before which the last answer was paused.
     paused: AtomicU64,
+    /// The facts that its request told besides the input.
+    about: Option<Box<RawValue>>,
 }
 
 /// The cause for which a run waits.
@@ -83,6 +86,8 @@ pub(super) struct Shown<'r> {
     run_id: &'r str,
     conversation_id: &'r str,
     status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'r RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<RunEnd>,
 }
@@ -110,13 +115,20 @@ impl Run {
             progress: Mutex::new(Progress::Queued),
             is_settled: watch::Sender::new(true),
             paused: AtomicU64::new(0),
+            about: None,
         }
+    }
+
+    /// Adds what its request told besides the input.
+    pub(super) fn about(mut self, about: Option<String>) -> Self {
+        self.about = about.and_then(|about| RawValue::from_string(about).ok());
+        self
     }
 
     /// Returns a run that another process left in this turn; its readers have read up to the number `paused`.
     pub(super) fn left(record: &RunRecord, ways: Ways, turn: Option<u32>, paused: u64) -> Self {
         let (id, owner) = (record.conversation.clone(), record.owner.clone());
-        let run = Self::new(record.key.clone(), id, owner, ways);
+        let run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
         run.is_settled.send_replace(false);
         if let Some(turn) = turn {
             run.own_calls.resumed_in(turn);
@@ -173,7 +185,9 @@ impl Run {
             Progress::Running => ("running", None),
             Progress::Ended(end) => (status(end.status), Some(*end)),
         };
-        Shown { run_id: self.id(), conversation_id: &self.conversation, status, end }
+        let (run_id, conversation_id) = (self.id(), &*self.conversation);
+        let request = self.about.as_deref();
+        Shown { run_id, conversation_id, status, request, end }
     }
 
     fn progress(&self) -> Progress {
@@ -191,6 +205,7 @@ impl Run {
     pub(super) fn stored(record: &RunRecord) -> Self {
         let (conversation, owner) = (record.conversation.clone(), record.owner.clone());
         let run = Self::new(record.key.clone(), conversation, owner, Ways::none());
+        let run = run.about(record.about.clone());
         let status = match record.progress {
             RunProgress::Queued => return run,
             RunProgress::Running | RunProgress::Waiting => {

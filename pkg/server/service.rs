@@ -41,7 +41,10 @@ use crate::{
 const MAX_ID_BYTES: usize = 200;
 
 /// Longest title that is made of a message, in characters.
-const MAX_TITLE: usize = 60;
+pub(super) const MAX_TITLE: usize = 60;
+
+/// Most bytes of what a request says besides the input: module, page, model and metadata together.
+pub(super) const MAX_ABOUT_BYTES: usize = 16 << 10;
 
 /// Agents as a service; clones are the same one. See [the module](super).
 #[derive(Clone)]
@@ -183,13 +186,20 @@ impl Service {
             let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
             return Err(Problem::new(status, "input_too_long", detail));
         }
+        let about = input.about();
+        if about.as_ref().is_some_and(|about| about.len() > MAX_ABOUT_BYTES) {
+            let detail = format!(
+                "module, page, model and metadata have more than {MAX_ABOUT_BYTES} bytes together; send less"
+            );
+            return Err(Problem::bad(detail));
+        }
         inside.usage.begin_run(&caller)?;
         let held = inside.usage.hold(&scope, What::Run)?;
         let Some(place) = inside.places.queue() else {
             let detail = "the service is busy and could not begin this run; try again later";
             return Err(Problem::busy(detail, 5));
         };
-        let conversation = self.conversation(&caller, agent, conversation, &input.text()).await?;
+        let conversation = self.conversation(&caller, agent, conversation, &input).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let kept = client_tools::keep(&input, tools.as_deref());
         let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;
@@ -204,6 +214,7 @@ impl Service {
             RunRecord::new(key.clone(), id, owner, conversation.agent_name.clone(), now_ms())
                 .input(kept);
         record.request = request.map(|(key, digest)| RunRequest::new(key, digest));
+        record.about.clone_from(&about);
         let digest = record.request.as_ref().map_or(0, |request| request.digest);
         match inside.stores.runs.begin(record).await? {
             RunBegun::New => {}
@@ -213,7 +224,7 @@ impl Service {
         }
         let ways = Ways::of(&stream);
         let run = Run::new(key.clone(), conversation.id.clone(), caller.id, ways);
-        let run = Arc::new(run);
+        let run = Arc::new(run.about(about));
         let log = &inside.stores.log;
         let ready = async {
             if let Some(again) = &again {
@@ -292,7 +303,7 @@ impl Service {
         caller: &Caller,
         agent: Option<Text>,
         id: Option<Text>,
-        said: &str,
+        input: &RunInput,
     ) -> Result<Arc<Conversation>, Problem> {
         let scope = scope(caller);
         let missing = |id: &Text| Problem::not_found("conversation", id);
@@ -303,6 +314,7 @@ impl Service {
                 if known.owner != caller.id || other.is_some() {
                     return Err(missing(id));
                 }
+                check_model(&known.agent, input)?;
                 return Ok(known);
             }
         }
@@ -310,10 +322,11 @@ impl Service {
         let Some(agent) = self.0.agents.get(&name) else {
             return Err(Problem::not_found("agent", &name));
         };
+        check_model(agent, input)?;
         let id = id.unwrap_or_else(|| new_id("conv-"));
         let key = ConversationKey::new(scope.clone(), id.clone());
         let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
-        new.title = title(said);
+        new.title = title(&input.text());
         let added = match self.0.stores.conversations.begin(new.clone()).await {
             Ok(()) => self.0.conversations.add(&scope, self.of_stored(&new, agent)),
             // Another request was faster.
@@ -450,6 +463,17 @@ pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
 pub(super) fn digest(bytes: &[u8]) -> u64 {
     let hash = Sha256::digest(bytes);
     hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
+}
+
+/// Refuses a model that the agent does not have: which ones a request may choose is up to the host.
+fn check_model(agent: &DefaultAgent, input: &RunInput) -> Result<(), Problem> {
+    agent.check_model(input).map_err(|error| {
+        Problem::new(
+            axum::http::StatusCode::BAD_REQUEST,
+            "unknown_model",
+            error.message.to_string(),
+        )
+    })
 }
 
 fn other_request() -> Problem {

@@ -33,6 +33,8 @@ pub struct RunRecord {
     pub request: Option<RunRequest>,
     /// Its input as JSON, until it has ended: a run that had not begun when its process died begins from it.
     pub input: Option<String>,
+    /// The facts that its request told besides the input, as JSON: module, page, model and metadata.
+    pub about: Option<String>,
     /// The number of times that another process went on with it, since one has put it away.
     pub resumed: u32,
     /// Its beginning, in milliseconds since the Unix epoch.
@@ -63,6 +65,7 @@ impl RunRecord {
             progress: RunProgress::Queued,
             request: None,
             input: None,
+            about: None,
             resumed: 0,
             begun_ms,
             ended_ms: None,
@@ -75,6 +78,7 @@ impl RunRecord {
         RunRecord:
         request(some RunRequest),
         input(some into String),
+        about(some into String),
     }
 
     /// Returns the name of its conversation.

@@ -19,7 +19,7 @@ use crate::{
     context::{ContextArgs, model_window},
     dialects::{thinking_dialect, tool_dialect},
     environment::Environment,
-    exit::{UsageResult as _, note},
+    exit::{UsageResult as _, note, usage},
     helpers::HelperArgs,
     interrupt::Interrupts,
     mcp::McpArgs,
@@ -88,6 +88,9 @@ pub(crate) struct SetupArgs {
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
+    /// Of `serve`: another model of the provider, by its id, that a request may choose; may be given several times
+    #[arg(long, value_name = "ID")]
+    models: Vec<String>,
 }
 
 /// Where an agent is set up.
@@ -146,6 +149,32 @@ impl SetupArgs {
         choice
     }
 
+    /// Connects with the models that a request may choose.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect), and a usage error for the demo, which has one model.
+    #[cfg(feature = "serve")]
+    pub(crate) fn connect_models(
+        &self,
+        choice: &Choice,
+    ) -> anyhow::Result<Vec<(String, Arc<dyn Provider>)>> {
+        if !self.models.is_empty() && choice.base_url.is_empty() {
+            return Err(usage("--models goes with a provider that has several; the demo has one"));
+        }
+        let connected = self.models.iter().map(|model| {
+            let other = Choice { model: model.clone(), ..choice.clone() };
+            Ok((model.clone(), self.connect(&other, None)?))
+        });
+        connected.collect()
+    }
+
+    /// Returns the window of the model, in tokens; where a request may choose, the smallest that is known.
+    fn window(&self, choice: &Choice) -> Option<u64> {
+        let models = self.models.iter().chain([&choice.model]);
+        models.filter_map(|model| model_window(model)).min()
+    }
+
     /// Returns the limit of tokens that a flag sets for requests.
     pub(crate) fn context(&self) -> Option<u64> {
         self.context.tokens()
@@ -155,8 +184,12 @@ impl SetupArgs {
     #[cfg(feature = "serve")]
     pub(crate) fn mistakes(&self) -> Vec<anyhow::Error> {
         let choice = self.choice();
-        let window = choice.as_ref().ok().and_then(|choice| model_window(&choice.model));
-        let provider = choice.and_then(|choice| self.connect(&choice, None)).map(drop);
+        let window = choice.as_ref().ok().and_then(|choice| self.window(choice));
+        let provider = choice.and_then(|choice| {
+            self.connect(&choice, None)?;
+            self.connect_models(&choice)
+        });
+        let provider = provider.map(drop);
         let dialect = self.dialect.as_deref().map(tool_dialect).transpose().map(drop);
         let tools = if self.no_tools { Ok(()) } else { self.files.tools().map(drop) };
         let results = [
@@ -198,13 +231,16 @@ impl SetupArgs {
         more: Vec<Arc<dyn Tool>>,
         at: &Surroundings<'_>,
     ) -> anyhow::Result<Prepared> {
+        if !self.models.is_empty() && !at.is_served {
+            return Err(usage("--models goes with `serve`; here --model says who answers"));
+        }
         let mut builder = builder
             .request(self.request.template()?)
             .system(self.system.clone().unwrap_or_else(|| at.system.to_owned()))
             .max_turns(self.max_turns)
             .budget(self.budget.budget())
             .call_mode(self.call_mode.into());
-        builder = self.context.set_up(builder, model_window(&choice.model))?;
+        builder = self.context.set_up(builder, self.window(choice))?;
         if let Some(part) = self.project.find(&self.files.root, at.is_quiet)? {
             builder = builder.system(part);
         }

@@ -12,6 +12,7 @@ use super::result::read;
 use crate::{
     agent::{
         ClientCall, RunContext,
+        answer_gate::AnswerGate,
         authorizer::authorize,
         clock::elapsed_ms,
         emitter::Emitter,
@@ -64,7 +65,9 @@ impl Outgoing {
             return Err(ended(request.client_call_id, recalled, 0, false));
         }
         let (client_call_id, name) = (request.client_call_id.clone(), request.tool_name.clone());
-        let answer = emitter.steering().map(|steering| steering.send_to_client(request.clone()));
+        let gate = AnswerGate::of(parts, &name);
+        let answer =
+            emitter.steering().map(|steering| steering.send_to_client(request.clone(), gate));
         let event = AgentEvent::ClientToolRequest(Box::new(request));
         emitter.emit_while_running(event).await;
         let wait = Wait::new(parts, client_call_id, name);

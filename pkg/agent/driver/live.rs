@@ -47,7 +47,7 @@ pub(in crate::agent) async fn run(
     emitter: Emitter,
 ) -> (RunOutcome, VecDeque<Envelope>) {
     let conversation = start.context().conversation();
-    let span = spans::invoke_agent(&agent.parts, emitter.run_id(), conversation);
+    let span = spans::invoke_agent(start.model(agent), emitter.run_id(), conversation);
     let (whole, cancel) = (span.clone(), emitter.cancel().clone());
     let (expiry, limit) = (emitter.expiry(), start.limit(agent.parts.config.run_timeout));
     let stop = cancel.clone();
@@ -62,10 +62,10 @@ pub(in crate::agent) async fn run(
             Some(Err(error)) => (None, Some(error)),
             None => (None, None),
         };
-        let (mut setting, has_sources) = (None, !agent.parts.sources.is_empty());
+        let mut setting = None;
         match &start {
             Start::Open(_, _, own) => setting.clone_from(own),
-            Start::Input(input) if has_sources && turn.is_some() => {
+            Start::Input(input) if agent.parts.may_differ(&input.context) && turn.is_some() => {
                 let asked = or_cancelled(&cancel, agent.setting_of(&input.context));
                 match Box::pin(asked).await {
                     Some(Ok(own)) => setting = own,
@@ -200,17 +200,18 @@ impl<'a> Driver<'a> {
             }
         }
         self.conversation.begin_records(&self.state, self.resumed.is_some());
+        // Written down before a reader knows of it: what has an event has a journal.
+        let begun = match refused {
+            Some(error) => Err(error),
+            None if self.writer.is_some() => Box::pin(self.begin()).await,
+            None => Ok(()),
+        };
         self.conversation.emitter.emit(AgentEvent::UpdateBusy { busy: true }).await;
         for data in notices {
             let event = AgentEvent::Custom { name: TOOL_SOURCE.into(), data: data.clone() };
             self.conversation.emitter.emit(event).await;
         }
         let mut effects = Vec::new();
-        let begun = match refused {
-            Some(error) => Err(error),
-            None if self.writer.is_some() => Box::pin(self.begin()).await,
-            None => Ok(()),
-        };
         match begun {
             Ok(()) if self.resumed.is_some() => self.take(StepInput::Resumed, &mut effects),
             Ok(()) => self.state.pending(&mut effects),

@@ -1,11 +1,10 @@
 //! The tools of the agent that a run may use.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use crate::{
     agent::{
-        NamedPermissions, RunContext, ToolAccess, feedback,
+        RunContext, feedback,
         parts::Parts,
+        permissions::permits,
         state::{Failure, RunState, ToolEnd},
         tools::Tool,
     },
@@ -43,11 +42,6 @@ impl Parts {
         if run.surface().is_some_and(is_elsewhere) {
             return false;
         }
-        let mut access = ToolAccess::new(tool.name());
-        (access.module, access.permission) = (tool.module(), tool.permission());
-        let permissions = self.permissions.as_deref().unwrap_or(&NamedPermissions);
-        let asked = AssertUnwindSafe(|| permissions.may_use(run.caller(), &access));
-        // One that breaks down refuses.
-        catch_unwind(asked).unwrap_or(false)
+        permits(self.permissions.as_deref(), run.caller(), tool)
     }
 }

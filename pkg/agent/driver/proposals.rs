@@ -9,6 +9,7 @@ use super::guard::or_cancelled;
 use crate::{
     agent::{
         Asked, RunContext,
+        answer_gate::AnswerGate,
         approver::{decided, heard},
         emitter::Emitter,
         nesting::within,
@@ -88,7 +89,8 @@ impl Proposal {
         halt: CancellationToken,
     ) -> impl Future<Output = Verdict> + Send + use<> {
         let Self { request, run, .. } = *self;
-        let answer = emitter.steering().map(|steering| steering.ask(request.clone()));
+        let gate = AnswerGate::of(parts, &request.tool_name);
+        let answer = emitter.steering().map(|steering| steering.ask(request.clone(), gate));
         let approver = parts.approver.clone();
         let limit = parts.config.approval_timeout;
         let asked = Asked::new(request.clone(), run);

@@ -1,6 +1,9 @@
 //! The setup of one run: the agent's, with what the sources contribute.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures_util::future::try_join_all;
 use serde_json::Value;
@@ -8,6 +11,7 @@ use serde_json::Value;
 use super::shared::Shared;
 use crate::{
     agent::{RunContext, bounded::bounded_unless, call_mode::Modes, nesting::within, parts::Parts},
+    llm::Provider,
     types::{AgentError, ErrorCode},
 };
 
@@ -24,38 +28,56 @@ pub(in crate::agent) struct Setting {
 }
 
 impl Shared {
-    /// Asks the sources of the agent for the tools of a run; `None` where it has no sources.
+    /// Asks the sources of the agent for the tools of a run, and takes the model that its input chose; `None` where it
+    /// has the agent's own setup.
     pub(in crate::agent) async fn setting_of(
         &self,
         run: &RunContext,
     ) -> Result<Option<Setting>, AgentError> {
-        if self.parts.sources.is_empty() {
+        if !self.parts.may_differ(run) {
             return Ok(None);
         }
-        let limit = self.parts.config.source_timeout;
-        let (parts, notices) = within(self.key(), contributed(&self.parts, run, limit)).await?;
-        let modes = Arc::new(self.modes.of_run(&parts));
+        let (limit, chosen) = (self.parts.config.source_timeout, self.parts.chosen(run)?);
+        let own = chosen.map_or_else(|| Parts::clone(&self.parts), |it| self.parts.with_model(it));
+        let (parts, notices) = within(self.key(), contributed(own, run, limit)).await?;
+        // The mode that was found is that of the agent's own model.
+        let modes = if chosen.is_some() { Modes::new(&parts) } else { self.modes.of_run(&parts) };
+        let modes = Arc::new(modes);
         Ok(Some(Setting { parts: Arc::new(parts), modes, notices: notices.into() }))
+    }
+}
+
+impl Parts {
+    /// Returns `true` when a run may have another setup than the agent.
+    pub(super) fn may_differ(&self, run: &RunContext) -> bool {
+        !self.sources.is_empty() || run.model().is_some()
+    }
+
+    /// Returns the same parts with another model.
+    fn with_model(&self, provider: &Arc<dyn Provider>) -> Self {
+        let mut parts = self.clone();
+        (parts.provider, parts.card) = (Arc::clone(provider), OnceLock::new());
+        parts
     }
 }
 
 /// Asks the sources of an agent, each within `limit` unless it asks a person; returns the parts of a run with what they
 /// contribute, and what is to be said of them.
 async fn contributed(
-    parts: &Parts,
+    mut own: Parts,
     run: &RunContext,
     limit: Duration,
 ) -> Result<(Parts, Vec<Value>), AgentError> {
-    let asked = parts.sources.iter().map(|source| async move {
+    let sources = own.sources.clone();
+    let asked = sources.iter().map(|source| async move {
         let tools = async { source.tools(run.clone()).await };
         let is_asking = || source.is_asking();
         bounded_unless("a tool source", limit, source.is_optional(), &is_asking, tools).await
     });
     let lists = try_join_all(asked).await?;
-    let notices = parts.sources.iter().flat_map(|source| source.notices()).take(MAX_NOTICES);
+    let notices = sources.iter().flat_map(|source| source.notices()).take(MAX_NOTICES);
     let notices = notices.collect();
-    let mut own = parts.clone();
-    for (source, tools) in parts.sources.iter().zip(lists) {
+    for (source, tools) in sources.iter().zip(lists) {
         let mut registry = own.tools.clone();
         match tools.into_iter().try_for_each(|tool| registry.register(tool)) {
             Ok(()) => own.tools = registry,

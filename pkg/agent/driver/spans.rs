@@ -8,12 +8,11 @@ use crate::{
         parts::Parts,
         records::{error_type, provider_name},
     },
-    types::{AgentError, Completion, FinishReason, Text, UsageInfo},
+    types::{AgentError, Completion, FinishReason, ModelInfo, Text, UsageInfo},
 };
 
 /// Returns the span of a run.
-pub(super) fn invoke_agent(parts: &Parts, run_id: &str, conversation: Option<&str>) -> Span {
-    let info = parts.provider.info();
+pub(super) fn invoke_agent(info: &ModelInfo, run_id: &str, conversation: Option<&str>) -> Span {
     tracing::info_span!(
         "invoke_agent",
         otel.kind = "internal",

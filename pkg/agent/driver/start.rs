@@ -9,7 +9,7 @@ use crate::{
         journal::{Chain, OpenRun},
         state::CancelReason,
     },
-    types::AgentError,
+    types::{AgentError, ModelInfo},
 };
 
 /// The beginning of a run.
@@ -24,9 +24,19 @@ impl Start {
     /// Checks that the run can begin.
     pub(super) fn check(&self, agent: &Shared) -> Result<(), AgentError> {
         match self {
-            Self::Input(input) => input.check(agent.parts.provider.info(), clock::system_now()),
+            Self::Input(input) => {
+                let provider = agent.parts.chosen(&input.context)?;
+                let provider = provider.unwrap_or(&agent.parts.provider);
+                input.check(provider.info(), clock::system_now())
+            }
             Self::Open(..) => Ok(()),
         }
+    }
+
+    /// Returns the model that answers.
+    pub(super) fn model<'a>(&self, agent: &'a Shared) -> &'a ModelInfo {
+        let chosen = agent.parts.chosen(self.context()).ok().flatten();
+        chosen.unwrap_or(&agent.parts.provider).info()
     }
 
     /// Returns what the input said about the run.

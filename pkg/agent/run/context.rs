@@ -50,6 +50,8 @@ pub(super) struct Data {
     pub(super) module: Option<Text>,
     pub(super) page: Option<Text>,
     pub(super) surface: Option<Surface>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<Text>,
     pub(super) conversation: Option<Text>,
     pub(super) metadata: serde_json::Map<String, Value>,
     /// In milliseconds since the Unix epoch.
@@ -102,10 +104,22 @@ impl RunContext {
         self.0.as_deref()?.surface
     }
 
+    /// Returns the model that the input chose.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.0.as_deref()?.model.as_deref()
+    }
+
     /// Returns the id of the conversation.
     #[must_use]
     pub fn conversation(&self) -> Option<&str> {
         self.0.as_deref()?.conversation.as_deref()
+    }
+
+    /// Returns all values that the input brought along.
+    #[cfg(feature = "server")]
+    pub(super) fn all_metadata(&self) -> Option<&serde_json::Map<String, Value>> {
+        Some(&self.0.as_deref()?.metadata)
     }
 
     /// Returns a value that the input brought along.
@@ -144,6 +158,7 @@ impl fmt::Debug for RunContext {
                 .field("module", &data.module)
                 .field("page", &data.page)
                 .field("surface", &data.surface)
+                .field("model", &data.model)
                 .field("conversation", &data.conversation)
                 .field("metadata", &data.metadata.len())
                 .field("deadline", &data.deadline)

@@ -116,6 +116,15 @@ impl RunInput {
         self
     }
 
+    /// Chooses one of the models that the agent [has](crate::agent::AgentBuilder::model) for this run alone, by its
+    /// name. Default: the agent's own. A run with another name fails with [`ErrorCode::InvalidInput`], which names those
+    /// that may be chosen.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<Text>) -> Self {
+        self.context.change(|data| data.model = Some(name.into()));
+        self
+    }
+
     /// Sets the id of the conversation, for tools and prompt parts.
     #[must_use]
     pub fn conversation(mut self, id: impl Into<Text>) -> Self {
@@ -178,6 +187,21 @@ impl RunInput {
     pub(crate) fn from_json(json: &str) -> serde_json::Result<Self> {
         let (message, context) = serde_json::from_str::<(Message, RunContext)>(json)?;
         Ok(Self { context, ..Self::new(message) })
+    }
+
+    /// Returns what the input says of its run besides the message, as JSON; `None` where it says nothing.
+    #[cfg(feature = "server")]
+    pub(crate) fn about(&self) -> Option<String> {
+        let context = &self.context;
+        let texts =
+            [("module", context.module()), ("page", context.page()), ("model", context.model())];
+        let texts =
+            texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.into())));
+        let mut about: serde_json::Map<String, Value> = texts.collect();
+        if let Some(metadata) = context.all_metadata().filter(|all| !all.is_empty()) {
+            about.insert("metadata".to_owned(), metadata.clone().into());
+        }
+        (!about.is_empty()).then(|| Value::from(about).to_string())
     }
 
     /// Returns the message.

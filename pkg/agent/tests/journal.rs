@@ -391,3 +391,24 @@ async fn a_run_that_was_dropped_in_this_process_is_followed_by_the_next() {
     assert!(other.resume().await.unwrap().is_none());
     assert_eq!(other.transcript(), agent.transcript());
 }
+
+/// A journal that takes no line.
+struct Stuck;
+
+impl Journal for Stuck {
+    fn append(&self, _: String) -> JournalFuture<()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn read(&self) -> JournalFuture<Vec<String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_hears_of_no_run_that_is_not_written_down() {
+    let (agent, _) = agent_of(turns(), Stuck, true);
+    let mut stream = agent.run_stream("Do it.");
+    let heard = timeout(Duration::from_secs(1), stream.next()).await;
+    assert!(heard.is_err(), "{heard:?}");
+}

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     agent::{
         AtLimit, Budget, BuildError, Caller, Limit, OutcomeKind, RunContext, RunInput,
-        journal::MemoryJournal, prompts::PromptContext,
+        journal::MemoryJournal, prompts::PromptContext, tools::Calculator,
     },
     llm::Cost,
     types::{Capabilities, ErrorCode, Message, ModelInfo, Part, UsageInfo},
@@ -315,4 +315,35 @@ async fn a_deadline_cuts_a_run_and_holds_after_it_was_put_away() {
 async fn the_debug_form_of_an_input_shows_no_metadata_and_no_state() {
     let shown = format!("{:?}", full_input());
     assert!(shown.contains("ann") && !shown.contains("gold"), "{shown}");
+}
+
+#[tokio::test]
+async fn an_input_chooses_a_model_whose_abilities_and_names_are_its_own() {
+    let ready = |name: &'static str, vision: bool, tools: bool| {
+        let provider = ScriptedProvider::from_fn(move |_: &crate::llm::Request| {
+            ScriptedTurn::new().text(name)
+        });
+        let able = Capabilities::ALL.vision(vision).tools(tools);
+        provider.info_of(ModelInfo::new("scripted", name).capabilities(able))
+    };
+    let (own, other) = (ready("own-1", false, true), ready("other-1", true, false));
+    let agent = DefaultAgent::builder(own.clone()).model("other", other.clone()).tool(Calculator);
+    let agent = agent.build().unwrap();
+    let picture = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let look = || RunInput::from("Look.").part(picture.clone());
+    assert_eq!(agent.run(look().model("other")).await.unwrap().text, "other-1");
+    let request = &other.requests()[0];
+    assert!(request.tools.is_empty() && request.system.as_deref().unwrap().contains("calculator"));
+    for model in [None, Some("own-1")] {
+        let input = model.map_or_else(look, |model| look().model(model));
+        let error = agent.run(input).await.unwrap_err().error;
+        assert!(error.message.contains("`own-1` reads no pictures"), "{error}");
+    }
+    let error = agent.run(RunInput::from("Go.").model("other-1")).await.unwrap_err().error;
+    assert_eq!(error.code, ErrorCode::InvalidInput);
+    assert_eq!(error.message, "the agent has no model `other-1`; choose one of `own-1`, `other`");
+    agent.run("Go.").await.unwrap();
+    assert_eq!(own.requests()[0].tools.len(), 1, "the next run has the agent's own");
+    let forked = agent.fork();
+    assert_eq!(forked.run(RunInput::from("Go.").model("other")).await.unwrap().text, "other-1");
 }

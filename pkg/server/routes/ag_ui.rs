@@ -8,9 +8,12 @@ use axum::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ui_request::{UiMessage, decided};
+use super::{
+    requests::may_not,
+    ui_request::{UiMessage, decided},
+};
 use crate::{
-    agent::{Decision, RunInput},
+    agent::{self, Decision},
     server::{
         Problem, Service,
         client_tools::{ClientTools, Offered},
@@ -20,7 +23,7 @@ use crate::{
         run::{Run, WaitsFor},
         service::Asked,
     },
-    types::{Json, Text, ToolAnswer},
+    types::{ClientReturn, Json, Text, ToolAnswer},
 };
 
 /// The input of an agent; it may have more.
@@ -74,10 +77,21 @@ pub(super) async fn begin(
             }
         }
         let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
-        for answer in answers? {
+        let (answers, results) = (answers?, results(&run, messages));
+        for answer in &answers {
+            answer.check(&run, &caller)?;
+        }
+        let refused = results.iter().find(|(id, _)| !run.client_calls.may_complete(id, &caller));
+        if let Some((id, _)) = refused {
+            return Err(may_not(id));
+        }
+        for answer in answers {
             answer.give(&run)?;
         }
-        let ran = finish(&run, messages)?;
+        let ran = results.len();
+        for (id, end) in results {
+            run.client_calls.complete(&id, end)?;
+        }
         if count == 0 && ran == 0 && is_said {
             let detail = "the run of this thread waits for an answer; send it as `resume`, or as the message of a tool";
             return Err(Problem::new(StatusCode::CONFLICT, "run_waits", detail));
@@ -91,7 +105,7 @@ pub(super) async fn begin(
     let Some(said) = messages.pop().and_then(UiMessage::said) else {
         return Err(Problem::bad("the last of `messages` must be a text of the user"));
     };
-    let (input, tools) = (RunInput::from(said), Some(ClientTools::new(tools)?));
+    let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
     let asked = Asked { input, agent, conversation, tools, request: None, again: None };
     let run = service.begin(caller, asked).await?;
@@ -106,6 +120,13 @@ enum Answer {
 }
 
 impl Answer {
+    fn check(&self, run: &Run, caller: &agent::Caller) -> Result<(), Problem> {
+        match self {
+            Self::Decided(id, _) if !run.approvals.may_answer(id, caller) => Err(may_not(id)),
+            Self::Decided(..) | Self::Answered(..) => Ok(()),
+        }
+    }
+
     fn give(self, run: &Run) -> Result<(), Problem> {
         match self {
             Self::Decided(id, decision) => Ok(run.approvals.answer(&id, decision)?),
@@ -162,16 +183,17 @@ fn wrong_approval() -> Problem {
     )
 }
 
-/// Gives a run the results of calls at the client; returns the number of those that were open.
-fn finish(run: &Run, messages: Vec<UiMessage>) -> Result<usize, Problem> {
-    let mut count = 0;
+/// Returns the results of calls at the client that are open, by their ids here.
+fn results(run: &Run, messages: Vec<UiMessage>) -> Vec<(Text, ClientReturn)> {
+    let open = run.own_calls();
+    let mut results: Vec<(Text, ClientReturn)> = Vec::new();
     for (id, end) in messages.into_iter().filter_map(UiMessage::ran) {
-        let open = run.own_calls();
         let call = open.iter().find(|(turn, call)| id.is_of(*turn, &call.id));
-        if let Some((_, call)) = call {
-            run.client_calls.complete(&call.client_call_id, end)?;
-            count += 1;
+        let own = call.map(|(_, call)| &call.client_call_id);
+        // The first result counts.
+        if let Some(own) = own.filter(|own| !results.iter().any(|(known, _)| known == *own)) {
+            results.push((own.clone(), end));
         }
     }
-    Ok(count)
+    results
 }

@@ -11,7 +11,8 @@ use crate::{
 pub(super) async fn agents(State(service): State<Service>, Caller(_caller): Caller) -> Json<Value> {
     let agents = service.agents().map(|(name, agent)| {
         let info = agent.provider().info();
-        json!({ "name": name, "provider": info.provider, "model": info.model })
+        let models: Vec<_> = agent.model_names().collect();
+        json!({ "name": name, "provider": info.provider, "model": info.model, "models": models })
     });
     Json(json!({ "agents": agents.collect::<Vec<_>>() }))
 }

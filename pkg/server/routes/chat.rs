@@ -6,9 +6,12 @@ use axum::{
     response::Response,
 };
 
-use super::ui_request::{Answer, Chat};
+use super::{
+    requests::may_not,
+    ui_request::{Answer, Chat},
+};
 use crate::{
-    agent::RunInput,
+    agent,
     server::{
         Problem, Service, body,
         encode::UiMessageStream,
@@ -35,7 +38,11 @@ pub(super) async fn begin(
         let from = answered.next().unwrap_or_else(|| run.paused());
         // A place that is not there is told before anything is decided.
         service.log().read(&run.key, from, 1).await?;
-        for answer in answered.answers() {
+        let answers: Vec<_> = answered.answers().collect();
+        for answer in &answers {
+            check(&run, &caller, answer)?;
+        }
+        for answer in answers {
             apply(&run, answer)?;
         }
         let guard = reading.guard(&run);
@@ -46,13 +53,32 @@ pub(super) async fn begin(
         return Err(Problem::bad("Message is required"));
     };
     let agent = reading.agent.clone();
-    let input = RunInput::from(said);
+    let input = chat.about(reading.input(said));
     let (conversation, tools) = (chat.conversation(), None);
     let asked = Asked { input, agent, conversation, tools, request: None, again };
     let run = service.begin(caller, asked).await?;
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
     Ok(marked(response, &conversation))
+}
+
+/// Refuses an answer whose caller may not use the tool; all are looked at before one is given.
+fn check(run: &Run, caller: &agent::Caller, answer: &Answer) -> Result<(), Problem> {
+    match answer {
+        Answer::Decided { approval_id, .. } if !run.approvals.may_answer(approval_id, caller) => {
+            Err(may_not(approval_id))
+        }
+        Answer::Decided { .. } => Ok(()),
+        Answer::Ran { tool_call_id, .. } => {
+            let open = run.own_calls();
+            let call = open.iter().find(|(turn, call)| tool_call_id.is_of(*turn, &call.id));
+            let id = call.map(|(_, call)| &call.client_call_id);
+            match id.filter(|id| !run.client_calls.may_complete(id, caller)) {
+                Some(id) => Err(may_not(id)),
+                None => Ok(()),
+            }
+        }
+    }
 }
 
 /// Gives a run what its reader decided, or ran; what is not open any more is passed over, for messages keep what they were told.

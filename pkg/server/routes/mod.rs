@@ -87,6 +87,9 @@ pub fn router(service: Service) -> Router {
 /// Keeps browsers from taking an answer for something else.
 async fn guarded(mut response: Response) -> Response {
     let fields = response.headers_mut();
+    // What is a caller's own is in no cache, unless its route knows better.
+    let cache = fields.entry(header::CACHE_CONTROL);
+    cache.or_insert(HeaderValue::from_static("no-store"));
     fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let policy = HeaderName::from_static("cross-origin-resource-policy");
     fields.insert(policy, HeaderValue::from_static("same-origin"));

@@ -3,6 +3,7 @@
 use axum::{
     Json,
     extract::{Path, State},
+    http::StatusCode,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -67,6 +68,14 @@ enum When {
     End,
 }
 
+/// Returns the refusal of an answer whose caller may not use the tool; what it was for stays open.
+pub(super) fn may_not(id: &str) -> Problem {
+    let detail = format!(
+        "this caller may not use the tool of `{id}`, which stays open; someone who may has to answer"
+    );
+    Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail)
+}
+
 type Done = Result<Json<Value>, Problem>;
 
 fn done() -> Json<Value> {
@@ -102,6 +111,9 @@ pub(super) async fn approve(
     if !run.approvals.open().iter().any(|request| request.approval_id == approval_id) {
         return Err(Problem::not_found("open request", &approval_id));
     }
+    if !run.approvals.may_answer(&approval_id, &caller) {
+        return Err(may_not(&approval_id));
+    }
     run.approvals.answer(&approval_id, decision)?;
     Ok(done())
 }
@@ -116,6 +128,9 @@ pub(super) async fn complete(
     run.settled().await;
     if !run.client_calls.open().iter().any(|call| call.client_call_id == client_call_id) {
         return Err(Problem::not_found("open call", &client_call_id));
+    }
+    if !run.client_calls.may_complete(&client_call_id, &caller) {
+        return Err(may_not(&client_call_id));
     }
     run.client_calls.complete(&client_call_id, end)?;
     Ok(done())

@@ -30,6 +30,9 @@ pub(super) struct Begin {
     agent: Option<Text>,
     module: Option<Text>,
     page: Option<Text>,
+    /// One of the models of the agent, as the host allows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Text>,
     #[serde(default)]
     metadata: BTreeMap<String, Value>,
 }
@@ -73,13 +76,16 @@ pub(super) async fn begin(
         Ok::<_, Problem>((key.into(), digest(&serde_json::to_vec(&begin).unwrap_or_default())))
     });
     let request = request.transpose()?;
-    let Begin { conversation_id, input, agent, module, page, metadata } = begin;
+    let Begin { conversation_id, input, agent, module, page, model, metadata } = begin;
     let mut input = RunInput::from(input.parts()?);
     if let Some(module) = module {
         input = input.module(module);
     }
     if let Some(page) = page {
         input = input.page(page);
+    }
+    if let Some(model) = model {
+        input = input.model(model);
     }
     for (key, value) in metadata {
         input = input.metadata(key, value);

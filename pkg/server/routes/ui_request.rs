@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    agent::Decision,
+    agent::{Decision, RunInput},
     server::again::Again,
     types::{ClientFailure, ClientReturn, Text},
 };
@@ -19,6 +19,8 @@ pub(super) struct Chat {
     message: Option<SaidMessage>,
     #[serde(default)]
     messages: Vec<UiMessage>,
+    project_id: Option<Value>,
+    current_path: Option<Value>,
     trigger: Option<String>,
     message_id: Option<String>,
 }
@@ -199,6 +201,18 @@ impl Chat {
     /// Returns the id of the conversation.
     pub(super) fn conversation(&self) -> Option<Text> {
         self.conversation.clone().or_else(|| self.id.clone())
+    }
+
+    /// Adds what it says of the place where it was written, for the host's prompt parts and tools: metadata of the run.
+    pub(super) fn about(&mut self, mut input: RunInput) -> RunInput {
+        for (name, value) in
+            [("projectId", self.project_id.take()), ("currentPath", self.current_path.take())]
+        {
+            if let Some(value) = value.filter(|value| !value.is_null()) {
+                input = input.metadata(name, value);
+            }
+        }
+        input
     }
 
     /// Returns what the user has said, where the last of it is to be answered again, or was edited. What follows that is dropped.

@@ -139,6 +139,39 @@ async fn a_slow_sender_is_let_go_and_others_are_not_slowed() {
 }
 
 #[tokio::test]
+async fn a_thousand_readers_of_one_scope_do_not_keep_others_out() {
+    let limits = Limits { scope_connections: 1_000, ..Limits::default() };
+    let hangs = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("So far.").hang());
+    let (service, app) = limited(DefaultAgent::builder(hangs).build().unwrap(), limits);
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    let mut readers = Vec::new();
+    for at in 0..1_000 {
+        let path = [
+            "/v1/events".to_owned(),
+            format!("{run}/events"),
+            format!("{run}/stream?live=sse&offset=-1"),
+        ];
+        let response = get(&app, &path[at % 3], ["ann", "bob"][usize::from(at % 3 == 0)]).await;
+        assert_eq!(response.status(), 200, "{at}");
+        readers.push(response.into_body().into_data_stream());
+    }
+    let (status, problem) = value(get(&app, "/v1/agents", "ann").await).await;
+    assert_eq!((status, &problem["code"]), (429, &json!("too_many_connections")));
+    assert!(!problem["detail"].as_str().unwrap().is_empty());
+    let begun = Instant::now();
+    let run = begin(&app, "eve", &json!({ "input": "Go." })).await;
+    let mut other = get(&app, &format!("{run}/events"), "eve").await.into_body().into_data_stream();
+    let mut seen = String::new();
+    while !seen.contains("So far.") {
+        seen.push_str(std::str::from_utf8(&other.next().await.unwrap().unwrap()).unwrap());
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(readers);
+    assert_eq!(get(&app, "/v1/agents", "ann").await.status(), 200, "they give back what they held");
+    assert!(service.metrics_text().contains("forgeline_connections 1\n"));
+}
+
+#[tokio::test]
 async fn a_cancelled_upload_leaves_nothing() {
     let mut limits = Limits::default();
     (limits.scope_uploads, limits.scope_connections) = (1, 1);

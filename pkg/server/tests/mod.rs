@@ -2,16 +2,22 @@
 
 mod again;
 mod all_events;
+mod allowed;
 mod chats;
+mod chosen;
 mod conversations;
 mod doors;
 mod ended;
+#[cfg(feature = "sqlite")]
+mod failing_stores;
 mod health;
 mod hostile;
 mod late;
 mod origins;
+mod planted;
 mod recovered;
 mod resume;
+mod stored;
 mod streams;
 
 use std::time::Duration;

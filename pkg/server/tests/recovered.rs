@@ -263,3 +263,82 @@ async fn whole_so_far(stores: &Stores, run: &str) -> usize {
     let page = stores.log.read(&key, 0, usize::MAX).await.unwrap();
     page.records.iter().filter(|record| record.kind == "message_content").count()
 }
+
+/// A run that has this number of events in its log, and no journal.
+async fn without_journal(stores: &Stores, events: usize) -> String {
+    use crate::store::{Conversation, LogKey, LogRecord, RunRecord};
+    let owner = Caller::new("ann").scope("team-a");
+    let conversation = Conversation::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
+    stores.conversations.begin(conversation).await.unwrap();
+    let input = crate::agent::RunInput::from("Tell.").caller(owner).conversation("c");
+    let key = LogKey::new("team-a", "run_1");
+    let record = RunRecord::new(key.clone(), "c", "ann", "main", 1).input(input.to_json().unwrap());
+    stores.runs.begin(record).await.unwrap();
+    stores.log.create(key.clone()).await.unwrap();
+    let event = r#"{"run_id":"run_1","seq":0,"turn":0,"type":"update_busy","busy":true}"#;
+    let records = vec![LogRecord::new("update_busy", event); events];
+    stores.log.append(&key, 0, records).await.unwrap();
+    "/v1/runs/run_1".to_owned()
+}
+
+#[tokio::test]
+async fn what_was_said_is_kept_of_a_run_whose_journal_is_lost() {
+    let stores = Stores::in_memory();
+    let run = without_journal(&stores, 1).await;
+    let (service, app) = over(&stores, scripted([ScriptedTurn::new().text("On.")]));
+    assert_eq!(service.recover().await.unwrap().interrupted, 1);
+    assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "interrupted");
+    let next = begin(&app, "ann", &json!({ "input": "And?", "conversation_id": "c" })).await;
+    assert_eq!(whole(&app, &next).await.last().unwrap()["status"], "completed");
+    let messages = stores.conversations.messages(&ConversationKey::new("team-a", "c"), 0, 9).await;
+    let texts: Vec<_> = messages.unwrap().iter().map(|it| it.message.text()).collect();
+    assert_eq!(texts, ["Tell.", "And?", "On."]);
+}
+
+#[test]
+fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
+    let hangs = |name: &'static str| {
+        ScriptedProvider::from_fn(move |_: &Asked| ScriptedTurn::new().text(name).hang())
+    };
+    let ends = |name: &'static str| {
+        ScriptedProvider::from_fn(move |_: &Asked| ScriptedTurn::new().text(name))
+    };
+    for has_model in [true, false] {
+        let stores = Stores::in_memory();
+        let run = dies(async {
+            let agent = DefaultAgent::builder(hangs("small")).model("large", hangs("large"));
+            let (_, app) = over(&stores, agent.build().unwrap());
+            let body = json!({ "input": "Go.", "conversation_id": "c", "model": "large" });
+            let run = begin(&app, "ann", &body).await;
+            until(&app, &run, "message_content").await;
+            run
+        });
+        lives(async {
+            let agent = DefaultAgent::builder(ends("small"));
+            let agent = if has_model { agent.model("large", ends("large again")) } else { agent };
+            let (service, app) = over(&stores, agent.build().unwrap());
+            let recovered = service.recover().await.unwrap();
+            assert_eq!(
+                (recovered.resumed, recovered.interrupted),
+                if has_model { (1, 0) } else { (0, 1) }
+            );
+            let told = whole(&app, &run).await;
+            let end = told.last().unwrap();
+            if has_model {
+                assert!(told.iter().any(|event| event["content"] == "large again"), "{told:?}");
+                assert_eq!(end["status"], "completed");
+            } else {
+                assert!(
+                    end["error"]["message"].as_str().unwrap().contains("no model `large`"),
+                    "{end}"
+                );
+            }
+            let next = begin(&app, "ann", &json!({ "input": "On.", "conversation_id": "c" })).await;
+            let told = whole(&app, &next).await;
+            assert!(
+                told.iter().any(|event| event["content"] == "small"),
+                "the next has the agent's own"
+            );
+        });
+    }
+}

@@ -138,7 +138,7 @@ impl Runs {
                         self.requests.remove(&request);
                     }
                     run.owner = Text::new();
-                    (run.request, run.input, run.end) = (None, None, None);
+                    (run.request, run.input, run.end, run.about) = (None, None, None, None);
                 }
             }
         }

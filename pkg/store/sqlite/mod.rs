@@ -98,6 +98,18 @@ impl SqliteStore {
         Ok(Self(Arc::new(Inside { path, writer, readers, tails, _lock: opened.lock })))
     }
 
+    /// Makes each write fail as in a file that cannot be written.
+    #[cfg(test)]
+    pub(crate) async fn refuse_writes(&self) {
+        let set = writer::work(|connection| {
+            Box::pin(async move {
+                let set = sqlx::query("PRAGMA query_only = 1").execute(connection).await;
+                set.map(drop).map_err(errors::of)
+            })
+        });
+        self.0.writer.write(0, set, None).await.unwrap();
+    }
+
     /// Looks through the whole file for damage, which takes time in proportion to its size.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ fn read(row: &SqliteRow) -> Result<RunRecord, StoreError> {
     let digest = int("digest")?.unwrap_or_default();
     run.request = maybe("request")?.map(|key| RunRequest::new(key, digest.cast_unsigned()));
     (run.input, run.end) = (maybe("input")?, maybe("run_end")?);
+    run.about = maybe("about")?;
     run.resumed = u32::try_from(int("resumed")?.unwrap_or_default()).unwrap_or(u32::MAX);
     run.ended_ms = int("ended_ms")?.map(number);
     run.usage = maybe("usage")?.and_then(|usage| serde_json::from_str(&usage).ok());
@@ -83,8 +84,8 @@ async fn begin(connection: &mut SqliteConnection, run: &RunRecord) -> Result<Run
         }
     }
     let inserted = sqlx::query(
-        "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, name) DO NOTHING",
+        "INSERT INTO run (scope, name, conversation, owner, agent, progress, request, digest, input, begun_ms, about) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, name) DO NOTHING",
     )
     .bind(run.key.scope.as_str())
     .bind(run.key.name.as_str())
@@ -96,6 +97,7 @@ async fn begin(connection: &mut SqliteConnection, run: &RunRecord) -> Result<Run
     .bind(run.request.as_ref().map(|request| request.digest.cast_signed()))
     .bind(run.input.as_deref())
     .bind(int(run.begun_ms))
+    .bind(run.about.as_deref())
     .execute(connection)
     .await
     .map_err(errors::of)?;
@@ -199,7 +201,7 @@ async fn erase(
         EraseMode::Count => return Ok(number(count)),
         EraseMode::Hard => "DELETE FROM run WHERE scope = ? AND owner = ?",
         EraseMode::Tombstone => {
-            "UPDATE run SET owner = '', request = NULL, digest = NULL, input = NULL, run_end = NULL \
+            "UPDATE run SET owner = '', request = NULL, digest = NULL, input = NULL, run_end = NULL, about = NULL \
              WHERE scope = ? AND owner = ?"
         }
     };
@@ -210,7 +212,8 @@ async fn erase(
 
 impl RunStore for SqliteStore {
     fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
-        let (bytes, run) = (run.input.as_ref().map_or(0, String::len), Arc::new(run));
+        let (bytes, run) =
+            ([&run.input, &run.about].into_iter().flatten().map(String::len).sum(), Arc::new(run));
         let write = work(move |connection| {
             let run = Arc::clone(&run);
             Box::pin(async move { begin(connection, &run).await })

@@ -4,7 +4,7 @@
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
 /// The statements that bring a file from each version to the next.
-pub(super) const MIGRATIONS: [&str; 1] = [VERSION_1];
+pub(super) const MIGRATIONS: [&str; 2] = [VERSION_1, VERSION_2];
 
 const VERSION_1: &str = "
 CREATE TABLE log (
@@ -58,3 +58,6 @@ CREATE TABLE latency (
     at_ms INTEGER NOT NULL, record TEXT NOT NULL, UNIQUE (scope, number));
 CREATE INDEX latency_by_age ON latency (scope, at_ms);
 ";
+
+/// The place of what the request of a run told besides the input.
+const VERSION_2: &str = "ALTER TABLE run ADD COLUMN about TEXT;";

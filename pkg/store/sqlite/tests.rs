@@ -31,9 +31,9 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     change(&path, "PRAGMA user_version = 7").await;
     let before = std::fs::read(&path).unwrap();
     let refused = SqliteStore::open(&path).await.unwrap_err();
-    assert_eq!(refused, StoreError::Newer { found: 7, own: 1 });
+    assert_eq!(refused, StoreError::Newer { found: 7, own: 2 });
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    change(&path, "PRAGMA user_version = 1").await;
+    change(&path, "PRAGMA user_version = 2").await;
     SqliteStore::open(&path).await.unwrap().close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -90,13 +90,7 @@ async fn a_store_that_cannot_be_written_says_so_and_is_read() {
     let store = SqliteStore::open(&path).await.unwrap();
     store.create(key("run")).await.unwrap();
     store.append(&key("run"), 0, records(2, 10)).await.unwrap();
-    let set = super::writer::work(|connection| {
-        Box::pin(async move {
-            let set = sqlx::query("PRAGMA query_only = 1").execute(connection).await;
-            set.map(drop).map_err(errors::of)
-        })
-    });
-    store.0.writer.write(0, set, None).await.unwrap();
+    store.refuse_writes().await;
     let refused = store.append(&key("run"), 2, records(1, 10)).await.unwrap_err();
     assert!(refused.to_string().contains("cannot be written"), "{refused}");
     assert_eq!(store.read(&key("run"), 0, 9).await.unwrap().next, 2);

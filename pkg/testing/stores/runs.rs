@@ -40,7 +40,10 @@ fn run(id: &str, owner: &str, begun_ms: u64) -> RunRecord {
 }
 
 async fn whole(store: Arc<impl RunStore>) -> Found {
-    let new = run("r", "ann", 1_000).request(RunRequest::new("k", u64::MAX)).input("{\"a\":1}");
+    let new = run("r", "ann", 1_000)
+        .request(RunRequest::new("k", u64::MAX))
+        .input("{\"a\":1}")
+        .about("{\"page\":\"home\"}");
     same("begun", &done("begin", store.begin(new.clone()).await)?, &RunBegun::New)?;
     same("it", &done("get", store.get(&key("r")).await)?, &new)?;
     let again = store.begin(run("r", "ann", 1)).await;
@@ -195,7 +198,8 @@ async fn sweep(store: Arc<impl RunStore>) -> Found {
 
 async fn erase(store: Arc<impl RunStore>) -> Found {
     for (id, owner) in [("a", "ann"), ("b", "bob"), ("c", "cid")] {
-        let new = run(id, owner, 1_000).request(RunRequest::new("k", 1)).input("secret");
+        let new = run(id, owner, 1_000).request(RunRequest::new("k", 1));
+        let new = new.input("secret").about("secret");
         done("begin", store.begin(new).await)?;
     }
     let erase =
@@ -208,7 +212,7 @@ async fn erase(store: Arc<impl RunStore>) -> Found {
     same("tombstone", &erase("cid", EraseMode::Tombstone).await?, &1)?;
     let left = done("get", store.get(&key("c")).await)?;
     hold(&format!("{left:?}"), left.owner.is_empty() && left.input.is_none())?;
-    hold("its request is gone", left.request.is_none())?;
+    hold("its request is gone", left.request.is_none() && left.about.is_none())?;
     same(
         "another's stays",
         &done("get", store.get(&key("b")).await)?.input.as_deref(),

@@ -104,7 +104,10 @@ fn prepare(
     let choice = setup.choose()?;
     let is_demo = choice.provider == ProviderName::Demo;
     let more: Vec<Arc<dyn Tool>> = if is_demo { demo::tools() } else { Vec::new() };
-    let builder = DefaultAgent::builder(setup.connect(&choice, None)?);
+    let mut builder = DefaultAgent::builder(setup.connect(&choice, None)?);
+    for (name, provider) in setup.connect_models(&choice)? {
+        builder = builder.model(name, provider);
+    }
     let prepared = setup.prepare(&choice, builder, more, at)?;
     introduce(&choice, at.is_quiet);
     let own = if is_demo { DEMO } else { MAIN };

@@ -3,9 +3,6 @@
 use std::{
     collections::BTreeMap,
     env, fs,
-    io::{BufRead as _, BufReader},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -17,6 +14,8 @@ use forgeline::store::{
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::time::timeout;
+
+use super::service_process::{Process, client, folder, pass};
 
 /// The scope of a caller without a token.
 const SCOPE: &str = "local";
@@ -35,35 +34,6 @@ struct Seen {
 }
 
 type All = Arc<Mutex<BTreeMap<String, Seen>>>;
-
-struct Process {
-    child: Child,
-    address: String,
-    /// What became of the runs of the process before.
-    recovered: String,
-}
-
-fn start(folder: &Path) -> Process {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kept_service"));
-    let mut child = command.arg(folder).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = lines.next().expect("the process fails").unwrap();
-    let (address, recovered) = line.split_once(' ').unwrap();
-    println!("{recovered}");
-    Process { child, address: address.to_owned(), recovered: recovered.to_owned() }
-}
-
-impl Process {
-    fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-/// Lets time pass in which nothing is waited for: the moment of a kill, and the pace of questions to another process.
-async fn pass(time: Duration) {
-    let _passed = timeout(time, std::future::pending::<()>()).await;
-}
 
 /// Begins runs in conversations of its own, reads some of them, until the process is gone.
 async fn load(client: reqwest::Client, address: String, all: All, name: String) {
@@ -114,12 +84,6 @@ async fn read(client: &reqwest::Client, address: &str, all: &All, run: &str) {
     }
 }
 
-fn folder() -> PathBuf {
-    let folder = env::temp_dir().join(format!("forgeline-kept-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 /// Waits until no run is open any more.
 async fn settle(process: &Process, client: &reqwest::Client, all: &All) {
     let runs: Vec<_> = all.lock().unwrap().keys().cloned().collect();
@@ -140,12 +104,10 @@ async fn settle(process: &Process, client: &reqwest::Client, all: &All) {
 // Covers: T-22, T-66, E-39
 #[tokio::test]
 async fn a_service_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged() {
-    let (started, folder, all) = (Instant::now(), folder(), All::default());
-    // Another test may have set it.
-    drop(rustls::crypto::ring::default_provider().install_default());
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let (started, folder, all) = (Instant::now(), folder("kept"), All::default());
+    let client = client();
     for moment in 0..moments() {
-        let process = start(&folder);
+        let process = Process::start(&folder);
         let loads: Vec<_> = (0..4)
             .map(|task| {
                 let (client, address) = (client.clone(), process.address.clone());
@@ -160,7 +122,7 @@ async fn a_service_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
     }
     // Runs whose acknowledgement was on the way may be open when the others have ended.
     for life in 0.. {
-        let process = start(&folder);
+        let process = Process::start(&folder);
         let is_quiet = process.recovered.contains("{ resumed: 0, interrupted: 0, ended: 0 }");
         timeout(Duration::from_mins(5), settle(&process, &client, &all)).await.unwrap();
         process.kill();

@@ -46,7 +46,7 @@ impl Transport for Showing {
 
 /// Keeps every log line of every crate.
 #[derive(Clone, Default)]
-struct Logs(Arc<Mutex<String>>, Arc<AtomicU64>);
+pub(super) struct Logs(pub(super) Arc<Mutex<String>>, Arc<AtomicU64>);
 
 struct Fields<'a>(&'a mut String);
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use forgeline_testkit::server::ScriptedServer;
+use forgeline_testkit::server::{ScriptedServer, Seen};
 use serde_json::json;
 use tokio::task::block_in_place;
 
@@ -111,6 +111,23 @@ fn what_is_kept_in_a_database_is_there_after_a_restart() {
         assert!(serve.answer(&run).contains("6*7 = 42"));
         assert_eq!(serve.end("-TERM"), Some(0));
     }
+    // Each of these is told at once, and the file stays as it is.
+    let whole = fs::read(&path).unwrap();
+    let newer = format!("{folder}/newer.db");
+    let mut bytes = whole.clone();
+    bytes[60..64].copy_from_slice(&7_u32.to_be_bytes());
+    fs::write(&newer, &bytes).unwrap();
+    let foreign = format!("{folder}/foreign.db");
+    fs::write(&foreign, "This is a text, and no database at all. ".repeat(200)).unwrap();
+    for (file, said) in [(&newer, "has version 7"), (&foreign, "cannot be read")] {
+        let before = fs::read(file).unwrap();
+        let arguments =
+            ["serve", "--provider", "demo", "--listen", "127.0.0.1:0", "--database", file];
+        let outcome = run(&arguments, b"");
+        assert_eq!(outcome.code, Some(2), "{file}: {outcome:?}");
+        assert!(outcome.stderr.contains(said) && outcome.stderr.contains(file), "{outcome:?}");
+        assert_eq!(fs::read(file).unwrap(), before, "{file}");
+    }
     let bad = format!("{folder}/no/folder/service.db");
     let outcome =
         run(&["serve", "--provider", "demo", "--listen", "127.0.0.1:0", "--database", &bad], b"");
@@ -132,4 +149,47 @@ async fn a_served_agent_follows_the_instructions_of_its_project() {
         let system = sent["messages"][0]["content"].as_str().unwrap();
         assert_eq!((said.as_str(), system.contains("Prices are in cents.")), ("Done.", follows));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_chooses_among_the_models_of_the_configuration() {
+    let chosen = [(None, "small-1"), (Some("large-2"), "large-2"), (Some("small-1"), "small-1")];
+    let mut server = ScriptedServer::start(chosen.map(|_| answer("Hello.")).to_vec()).await;
+    let config = format!(
+        "[agents.a]\nprovider = \"openai\"\nbase_url = \"{}/v1\"\nmodel = \"small-1\"\nmodels = [\"large-1\", \"large-2\"]\n",
+        server.url()
+    );
+    let config = file("models.toml", config.as_bytes());
+    let serve = block_in_place(|| Started::with(&["--config", &config]));
+    for (model, want) in chosen {
+        let text = block_in_place(|| {
+            let mut body = json!({ "input": "Hi" });
+            if let Some(model) = model {
+                body["model"] = json!(model);
+            }
+            let begun = serve.post("/v1/runs", &body).json();
+            serve.answer(begun["run_id"].as_str().unwrap())
+        });
+        assert_eq!(text, "Hello.");
+        let Seen::Request { body, .. } = server.seen().await else { panic!("no request") };
+        let asked: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(asked["model"], want);
+    }
+    block_in_place(|| {
+        let agents = serve.get("/v1/agents").json();
+        assert_eq!(agents["agents"][0]["models"], json!(["small-1", "large-1", "large-2"]));
+        let refused = serve.post("/v1/runs", &json!({ "input": "Hi", "model": "huge-1" }));
+        let names = "choose one of `small-1`, `large-1`, `large-2`";
+        assert!(refused.status == 400 && refused.body.contains(names), "{refused:?}");
+    });
+}
+
+#[test]
+fn models_to_choose_from_go_with_the_service_and_a_provider_that_has_several() {
+    let outcome = run(&["run", "--provider", "demo", "--models", "a", "Hi"], b"");
+    assert_eq!(outcome.code, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("goes with `serve`"), "{outcome:?}");
+    let outcome = run(&["serve", "--provider", "demo", "--models", "a", "--check"], b"");
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains("the demo has one"), "{outcome:?}");
 }

@@ -1,0 +1,105 @@
+//! Stores that are full or cannot be written: a problem that says what to do, and others are not slowed.
+
+use super::*;
+use crate::store::{SqliteOptions, SqliteStore, Stores, sqlite_folder as folder};
+
+/// A service over a file of this setup.
+async fn over(options: SqliteOptions, agent: DefaultAgent) -> (SqliteStore, Router) {
+    let store = SqliteStore::open_with(options).await.unwrap();
+    let service = built(agent).stores(Stores::of(store.clone())).build().unwrap();
+    (store, router(service))
+}
+
+/// Asks whether a request that writes nothing has its answer at once.
+async fn is_read(app: &Router, run: &str) {
+    for (path, token) in
+        [(run, "ann"), ("/v1/conversations", "ann"), ("/v1/agents", "eve"), ("/health", "")]
+    {
+        let answer = timeout(Duration::from_secs(5), get(app, path, token)).await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_full_store_refuses_what_is_too_much_and_takes_what_fits() {
+    let folder = folder("service-full");
+    let options = SqliteOptions::new(folder.join("service.db")).max_bytes(400 << 10);
+    let (store, app) = over(options, chatty()).await;
+    let small = json!({ "input": "What is 6*7?" });
+    let run = begin(&app, "ann", &small).await;
+    assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
+    let large = json!({ "input": "a".repeat(900 << 10) });
+    let (status, problem) = value(post(&app, "/v1/runs", "ann", &large).await).await;
+    assert_eq!((status, &problem["code"]), (507, &json!("store_full")));
+    assert!(problem["detail"].as_str().unwrap().contains("has to make room"), "{problem}");
+    is_read(&app, &run).await;
+    let run = begin(&app, "ann", &small).await;
+    assert_eq!(until(&app, &run, "run_end").await["status"], "completed", "what fits is taken");
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_run_whose_events_cannot_be_kept_ends_with_words_for_its_readers() {
+    let folder = folder("service-flood");
+    let options = SqliteOptions::new(folder.join("service.db")).max_bytes(400 << 10);
+    let flood = ScriptedProvider::from_fn(|_: &Asked| {
+        (0..4_000).fold(ScriptedTurn::new(), |turn, at| {
+            turn.text(format!("Line {at}: {:x}.\n", at * 7_919 * 104_729))
+        })
+    });
+    let (store, app) = over(options, DefaultAgent::builder(flood).build().unwrap()).await;
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    // Its readers do not wait for ever.
+    let read = text(get(&app, &format!("{run}/events"), "ann").await);
+    timeout(Duration::from_secs(30), read).await.unwrap();
+    let ended = async {
+        loop {
+            let (_, shown) = value(get(&app, &run, "ann").await).await;
+            if shown["end"].is_object() {
+                return shown;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let shown = timeout(Duration::from_secs(30), ended).await.unwrap();
+    assert_eq!(shown["status"], "failed", "{shown}");
+    let error = &shown["end"]["error"];
+    assert_eq!(error["code"], "journal", "{error}");
+    assert!(!error.to_string().contains("service.db"), "{error}");
+    is_read(&app, &run).await;
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_written_refuses_what_writes_and_is_read() {
+    let folder = folder("service-read-only");
+    let (store, app) = over(SqliteOptions::new(folder.join("service.db")), chatty()).await;
+    let run = begin(&app, "ann", &json!({ "input": "What is 6*7?", "conversation_id": "c" })).await;
+    let whole = text(get(&app, &format!("{run}/events"), "ann").await).await;
+    until(&app, &run, "run_end").await;
+    store.refuse_writes().await;
+    let rename = request(Method::PATCH, "/v1/conversations/c", "ann")
+        .header("content-type", "application/json")
+        .body(Body::from(r#"{"title":"Mine"}"#));
+    let delete = request(Method::DELETE, "/v1/conversations/c", "ann").body(Body::empty());
+    let said = json!({ "id": "c2", "messages": [{ "role": "user", "content": "Go." }] });
+    for response in [
+        post(&app, "/v1/runs", "ann", &json!({ "input": "Go." })).await,
+        post(&app, "/api/chat", "ann", &said).await,
+        app.clone().oneshot(rename.unwrap()).await.unwrap(),
+    ] {
+        let (status, problem) = value(response).await;
+        assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("in its logs") && !detail.contains("service.db"), "{detail}");
+    }
+    // The log alone does not tell why.
+    let (status, problem) = value(app.clone().oneshot(delete.unwrap()).await.unwrap()).await;
+    assert_eq!((status, &problem["code"]), (503, &json!("busy")), "{problem}");
+    is_read(&app, &run).await;
+    assert_eq!(text(get(&app, &format!("{run}/events"), "ann").await).await, whole);
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
