@@ -38,8 +38,9 @@ pub(super) struct Told(watch::Sender<HashMap<Text, u64>>);
 
 impl Told {
     pub(super) fn set(&self, run: &str, events: u64) {
-        self.0.send_modify(|told| {
-            told.insert(run.into(), events);
+        self.0.send_modify(|told| match told.get_mut(run) {
+            Some(told) => *told = events,
+            None => drop(told.insert(run.into(), events)),
         });
     }
 

@@ -21,6 +21,7 @@
 //! clients of AG-UI. `GET /` is the web console, for people.
 
 mod again;
+mod batches;
 mod body;
 mod builder;
 mod client_tools;
@@ -44,6 +45,7 @@ mod limits;
 mod metrics;
 mod origins;
 mod own_calls;
+mod pieces;
 mod places;
 mod problem;
 mod recover;

@@ -122,16 +122,12 @@ impl Logs {
 
     fn append(&mut self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
         let bytes: usize = records.iter().map(LogRecord::bytes).sum();
-        let log = self.get(key)?;
-        let (name, end) = (key.name.clone(), log.end());
-        if log.state == State::Closed {
-            return Err(LogError::Closed { name });
+        if self.bytes.saturating_add(bytes) > self.max_bytes {
+            self.get(key)?.check_end(key, at)?;
+            self.make_room(bytes)?;
         }
-        if at != end {
-            return Err(LogError::Behind { name, at, end });
-        }
-        self.make_room(bytes)?;
         let log = self.get(key)?;
+        log.check_end(key, at)?;
         log.records.extend(records);
         log.changed.send_replace(());
         self.bytes += bytes;
@@ -217,6 +213,18 @@ impl Logs {
 impl Log {
     fn end(&self) -> u64 {
         self.records.len() as u64
+    }
+
+    /// Checks that the next record may have this number.
+    fn check_end(&self, key: &LogKey, at: u64) -> Result<(), LogError> {
+        let (name, end) = (|| key.name.clone(), self.end());
+        match self.state {
+            State::Closed => Err(LogError::Closed { name: name() }),
+            State::Open | State::Retired if at != end => {
+                Err(LogError::Behind { name: name(), at, end })
+            }
+            State::Open | State::Retired => Ok(()),
+        }
     }
 
     fn read(&self, key: &LogKey, from: u64, most: usize) -> Result<LogPage, LogError> {
