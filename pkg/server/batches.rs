@@ -2,14 +2,14 @@
 
 use std::{
     future::poll_fn,
-    pin::Pin,
     task::{Context, Poll},
 };
 
 use futures_util::StreamExt as _;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
+use tokio_util::sync::CancellationToken;
 
 use super::{
+    fired::Fired,
     pieces::Pieces,
     run::{Run, WaitsFor},
 };
@@ -22,7 +22,7 @@ const BATCH: usize = 64;
 pub(super) struct Batches<'r> {
     run: &'r Run,
     /// Ends once the run is to leave this process.
-    leaves: Pin<Box<WaitForCancellationFuture<'r>>>,
+    leaves: Fired,
     pieces: Pieces,
     /// `true` until the first event of a run that another process began.
     goes_on: bool,
@@ -41,8 +41,8 @@ pub(super) enum Batch {
 
 impl<'r> Batches<'r> {
     /// Returns those of a run that goes on with this number, until `away`.
-    pub(super) fn new(run: &'r Run, away: &'r CancellationToken, from: u64) -> Self {
-        let (leaves, pieces) = (Box::pin(away.cancelled()), Pieces::default());
+    pub(super) fn new(run: &'r Run, away: &CancellationToken, from: u64) -> Self {
+        let (leaves, pieces) = (Fired::new(away.clone()), Pieces::default());
         Self { run, leaves, pieces, goes_on: from > 0, is_settled: false, is_over: false }
     }
 
@@ -52,7 +52,7 @@ impl<'r> Batches<'r> {
     }
 
     fn poll(&mut self, stream: &mut RunStream, context: &mut Context<'_>) -> Poll<Batch> {
-        let is_away = self.leaves.as_mut().poll(context).is_ready();
+        let is_away = self.leaves.poll(context).is_ready();
         if is_away && !self.run.cancel.is_cancelled() {
             return Poll::Ready(Batch::Away);
         }

@@ -32,6 +32,7 @@ mod durable;
 pub mod encode;
 mod erase;
 mod extract;
+mod fired;
 mod gate;
 mod going_on;
 mod health;

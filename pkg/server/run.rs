@@ -225,7 +225,7 @@ impl Run {
         away: &CancellationToken,
     ) -> Option<RunEnd> {
         let log = &stores.log;
-        told.set(self.id(), from);
+        let told_events = told.begin(self.id(), from);
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
@@ -252,7 +252,7 @@ impl Run {
                 failed = Some(error);
             }
             events += count;
-            told.set(self.id(), events);
+            told_events.set(events);
             // A person may take long.
             if self.waits_for(WaitsFor::Anything) {
                 place.leave();

@@ -5,7 +5,7 @@ use std::{sync::LazyLock, time::Duration};
 
 use serde_json::Value;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::TcpStream,
     sync::watch,
     time::timeout,
@@ -50,35 +50,30 @@ async fn read(at: &str, count: usize) -> Result<()> {
     connection.set_nodelay(true)?;
     let head = format!("GET /{path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n");
     connection.write_all(head.as_bytes()).await?;
-    let mut lines = BufReader::new(connection);
-    let (mut line, mut events, mut deltas) = (Vec::new(), 0_u64, 0);
+    let mut connection = BufReader::new(connection);
+    let (mut body, mut events, mut deltas) = (Vec::new(), 0_u64, 0);
     let mut reading = Answer::Text.reading(count);
-    loop {
-        line.clear();
-        let read = timeout(PATIENCE, lines.read_until(b'\n', &mut line)).await;
-        if read.map_err(|_| "nothing came for 60 s")?? == 0 {
-            return Err("the connection ended".into());
-        }
-        // Lengths of chunks are lines of their own.
-        let text = str::from_utf8(&line)?.trim_end();
-        if deltas == 0 && text.starts_with("HTTP/1.1 ") {
-            if text != "HTTP/1.1 200 OK" {
-                return Err(text.into());
-            }
-            SEEN.send_replace(1);
-        } else if let Some(id) = text.strip_prefix("id: ") {
-            if id.parse() != Ok(events) {
-                return Err(format!("the event {id} came, not {events}").into());
-            }
-            events += 1;
-        } else if text == "event: run_end" || text == "data: [DONE]" {
-            break;
-        } else if let Some(data) = text.strip_prefix("data: ") {
-            let data: Value = serde_json::from_str(data)?;
-            if let Some(delta) = delta(&data) {
-                reading.add(delta);
-                deltas += 1;
-                SEEN.send_modify(|seen| *seen += 1);
+    head_of(&mut connection).await?;
+    SEEN.send_replace(1);
+    'body: while chunk(&mut connection, &mut body).await? {
+        // What is behind the last line end comes whole with the next chunk.
+        let whole = body.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = body.split_off(whole);
+        for text in str::from_utf8(&std::mem::replace(&mut body, rest))?.lines() {
+            if let Some(id) = text.strip_prefix("id: ") {
+                if id.parse() != Ok(events) {
+                    return Err(format!("the event {id} came, not {events}").into());
+                }
+                events += 1;
+            } else if text == "event: run_end" || text == "data: [DONE]" {
+                break 'body;
+            } else if let Some(data) = text.strip_prefix("data: ") {
+                let data: Value = serde_json::from_str(data)?;
+                if let Some(delta) = delta(&data) {
+                    reading.add(delta);
+                    deltas += 1;
+                    SEEN.send_modify(|seen| *seen += 1);
+                }
             }
         }
     }
@@ -86,6 +81,36 @@ async fn read(at: &str, count: usize) -> Result<()> {
         return Err(format!("{deltas} deltas of {count}").into());
     }
     reading.finish()
+}
+
+async fn line(connection: &mut BufReader<TcpStream>) -> Result<String> {
+    let mut line = String::new();
+    let read = timeout(PATIENCE, connection.read_line(&mut line)).await;
+    match read.map_err(|_| "nothing came for 60 s")?? {
+        0 => Err("the connection ended".into()),
+        _ => Ok(line.trim_end().to_owned()),
+    }
+}
+
+/// Reads the head of an answer that has a body in chunks.
+async fn head_of(connection: &mut BufReader<TcpStream>) -> Result<()> {
+    let status = line(connection).await?;
+    if status != "HTTP/1.1 200 OK" {
+        return Err(status.into());
+    }
+    while !line(connection).await?.is_empty() {}
+    Ok(())
+}
+
+/// Appends the next chunk of a body; `false` behind the last.
+async fn chunk(connection: &mut BufReader<TcpStream>, body: &mut Vec<u8>) -> Result<bool> {
+    let length = usize::from_str_radix(&line(connection).await?, 16)?;
+    let begun = body.len();
+    body.resize(begun + length, 0);
+    let rest = body.get_mut(begun..).unwrap_or_default();
+    timeout(PATIENCE, connection.read_exact(rest)).await.map_err(|_| "a chunk is not whole")??;
+    line(connection).await?;
+    Ok(length > 0)
 }
 
 /// The text of an event: of forgeline's, or of the model's as it is.
