@@ -53,6 +53,11 @@ impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
         self.0.iter().map(|open| &open.request).find(|request| request.request_id() == id)
     }
 
+    /// Returns `true` while one is open.
+    pub(super) fn has_any(&self) -> bool {
+        self.0.iter().any(|(_, answer)| !answer.is_closed())
+    }
+
     pub(super) fn all(&self) -> Vec<Q> {
         let open = self.0.iter().filter(|open| !open.answer.is_closed());
         open.map(|open| open.request.clone()).collect()

@@ -237,6 +237,12 @@ impl Steering {
         self.lock().questions.all()
     }
 
+    /// Returns `true` while a request for approval or a call at the client is open, and whether a question is.
+    pub(crate) fn has_open(&self) -> (bool, bool) {
+        let line = self.lock();
+        (line.asked.has_any() || line.at_client.has_any(), line.questions.has_any())
+    }
+
     /// Ends the run's hearing; returns what it has not heard.
     pub(super) fn close(&self) -> VecDeque<Said> {
         let mut line = self.lock();

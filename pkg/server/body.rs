@@ -1,6 +1,6 @@
 //! Bodies of answers that are streams of events.
 
-use std::{future::ready, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     body::Body,
@@ -9,7 +9,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_core::Stream;
-use futures_util::StreamExt as _;
+use tokio_stream::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -69,15 +69,14 @@ pub(super) fn answer(
     mut frames: impl Frames,
 ) -> Response {
     let records = follow(service.log(), key, from);
-    let frames = records.map(move |record| match record {
+    let frames = records.map_while(move |record| match record {
         Ok((number, record)) => Some(frames.frames(number, &record)),
         Err(error) => {
             tracing::debug!(%error, "a reader is let go");
             None
         }
     });
-    let frames = frames.take_while(|frame| ready(frame.is_some())).filter_map(ready);
-    streamed(Box::pin(frames), service.ends())
+    streamed(frames, service.ends())
 }
 
 /// Returns the answer that is a stream of events. It ends with its reader and with the service too: see [`Streamed`].

@@ -2,11 +2,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use serde::Deserialize;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, Notify};
 
 use crate::{
     agent::journal::{Journal, JournalError, JournalFuture},
@@ -34,26 +37,53 @@ struct Inside {
 
 /// The number of events in the log of each run that works.
 #[derive(Debug, Default)]
-pub(super) struct Told(watch::Sender<HashMap<Text, u64>>);
+pub(super) struct Told(std::sync::Mutex<HashMap<Text, Arc<Events>>>);
+
+/// The number of events in the log of a run.
+#[derive(Debug)]
+pub(super) struct Events {
+    count: AtomicU64,
+    changed: Notify,
+}
+
+impl Events {
+    pub(super) fn set(&self, count: u64) {
+        self.count.store(count, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+}
 
 impl Told {
-    pub(super) fn set(&self, run: &str, events: u64) {
-        self.0.send_modify(|told| {
-            told.insert(run.into(), events);
-        });
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<Events>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a run works whose log has this number of events; returns the place of the number.
+    pub(super) fn begin(&self, run: &str, events: u64) -> Arc<Events> {
+        let events = Events { count: AtomicU64::new(events), changed: Notify::new() };
+        let events = Arc::new(events);
+        self.lock().insert(run.into(), Arc::clone(&events));
+        events
     }
 
     pub(super) fn end(&self, run: &str) {
-        self.0.send_modify(|told| {
-            told.remove(&Text::from(run));
-        });
+        let ended = self.lock().remove(run);
+        if let Some(events) = ended {
+            events.set(u64::MAX);
+        }
     }
 
     /// Waits until this number of events of a run is in its log, or it has none.
-    async fn wait(&self, run: &Text, events: u64) {
-        let mut told = self.0.subscribe();
-        // The sender is here.
-        drop(told.wait_for(|told| told.get(run).is_none_or(|told| *told >= events)).await);
+    async fn wait(&self, run: &Text, count: u64) {
+        let Some(events) = self.lock().get(run).cloned() else { return };
+        loop {
+            // It hears of what comes behind the look.
+            let changed = events.changed.notified();
+            if events.count.load(Ordering::Acquire) >= count {
+                return;
+            }
+            changed.await;
+        }
     }
 }
 

@@ -21,6 +21,7 @@
 //! clients of AG-UI. `GET /` is the web console, for people.
 
 mod again;
+mod batches;
 mod body;
 mod builder;
 mod client_tools;
@@ -31,6 +32,7 @@ mod durable;
 pub mod encode;
 mod erase;
 mod extract;
+mod fired;
 mod gate;
 mod going_on;
 mod health;
@@ -44,6 +46,7 @@ mod limits;
 mod metrics;
 mod origins;
 mod own_calls;
+mod pieces;
 mod places;
 mod problem;
 mod recover;

@@ -22,14 +22,12 @@ impl OwnCalls {
         self.lock().resumed_in.get_or_insert(turn);
     }
 
-    /// Notes the calls among events that come; those that are not open any more are forgotten.
-    pub(super) fn see(&self, events: &[Envelope], open: impl Fn() -> Vec<ClientToolRequest>) {
-        for envelope in events {
-            if let AgentEvent::ClientToolRequest(request) = &envelope.event {
-                let (open, mut known) = (open(), self.lock());
-                known.told.retain(|(id, _)| open.iter().any(|it| it.client_call_id == *id));
-                known.told.push((request.client_call_id.clone(), envelope.turn));
-            }
+    /// Notes the call that an event tells, if it does; those that are not open any more are forgotten.
+    pub(super) fn see(&self, envelope: &Envelope, open: impl Fn() -> Vec<ClientToolRequest>) {
+        if let AgentEvent::ClientToolRequest(request) = &envelope.event {
+            let (open, mut known) = (open(), self.lock());
+            known.told.retain(|(id, _)| open.iter().any(|it| it.client_call_id == *id));
+            known.told.push((request.client_call_id.clone(), envelope.turn));
         }
     }
 

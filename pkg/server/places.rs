@@ -62,6 +62,11 @@ impl Places {
 }
 
 impl Place {
+    /// Returns `true` while it is the run's turn to work.
+    pub(super) fn is_working(&self) -> bool {
+        self.working.is_some()
+    }
+
     /// Waits for the turn to work; `false` when the queue was closed. One that was left is taken again, however long the queue is.
     pub(super) async fn work(&mut self) -> bool {
         if !self.is_taken {

@@ -1,7 +1,6 @@
 //! A run of the service, from its first event to the end of its log.
 
 use std::{
-    future::poll_fn,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -10,13 +9,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    batches::{Batch, Batches},
     encode::{RunEnd, RunStatus},
     journal::Told,
     own_calls::OwnCalls,
@@ -30,9 +29,6 @@ use crate::{
     },
     types::{AgentError, ClientToolRequest, Envelope, ErrorCode, Text},
 };
-
-/// Most events that are appended at a time.
-const BATCH: usize = 64;
 
 /// Longest wait for a run of another process to come to where it was.
 const MAX_SETTLE: Duration = Duration::from_secs(5);
@@ -144,7 +140,17 @@ impl Run {
         drop(timeout(MAX_SETTLE, is_settled.wait_for(|is_settled| *is_settled)).await);
     }
 
-    fn settle(&self) {
+    /// Notes the turn in which a run of another process goes on here.
+    pub(super) fn goes_on_in(&self, turn: u32) {
+        self.own_calls.resumed_in(turn);
+    }
+
+    /// Notes an event that comes.
+    pub(super) fn see(&self, envelope: &Envelope) {
+        self.own_calls.see(envelope, || self.client_calls.open());
+    }
+
+    pub(super) fn settle(&self) {
         self.is_settled.send_if_modified(|is_settled| !std::mem::replace(is_settled, true));
     }
 
@@ -158,8 +164,8 @@ impl Run {
 
     /// Returns `true` while something is open that others have to end.
     pub(super) fn waits_for(&self, what: WaitsFor) -> bool {
-        let has_calls = !self.approvals.open().is_empty() || !self.client_calls.open().is_empty();
-        has_calls || (what == WaitsFor::Anything && !self.questions.open().is_empty())
+        let (has_calls, has_questions) = self.steering.has_open();
+        has_calls || (what == WaitsFor::Anything && has_questions)
     }
 
     /// Returns the open calls of the run itself at the client, each with its turn.
@@ -234,7 +240,7 @@ impl Run {
         away: &CancellationToken,
     ) -> Option<RunEnd> {
         let log = &stores.log;
-        told.set(self.id(), from);
+        let told_events = told.begin(self.id(), from);
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
             // The service shuts down, and has no place for it any more.
@@ -245,50 +251,32 @@ impl Run {
         }
         self.set(Progress::Running);
         self.keep(stores, RunChange::to(RunProgress::Running, now_ms())).await;
-        let (mut events, mut failed) = (from, None);
-        {
-            let mut batches = (&mut stream).ready_chunks(BATCH);
-            loop {
-                let batch = tokio::select! {
-                    biased;
-                    // One that is cancelled comes to its end here.
-                    () = away.cancelled(), if !self.cancel.is_cancelled() => {
-                        let progress = RunProgress::Running;
-                        return self.put_away(stores, told, progress).await;
-                    }
-                    batch = poll_fn(|context| {
-                        let polled = batches.poll_next_unpin(context);
-                        if polled.is_ready() || self.waits_for(WaitsFor::Anything) {
-                            self.settle();
-                        }
-                        polled
-                    }) => batch,
-                };
-                let Some(batch) = batch else { break };
-                if let Some(first) = batch.first().filter(|_| from > 0) {
-                    self.own_calls.resumed_in(first.turn);
-                }
-                self.own_calls.see(&batch, || self.client_calls.open());
-                let records: Vec<_> = batch.iter().map(record).collect();
-                let count = records.len() as u64;
-                if failed.is_none()
-                    && let Err(error) = log.append(&self.key, events, records).await
-                {
-                    // What cannot be kept is not shown, and is not paid for any longer.
-                    self.cancel.cancel();
-                    failed = Some(error);
-                }
-                events += count;
-                told.set(self.id(), events);
-                // A person may take long.
-                if self.waits_for(WaitsFor::Anything) {
-                    place.leave();
-                } else {
-                    let work = self.cancel.run_until_cancelled(place.work());
-                    away.run_until_cancelled(work).await;
-                }
+        let (mut batches, mut events, mut failed) = (Batches::new(self, away, from), from, None);
+        loop {
+            let records = match batches.next(&mut stream).await {
+                Batch::Records(records) => records,
+                Batch::End => break,
+                Batch::Away => return self.put_away(stores, told, RunProgress::Running).await,
+            };
+            let count = records.len() as u64;
+            if failed.is_none()
+                && let Err(error) = log.append(&self.key, events, records).await
+            {
+                // What cannot be kept is not shown, and is not paid for any longer.
+                self.cancel.cancel();
+                failed = Some(error);
+            }
+            events += count;
+            told_events.set(events);
+            // A person may take long.
+            if self.waits_for(WaitsFor::Anything) {
+                place.leave();
+            } else if !place.is_working() {
+                let work = self.cancel.run_until_cancelled(place.work());
+                away.run_until_cancelled(work).await;
             }
         }
+        drop(batches);
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
         let mut end = RunEnd::of(&outcome, events);
         if let Some(error) = &failed {
@@ -363,10 +351,6 @@ impl Run {
         log.append(&self.key, end.seq, vec![record]).await?;
         log.close(&self.key).await
     }
-}
-
-fn record(envelope: &Envelope) -> LogRecord {
-    LogRecord::new(envelope.event.kind(), json(envelope))
 }
 
 /// Returns the JSON of an event, which can always be written.

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::encode::head;
+use super::{encode::head, pieces::Pieces};
 use crate::store::LogRecord;
 
 /// Newest frames of a run that its readers share.
@@ -15,11 +15,17 @@ const SHARED_BYTES: usize = 4 << 10;
 
 /// The newest frames of a run that goes on. Readers that have all that there is wait for the same event: the first of them makes its frame.
 #[derive(Debug)]
-pub(super) struct SharedFrames(Mutex<Option<[(u64, Bytes); SHARED]>>);
+pub(super) struct SharedFrames(Mutex<Option<Newest>>);
+
+#[derive(Debug, Default)]
+struct Newest {
+    frames: [(u64, Bytes); SHARED],
+    pieces: Pieces,
+}
 
 impl Default for SharedFrames {
     fn default() -> Self {
-        Self(Mutex::new(Some(Default::default())))
+        Self(Mutex::new(Some(Newest::default())))
     }
 }
 
@@ -28,19 +34,20 @@ impl SharedFrames {
     pub(super) fn frame(&self, number: u64, record: &LogRecord) -> Bytes {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = usize::try_from(number).unwrap_or_default() % SHARED;
-        let place = shared.as_mut().and_then(|shared| shared.get_mut(at));
-        match place {
+        let Some(Newest { frames, pieces }) = &mut *shared else {
+            drop(shared);
+            let mut out = Vec::new();
+            numbered(number, record, &mut out);
+            return out.into();
+        };
+        match frames.get_mut(at) {
             Some((of, frame)) if *of == number && !frame.is_empty() => frame.clone(),
-            Some(place) => {
-                let frame = numbered(number, record);
-                if frame.len() <= SHARED_BYTES {
+            place => {
+                let frame = pieces.piece(|out| numbered(number, record, out));
+                if let Some(place) = place.filter(|_| frame.len() <= SHARED_BYTES) {
                     *place = (number, frame.clone());
                 }
                 frame
-            }
-            None => {
-                drop(shared);
-                numbered(number, record)
             }
         }
     }
@@ -51,14 +58,13 @@ impl SharedFrames {
     }
 }
 
-/// Returns a record as an event with its number.
-fn numbered(number: u64, LogRecord { kind, data, .. }: &LogRecord) -> Bytes {
-    let mut out = Vec::with_capacity(data.len() + kind.len() + 40);
-    head(number, kind, &mut out);
+/// Appends a record as an event with its number.
+fn numbered(number: u64, LogRecord { kind, data, .. }: &LogRecord, out: &mut Vec<u8>) {
+    out.reserve(data.len() + kind.len() + 40);
+    head(number, kind, out);
     out.extend_from_slice(b"data: ");
     out.extend_from_slice(data);
     out.extend_from_slice(b"\n\n");
-    out.into()
 }
 
 #[cfg(test)]

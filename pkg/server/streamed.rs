@@ -12,7 +12,9 @@ use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
 use http_body::{Body, Frame};
 use tokio::time::{Instant, Sleep, sleep_until};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
+
+use super::fired::Fired;
 
 /// Bytes of frames that wait and go out in one piece; the last of them may be longer.
 const PIECE_BYTES: usize = 16 << 10;
@@ -43,7 +45,7 @@ pub(super) struct Streamed<S> {
     /// Comes no later than the next comment, so that it is set again once in [`KEEP_ALIVE`]; once the service ends, with the end.
     comment: Pin<Box<Sleep>>,
     /// `None` once the service ends.
-    ends: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    ends: Option<Fired>,
 }
 
 impl<S: Stream<Item = Bytes> + Unpin> Streamed<S> {
@@ -51,7 +53,7 @@ impl<S: Stream<Item = Bytes> + Unpin> Streamed<S> {
     pub(super) fn new(frames: S, ends: CancellationToken) -> Self {
         let now = Instant::now();
         let comment = Box::pin(sleep_until(now + KEEP_ALIVE));
-        let ends = Some(Box::pin(ends.cancelled_owned()));
+        let ends = Some(Fired::new(ends));
         Self { frames: Some(frames), taken: Some(now), spoke: now, comment, ends }
     }
 
@@ -79,7 +81,7 @@ impl<S: Stream<Item = Bytes> + Unpin> Streamed<S> {
     /// Waits for the time of a comment, and for the end of the service; `None` is the end of the body.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(ends) = &mut self.ends
-            && ends.as_mut().poll(context).is_ready()
+            && ends.poll(context).is_ready()
         {
             self.ends = None;
             self.comment.as_mut().reset(Instant::now() + LAST_FRAME);

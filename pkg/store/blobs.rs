@@ -1,6 +1,6 @@
 //! Long runs of base64 in texts, such as pictures, which are kept once for each content.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::Range};
 
 use sha2::{Digest as _, Sha256};
 
@@ -24,34 +24,51 @@ pub(super) struct Split<'t> {
 
 /// Takes the long runs of base64 out of a text.
 pub(super) fn split(text: &str) -> Split<'_> {
-    let mut split = Split::default();
+    let mut split = Split { text: String::with_capacity(text.len()), blobs: Vec::new() };
     let mut rest = text;
-    while !rest.is_empty() {
-        let run = rest.bytes().take_while(|byte| is_base64(*byte)).count();
-        let (taken, behind) = rest.split_at(run);
-        if run >= MIN_BYTES {
-            let hash: Hash = Sha256::digest(taken).into();
-            split.text.push(MARK);
-            for byte in hash {
-                // Writing to a string does not fail.
-                let _written = write!(split.text, "{byte:02x}");
-            }
-            split.text.push(MARK);
-            split.blobs.push((hash, taken));
-        } else {
-            split.text.push_str(taken);
+    while let Some(run) = first_run(rest) {
+        // Only ASCII is around the ends of a run.
+        let (other, taken) = (rest.get(..run.start), rest.get(run.clone()));
+        let (Some(other), Some(taken)) = (other, taken) else { break };
+        push_other(other, &mut split.text);
+        let hash: Hash = Sha256::digest(taken).into();
+        split.text.push(MARK);
+        for byte in hash {
+            // Writing to a string does not fail.
+            let _written = write!(split.text, "{byte:02x}");
         }
-        let other = behind.find(|char: char| u8::try_from(char).is_ok_and(is_base64));
-        let (other, behind) = behind.split_at(other.unwrap_or(behind.len()));
-        for (at, part) in other.split(MARK).enumerate() {
-            if at > 0 {
-                split.text.extend([MARK, MARK]);
-            }
-            split.text.push_str(part);
-        }
-        rest = behind;
+        split.text.push(MARK);
+        split.blobs.push((hash, taken));
+        rest = rest.get(run.end..).unwrap_or_default();
     }
+    push_other(rest, &mut split.text);
     split
+}
+
+/// Appends text that is not taken out, with two marks for each that it has.
+fn push_other(other: &str, out: &mut String) {
+    for (at, part) in other.split(MARK).enumerate() {
+        if at > 0 {
+            out.extend([MARK, MARK]);
+        }
+        out.push_str(part);
+    }
+}
+
+/// Finds the first long run. It has a byte at one of the places that are as far apart as the shortest is long: most of a text is not looked at.
+fn first_run(text: &str) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut begin = 0;
+    while let Some(tried) = bytes.get(begin..begin + MIN_BYTES) {
+        if let Some(other) = tried.iter().rposition(|byte| !is_base64(*byte)) {
+            begin += other + 1;
+            continue;
+        }
+        let behind = bytes.get(begin + MIN_BYTES..).unwrap_or_default();
+        let more = behind.iter().take_while(|byte| is_base64(**byte)).count();
+        return Some(begin..begin + MIN_BYTES + more);
+    }
+    None
 }
 
 fn is_base64(byte: u8) -> bool {
@@ -122,7 +139,24 @@ mod tests {
         assert!(split(&short).blobs.is_empty());
     }
 
+    // As it was before most of a text was passed over.
+    fn runs_byte_by_byte(text: &str) -> Vec<&str> {
+        let parts = text.split(|char: char| !u8::try_from(char).is_ok_and(is_base64));
+        parts.filter(|part| part.len() >= MIN_BYTES).collect()
+    }
+
     proptest! {
+        #[test]
+        fn each_long_run_is_found_and_nothing_else(lengths in prop::collection::vec(
+            (prop_oneof![0_usize..40, 1_000_usize..1_050, 2_040_usize..2_060], prop::sample::select(vec![" ", "é", "\u{1}", "\""])), 0..8,
+        )) {
+            let text: String = lengths.iter().map(|(length, other)| "A".repeat(*length) + other).collect();
+            let taken = split(&text);
+            let runs: Vec<_> = taken.blobs.iter().map(|(_, run)| *run).collect();
+            prop_assert_eq!(runs, runs_byte_by_byte(&text));
+            prop_assert_eq!(round_trip(&text).0, text);
+        }
+
         #[test]
         fn any_text_comes_back(parts in prop::collection::vec(
             prop_oneof![any::<String>(), Just("\u{1}".to_owned()), Just("QUJD".repeat(300))], 0..8,

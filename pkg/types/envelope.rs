@@ -44,6 +44,32 @@ impl Envelope {
     pub fn new(run_id: Text, turn: u32, seq: u64, at: u64, event: AgentEvent) -> Self {
         Self { run_id, turn, seq, at, event }
     }
+
+    /// Appends the JSON, as `serde_json` writes it; an envelope can always be written. The fields of the event are not gathered as a map first, which is
+    /// what flattening does.
+    #[cfg(feature = "server")]
+    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
+        let begun = out.len();
+        let Self { run_id, turn, seq, at, event } = self;
+        out.extend_from_slice(b"{\"run_id\":");
+        let mut is_written = serde_json::to_writer(&mut *out, run_id).is_ok();
+        for (name, number) in
+            [(&b",\"turn\":"[..], u64::from(*turn)), (b",\"seq\":", *seq), (b",\"at\":", *at)]
+        {
+            out.extend_from_slice(name);
+            is_written &= serde_json::to_writer(&mut *out, &number).is_ok();
+        }
+        let place = out.len();
+        is_written &= serde_json::to_writer(&mut *out, event).is_ok();
+        match out.get_mut(place..) {
+            // The event is an object with members, which go on with the ones before.
+            Some([brace @ b'{', b'"', ..]) if is_written => *brace = b',',
+            _ => {
+                out.truncate(begun);
+                serde_json::to_writer(out, self).unwrap_or(());
+            }
+        }
+    }
 }
 
 keep_spelling!(Envelope);

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::{callgrind::cost, gate::Report, http, protocols};
+use crate::{callgrind::cost, delivery, encoders, gate::Report, http, protocols};
 
 /// What may become of the 500th of a thousand deltas.
 const FAULTS: [&str; 3] = ["lost", "twice", "changed"];
@@ -46,6 +46,7 @@ pub(crate) fn gates(report: &mut Report, address: &str) {
     let in_memory = ["provider", "pipeline", "slow"].map(str::to_owned);
     let clients = http::CLIENTS.map(|client| format!("http-{client}@{address}"));
     let workloads = in_memory.into_iter().chain(protocols::workloads()).chain(clients);
+    let workloads = workloads.chain(delivery::workloads()).chain(encoders::workloads());
     let mut names: Vec<_> =
         workloads.flat_map(|name| FAULTS.map(|fault| format!("{name}{MARK}{fault}"))).collect();
     // Only who counts reads sees it, and that is the floor of them all.

@@ -179,3 +179,27 @@ pub(crate) fn say(line: &str) {
 pub(crate) fn complain(line: &str) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(fill: impl FnOnce(&mut Report)) -> usize {
+        let mut report = Report::new(Form::Json);
+        fill(&mut report);
+        report.failed.len() + report.slow.len()
+    }
+
+    #[test]
+    fn a_wrong_result_a_floor_that_is_left_out_and_a_passed_bound_are_red() {
+        assert_eq!(failed(|report| report.add("right", 1.0, (1.0, 0.5), "allocations")), 0);
+        assert_eq!(failed(|report| report.add("passed", 1.1, (1.0, 0.5), "allocations")), 1);
+        assert_eq!(failed(|report| report.add("slow", 1.1, (1.0, 0.5), "ms")), 1);
+        assert_eq!(failed(|report| report.add("endless", f64::INFINITY, (1.0, 0.5), "ms")), 1);
+        let wrong: Result<f64> = Err("the answer differs".into());
+        assert_eq!(failed(|report| report.take("wrong", wrong, (1.0, 0.5), "ms")), 1);
+        let floor =
+            |value: f64| failed(|it| it.known("floor", Ok(value), (0.9, 1.1), "allocations"));
+        assert_eq!([0.0, 0.8, 1.0, 1.2].map(floor), [1, 1, 0, 1]);
+    }
+}

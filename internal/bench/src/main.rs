@@ -11,6 +11,7 @@ mod corpus;
 mod crates;
 mod decoder;
 mod delivery;
+mod encoders;
 mod fault;
 mod gate;
 mod grammars;
@@ -46,7 +47,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "usage: forgeline-bench gates | bench [checks | context | delivery | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
-                     | report RESULTS DOCS | service BINARY | floor";
+                     | report RESULTS DOCS | service BINARY [50 | 2000 | resume | submits | waiting | idle]… | floor";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         ["bench", "checks"] => measured(checks),
         ["bench", "delivery"] => measured(|report| {
             delivery::gates(report);
+            encoders::gates(report);
             Ok(())
         }),
         ["bench", "protocols"] => measured(|report| {
@@ -94,7 +96,7 @@ fn main() -> ExitCode {
             std::thread::park();
             ExitCode::SUCCESS
         }),
-        ["service", binary] => driven(Path::new(binary)),
+        ["service", binary, rows @ ..] => driven(Path::new(binary), rows),
         ["floor"] => floor().map(|()| ExitCode::SUCCESS),
         ["work", name, count] => work(name, count),
         _ => Err(USAGE.into()),
@@ -129,6 +131,7 @@ fn run(form: Form) -> Result<ExitCode> {
     protocols::gates(&mut report);
     http::gates(&mut report, &http::serve()?);
     delivery::gates(&mut report);
+    encoders::gates(&mut report);
     decoder::gates(&mut report)?;
     memory::gates(&mut report)?;
     slow::gates(&mut report)?;
@@ -145,8 +148,8 @@ fn run(form: Form) -> Result<ExitCode> {
 }
 
 /// Drives the service of this binary on this thread, which leaves the rest of the machine to it.
-fn driven(binary: &Path) -> Result<ExitCode> {
-    let rows = provider::runtime()?.block_on(service::rows(binary));
+fn driven(binary: &Path, rows: &[&str]) -> Result<ExitCode> {
+    let rows = provider::runtime()?.block_on(service::rows(binary, rows));
     rows.map_err(|error| error.to_string().into())
 }
 
@@ -167,6 +170,7 @@ fn work(name: &str, count: &str) -> Result<ExitCode> {
         name => rows::work(name, count)
             .or_else(|| http::work(name, count))
             .or_else(|| delivery::work(name, count))
+            .or_else(|| encoders::work(name, count))
             .or_else(|| instruments::work(name, count))
             .or_else(|| parsers::work(name, count))
             .or_else(|| protocols::stream(name, count))

@@ -35,10 +35,37 @@ use crate::{
 /// The answer of each run.
 const ANSWER: [&str; 2] = ["Two ", "chunks."];
 
+/// A provider whose answer has these chunks.
+fn saying(chunks: &[&str]) -> Result<OpenAi> {
+    let reads = chunks.iter().map(|text| corpus::event(text));
+    provider(FixedReads::new(reads, corpus::END))
+}
+
+/// Reads answers that are not the one that is measured, and counts those that no check noticed.
+fn unseen_faults(report: &mut Report) -> Result<()> {
+    let [one, other] = ANSWER;
+    let faults: [&[&str]; 5] =
+        [&[one], &[one, one, other], &[one, "chunks!"], &[other, one], &["Two chunks."]];
+    let (runtime, mut unseen) = (runtime()?, 0);
+    for fault in faults {
+        let agent = DefaultAgent::builder(saying(fault)?).build()?;
+        if runtime.block_on(read(&agent)).is_ok() {
+            unseen += 1;
+            report.fail("unseen_run_faults", &format!("{fault:?} passes"));
+        }
+    }
+    report.add(
+        "unseen_run_faults",
+        f64::from(unseen),
+        (0.0, 0.0),
+        "of 5 faults in the run of `run_kib`",
+    );
+    Ok(())
+}
+
 pub(crate) fn gates(report: &mut Report) -> Result<()> {
-    let reads = ANSWER
-        .map(|text| corpus::delta_event(&format!(r#"{{"content":{}}}"#, corpus::quoted(text))));
-    let provider = provider(FixedReads::new(reads, corpus::END))?;
+    unseen_faults(report)?;
+    let provider = saying(&ANSWER)?;
     let runtime = runtime()?;
     // The second agent and its second run: what is made once for the process is there.
     let (mut costs, mut idle) = (Vec::new(), 0);
@@ -185,14 +212,17 @@ fn kib(change: &Stats) -> f64 {
 }
 
 async fn read(agent: &DefaultAgent) -> Result<()> {
-    let (mut events, mut length) = (agent.run_stream("Where is it?"), 0);
+    let (mut events, mut place) = (agent.run_stream("Where is it?"), 0);
     while let Some(envelope) = events.next().await {
         if let AgentEvent::MessageContent { content, .. } = &envelope.event {
-            length += content.len();
+            if ANSWER.get(place) != Some(&content.as_str()) {
+                return Err(format!("{content:?} came as chunk {place}").into());
+            }
+            place += 1;
         }
     }
-    let whole: usize = ANSWER.iter().map(|text| text.len()).sum();
-    if length == whole { Ok(()) } else { Err(format!("{length} of {whole} bytes").into()) }
+    let whole = ANSWER.len();
+    if place == whole { Ok(()) } else { Err(format!("{place} of {whole} chunks").into()) }
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -12,3 +12,9 @@ pub(super) fn data(value: &impl Serialize, out: &mut Vec<u8>) {
     }
     out.extend_from_slice(b"\n\n");
 }
+
+/// Appends a number. `serde_json` writes it several times faster than a format does.
+pub(in crate::server) fn number(number: u64, out: &mut Vec<u8>) {
+    // A vector takes whatever is written into it.
+    serde_json::to_writer(out, &number).unwrap_or(());
+}

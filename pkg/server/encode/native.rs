@@ -1,8 +1,11 @@
 //! The protocol of forgeline's own.
 
-use std::io::Write as _;
+use memchr::memchr2;
 
-use super::{Encode, RunEnd, frame};
+use super::{
+    Encode, RunEnd,
+    frame::{self, number},
+};
 use crate::types::Envelope;
 
 /// Encodes each event as one server-sent event: `id` is its `seq`, `event` its kind, `data` the envelope. The last one is
@@ -33,7 +36,9 @@ impl Native {
 impl Encode for Native {
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         head(envelope.seq, envelope.event.kind(), out);
-        frame::data(envelope, out);
+        out.extend_from_slice(b"data: ");
+        envelope.write_json(out);
+        out.extend_from_slice(b"\n\n");
     }
 
     fn end(&mut self, end: &RunEnd, out: &mut Vec<u8>) {
@@ -44,9 +49,11 @@ impl Encode for Native {
 
 /// Appends the fields before the data. A kind with a line end, which no field can hold, is in the data only.
 pub(in crate::server) fn head(seq: u64, kind: &str, out: &mut Vec<u8>) {
-    // A vector takes whatever is written into it.
-    let _written = writeln!(out, "id: {seq}");
-    if !kind.is_empty() && !kind.contains(['\n', '\r']) {
-        let _written = writeln!(out, "event: {kind}");
+    out.extend_from_slice(b"id: ");
+    number(seq, out);
+    if !kind.is_empty() && memchr2(b'\n', b'\r', kind.as_bytes()).is_none() {
+        out.extend_from_slice(b"\nevent: ");
+        out.extend_from_slice(kind.as_bytes());
     }
+    out.push(b'\n');
 }

@@ -58,6 +58,25 @@ fn each_kind_has_its_frames() {
     }
 }
 
+#[test]
+fn an_event_is_written_as_serde_writes_it() {
+    let read = |json: &str| serde_json::from_str::<AgentEvent>(json).unwrap();
+    let odd = [r#"{"type":"odd","run_id":"other","seq":1,"":null}"#, r#"{"type":""}"#];
+    let others = odd.map(read).into_iter().chain([AgentEvent::MessageContent {
+        content: "\u{0}\"\\/\u{2028}é\n".into(),
+        refusal: true,
+    }]);
+    for event in kinds().into_iter().map(|envelope| envelope.event).chain(others) {
+        for (id, turn, seq, at) in [("run", 0, 0, 0), ("\"é\n", u32::MAX, u64::MAX, u64::MAX)] {
+            let envelope = Envelope::new(id.into(), turn, seq, at, event.clone());
+            let mut out = b"before".to_vec();
+            envelope.write_json(&mut out);
+            let want = format!("before{}", serde_json::to_string(&envelope).unwrap());
+            assert_eq!(String::from_utf8(out).unwrap(), want);
+        }
+    }
+}
+
 /// The data of each frame.
 fn data(frames: &str) -> Vec<Value> {
     let fields = frames.lines().filter_map(|line| line.strip_prefix("data: "));

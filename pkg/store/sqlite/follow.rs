@@ -31,7 +31,12 @@ impl SqliteStore {
                     let page = self.read(&key, at, PAGE).await?;
                     is_end = page.is_end;
                     records.extend(page.records);
+                    if records.is_empty() && !is_end {
+                        self.wait_with(&mut waiting, &key, at).await?;
+                        continue;
+                    }
                 }
+                let may_have_more = records.len() == PAGE;
                 while let Some(record) = records.pop_front() {
                     yield (at, record);
                     at += 1;
@@ -39,7 +44,10 @@ impl SqliteStore {
                 if is_end {
                     break;
                 }
-                self.wait_with(&mut waiting, &key, at).await?;
+                // Whatever came since the look is a change.
+                if !may_have_more {
+                    waiting.changed().await;
+                }
             }
         })
     }

@@ -9,7 +9,7 @@ use super::{
     SqliteStore, errors, packed,
     rows::{int, number},
     within,
-    writer::work,
+    writer::{Ways, work},
 };
 use crate::store::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, StoreError, now_ms};
 
@@ -63,49 +63,52 @@ pub(super) fn readable(key: &LogKey, head: Option<Head>) -> Result<Head, LogErro
     }
 }
 
+/// The statements of an append. Each goes to the thread of the connection and back, so that they go together; the second does what the first
+/// allowed.
+macro_rules! append {
+    () => {
+        "UPDATE log SET ends = ends + ?4, bytes = bytes + length(?5) \
+         WHERE scope = ?1 AND name = ?2 AND ends = ?3 AND state = 0 RETURNING id; \
+         INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
+         WHERE scope = ?1 AND name = ?2 AND ?4 > 0 AND changes() > 0"
+    };
+}
+
+/// An append among other writes, and one that is a transaction of its own.
+const APPEND: &str = append!();
+const APPEND_ALONE: &str = concat!("BEGIN IMMEDIATE; ", append!(), "; COMMIT");
+
 /// Appends, and returns what is wrong with the log if it did not.
 async fn append(
     connection: &mut SqliteConnection,
+    sql: &'static str,
     key: &LogKey,
     at: u64,
     count: usize,
     data: &[u8],
 ) -> Result<Result<(), LogError>, StoreError> {
-    let id: Option<i64> = sqlx::query_scalar(
-        "UPDATE log SET ends = ends + ?, bytes = bytes + ? \
-         WHERE scope = ? AND name = ? AND ends = ? AND state = 0 RETURNING id",
-    )
-    .bind(int(count as u64))
-    .bind(int(data.len() as u64))
-    .bind(key.scope.as_str())
-    .bind(key.name.as_str())
-    .bind(int(at))
-    .fetch_optional(&mut *connection)
-    .await
-    .map_err(errors::of)?;
-    let Some(id) = id else {
-        let head = match readable(key, head(connection, key).await?) {
-            Ok(head) => head,
-            Err(error) => return Ok(Err(error)),
-        };
-        let (name, end) = (key.name.clone(), head.ends);
-        return Ok(Err(if head.state == OPEN {
-            LogError::Behind { name, at, end }
-        } else {
-            LogError::Closed { name }
-        }));
-    };
-    if count > 0 {
-        sqlx::query("INSERT INTO chunk (log, begins, count, data) VALUES (?, ?, ?, ?)")
-            .bind(id)
-            .bind(int(at))
-            .bind(int(count as u64))
-            .bind(data)
-            .execute(connection)
-            .await
-            .map_err(errors::of)?;
+    let appended = sqlx::query(sql)
+        .bind(key.scope.as_str())
+        .bind(key.name.as_str())
+        .bind(int(at))
+        .bind(int(count as u64))
+        .bind(data)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(errors::of)?;
+    if !appended.is_empty() {
+        return Ok(Ok(()));
     }
-    Ok(Ok(()))
+    let head = match readable(key, head(connection, key).await?) {
+        Ok(head) => head,
+        Err(error) => return Ok(Err(error)),
+    };
+    let (name, end) = (key.name.clone(), head.ends);
+    Ok(Err(if head.state == OPEN {
+        LogError::Behind { name, at, end }
+    } else {
+        LogError::Closed { name }
+    }))
 }
 
 /// Reads records of a log of this id.
@@ -374,16 +377,21 @@ impl EventLog for SqliteStore {
                     tails.add(&grown, at, &records);
                 }
             });
-            let write = work(move |connection| {
+            let write = |sql: &'static str| {
                 let (log, data, done) = (Arc::clone(&log), Arc::clone(&data), Arc::clone(&done));
-                Box::pin(async move {
-                    let appended = append(connection, &log, at, count, &data).await;
-                    let is_ok = matches!(appended, Ok(Ok(())));
-                    done.store(is_ok, std::sync::atomic::Ordering::Release);
-                    appended
+                work(move |connection| {
+                    let (log, data, done) =
+                        (Arc::clone(&log), Arc::clone(&data), Arc::clone(&done));
+                    Box::pin(async move {
+                        let appended = append(connection, sql, &log, at, count, &data).await;
+                        let is_ok = matches!(appended, Ok(Ok(())));
+                        done.store(is_ok, std::sync::atomic::Ordering::Release);
+                        appended
+                    })
                 })
-            });
-            self.0.writer.write(bytes, write, Some(after)).await?
+            };
+            let ways = Ways::with(write(APPEND), write(APPEND_ALONE));
+            self.0.writer.write(bytes, ways, Some(after)).await?
         })
     }
 

@@ -87,24 +87,24 @@ impl Tails {
     /// Reads records of a log that is open, if they are here.
     pub(super) fn read(&self, key: &LogKey, from: u64, most: usize) -> Option<LogPage> {
         let mut records = Vec::new();
-        let next = self.take(key, from, most, &mut records)?;
-        Some(LogPage::new(records, next, false))
+        let count = self.take(key, from, most, &mut records).filter(|count| *count > 0)?;
+        Some(LogPage::new(records, from + count as u64, false))
     }
 
-    /// Adds records of a log that is open to a buffer, if they are here; returns the number behind them.
+    /// Adds records of a log that is open to a buffer; returns their number, 0 when the next is none yet, and `None` when that is not known here.
     pub(super) fn take(
         &self,
         key: &LogKey,
         from: u64,
         most: usize,
         into: &mut impl Extend<LogRecord>,
-    ) -> Option<u64> {
+    ) -> Option<usize> {
         let all = self.lock();
-        let tail = all.logs.get(key)?;
+        let tail = all.logs.get(key).filter(|tail| !tail.records.is_empty())?;
         let skipped = usize::try_from(from.checked_sub(tail.first)?).ok()?;
-        let count = tail.records.len().checked_sub(skipped).filter(|count| *count > 0)?.min(most);
+        let count = tail.records.len().checked_sub(skipped)?.min(most);
         into.extend(tail.records.iter().skip(skipped).take(count).cloned());
-        Some(from + count as u64)
+        Some(count)
     }
 
     /// Returns `true` when an open log has this record, `false` when the record is the next one, `None` when that is not known here.

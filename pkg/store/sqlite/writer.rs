@@ -37,9 +37,13 @@ pub(super) struct Writer {
 
 /// A write, which may be done again when one beside it fails.
 trait Write: Send {
+    /// Returns `true` for one that is a transaction of its own when nothing else is to be written.
+    fn can_be_alone(&self) -> bool;
+
     fn run<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
+        is_alone: bool,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Tells whoever waits. A write that was refused did nothing.
@@ -50,8 +54,29 @@ trait Write: Send {
 pub(super) type Work<T> =
     Box<dyn for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send>;
 
+/// The ways to do a write.
+pub(super) struct Ways<T> {
+    /// In a transaction that was begun.
+    among_others: Work<T>,
+    /// As a transaction of its own.
+    alone: Option<Work<T>>,
+}
+
+impl<T> Ways<T> {
+    /// Returns both ways. The second begins and commits, so that all goes to the thread of the connection at once.
+    pub(super) fn with(among_others: Work<T>, alone: Work<T>) -> Self {
+        Self { among_others, alone: Some(alone) }
+    }
+}
+
+impl<T> From<Work<T>> for Ways<T> {
+    fn from(among_others: Work<T>) -> Self {
+        Self { among_others, alone: None }
+    }
+}
+
 struct Task<T> {
-    work: Work<T>,
+    ways: Ways<T>,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
     /// The work once the write is committed, whoever waits.
@@ -60,12 +85,19 @@ struct Task<T> {
 }
 
 impl<T: Send> Write for Task<T> {
+    fn can_be_alone(&self) -> bool {
+        self.ways.alone.is_some()
+    }
+
     fn run<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
+        is_alone: bool,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let result = (self.work)(connection).await;
+            let Ways { among_others, alone } = &self.ways;
+            let work = alone.as_ref().filter(|_| is_alone).unwrap_or(among_others);
+            let result = work(connection).await;
             let failed = result.as_ref().err().filter(|error| !errors::is_refusal(error)).cloned();
             self.result = Some(result);
             failed.map_or(Ok(()), Err)
@@ -109,16 +141,17 @@ impl Writer {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         bytes: usize,
-        work: Work<T>,
+        ways: impl Into<Ways<T>> + Send,
         after: Option<Box<dyn FnOnce() + Send>>,
     ) -> Result<T, StoreError> {
+        let ways = ways.into();
         within(async {
             let closed = || StoreError::Unavailable { reason: "the file was closed".to_owned() };
             let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX).saturating_add(1);
             let room = Arc::clone(&self.room).acquire_many_owned(kib.min(MAX_QUEUED_KIB));
             let room = room.await.map_err(|_| closed())?;
             let (reply, replied) = oneshot::channel();
-            let task = Task { work, result: None, reply, after, _room: room };
+            let task = Task { ways, result: None, reply, after, _room: room };
             self.queue.send(Box::new(task)).await.map_err(|_| closed())?;
             replied.await.map_err(|_| closed())?
         })
@@ -190,10 +223,19 @@ async fn transaction(
     connection: &mut SqliteConnection,
     writes: &mut [Box<dyn Write>],
 ) -> Result<(), StoreError> {
+    if let [write] = writes
+        && write.can_be_alone()
+    {
+        let done = write.run(connection, true).await;
+        if done.is_err() {
+            roll_back(connection).await;
+        }
+        return done;
+    }
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await.map_err(errors::of)?;
     let mut done = Ok(());
     for write in writes {
-        done = write.run(connection).await;
+        done = write.run(connection, false).await;
         if done.is_err() {
             break;
         }
@@ -202,8 +244,12 @@ async fn transaction(
         done = sqlx::query("COMMIT").execute(&mut *connection).await.map(drop).map_err(errors::of);
     }
     if done.is_err() {
-        // The database may have done so by itself.
-        drop(sqlx::query("ROLLBACK").execute(&mut *connection).await);
+        roll_back(connection).await;
     }
     done
+}
+
+/// Ends a transaction that failed; the database may have done so by itself.
+async fn roll_back(connection: &mut SqliteConnection) {
+    drop(sqlx::query("ROLLBACK").execute(connection).await);
 }

@@ -14,7 +14,11 @@ use forgeline::{
 use futures_util::StreamExt as _;
 use tokio::sync::{Semaphore, mpsc};
 
-use super::answer::{AROUND, Answer};
+use super::{
+    answer::{AROUND, Answer},
+    browser,
+    server::{EACH, HELD},
+};
 use crate::{Result, fault, provider::runtime, reading::Reading};
 
 /// Events of a live answer that are read before the memory is looked at.
@@ -45,6 +49,10 @@ pub(super) fn run(name: &str, address: &str, count: usize) -> Option<Result<()>>
         "start" => runtime.block_on(start(&text, count)),
         "run" => runtime.block_on(run_stream(&text, Answer::Text, count)),
         "call-run" => runtime.block_on(run_stream(&base("calls", count), Answer::Call, count)),
+        "browser" => runtime.block_on(browser::served(address, &base(HELD, count), count)),
+        "browser-each" => runtime.block_on(browser::served(address, &base(EACH, count), count)),
+        "proxy" => runtime.block_on(browser::proxy(address, &base(HELD, count), count)),
+        "proxy-each" => runtime.block_on(browser::proxy(address, &base(EACH, count), count)),
         "live-bare" => runtime.block_on(live(Live::Bare, &base("live", LIVE_EVENTS), count)),
         "live" => runtime.block_on(live(Live::Agent, &base("live", LIVE_EVENTS), count)),
         "idle" => idle(&text, count),

@@ -4,9 +4,11 @@
 //! own, which fails unless it reads the whole answer.
 
 mod answer;
+mod browser;
 mod clients;
 mod latency;
 mod server;
+mod watch;
 
 pub(crate) use latency::measure as latency;
 pub(crate) use server::request;
@@ -22,29 +24,48 @@ use crate::{
 /// Two lengths of the same answer; their difference leaves start-up out.
 const LENGTHS: (u64, u64) = (2_000, 22_000);
 
-/// The workload of the floor, which can be neither dearer nor cheaper.
-const FLOOR: (&str, &str, (f64, f64)) = ("http_floor_instructions", "bare", (3_300.0, 3_800.0));
+/// The workloads of the floors, which can be neither dearer nor cheaper: bytes that are thrown away, and bytes that go on to a browser.
+const FLOORS: [(&str, &str, (f64, f64)); 3] = [
+    ("http_floor_instructions", "bare", (3_300.0, 3_800.0)),
+    ("browser_floor_instructions", "proxy", (5_000.0, 9_000.0)),
+    ("browser_each_floor_instructions", "proxy-each", (5_000.0, 9_000.0)),
+];
 
 /// The workload, and what a chunk of it may cost in instructions.
-const INSTRUCTIONS: [(&str, &str, (f64, f64)); 5] = [
+const INSTRUCTIONS: [(&str, &str, (f64, f64)); 7] = [
     ("http_provider_instructions", "chunks", (7_500.0, 6_500.0)),
     ("http_pipeline_instructions", "events", (9_500.0, 8_500.0)),
     ("http_start_instructions", "start", (9_800.0, 8_800.0)),
     ("http_run_stream_instructions", "run", (10_700.0, 9_500.0)),
     ("http_call_instructions", "call-run", (12_250.0, 9_500.0)),
+    // The whole way of a chunk, to a browser: as fast as the model can, and each chunk alone.
+    ("browser_instructions", "browser", (20_000.0, 14_000.0)),
+    ("browser_each_instructions", "browser-each", (20_000.0, 14_000.0)),
 ];
 
 /// The clients that read an answer whole.
-pub(crate) const CLIENTS: [&str; 7] =
-    ["bare", "chunks", "events", "call-events", "start", "run", "call-run"];
+pub(crate) const CLIENTS: [&str; 11] = [
+    "bare",
+    "chunks",
+    "events",
+    "call-events",
+    "start",
+    "run",
+    "call-run",
+    "browser",
+    "browser-each",
+    "proxy",
+    "proxy-each",
+];
 
 /// The workload, and how often a chunk of it may allocate.
-const ALLOCATIONS: [(&str, &str, (f64, f64)); 5] = [
+const ALLOCATIONS: [(&str, &str, (f64, f64)); 6] = [
     ("http_provider_allocations", "chunks", (0.05, 0.0)),
     ("http_pipeline_allocations", "events", (0.05, 0.0)),
     ("http_run_stream_allocations", "run", (0.05, 0.0)),
     ("http_call_event_allocations", "call-events", (0.1, 0.0)),
     ("http_call_run_allocations", "call-run", (0.1, 0.0)),
+    ("browser_allocations", "browser", (9.0, 2.0)),
 ];
 
 /// A gate of memory.
@@ -63,8 +84,10 @@ const MEMORY: [Memory; 3] = [
 
 pub(crate) fn gates(report: &mut Report, address: &str) {
     let workload = |name: &str| format!("http-{name}@{address}");
-    let (unit, (gate, name, bounds)) = ("instructions/chunk over HTTP", FLOOR);
-    report.known(gate, instructions_per_chunk(&workload(name), LENGTHS), bounds, unit);
+    let unit = "instructions/chunk over HTTP";
+    for (gate, name, bounds) in FLOORS {
+        report.known(gate, instructions_per_chunk(&workload(name), LENGTHS), bounds, unit);
+    }
     for (gate, name, bounds) in INSTRUCTIONS {
         report.take(gate, instructions_per_chunk(&workload(name), LENGTHS), bounds, unit);
     }

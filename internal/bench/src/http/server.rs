@@ -12,11 +12,16 @@ use tokio::{
 use super::{
     answer::{self, Answer},
     latency::{PACED, STAMPED},
+    watch,
 };
 use crate::{Result, fault};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
+
+/// An answer that waits until its browser is there, and one of which each event waits until the browser has the one before.
+pub(super) const HELD: &str = "held";
+pub(super) const EACH: &str = "each";
 
 /// Between two events of a live answer.
 pub(super) const BEAT: Duration = Duration::from_millis(100);
@@ -51,6 +56,9 @@ async fn respond(connection: TcpStream) -> Result<()> {
     let mut words = path.split('/').skip(1);
     let (kind, count) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let count: usize = count.parse()?;
+    if kind == watch::READ {
+        return watch::answer(connection, count, &words.collect::<Vec<_>>().join("/")).await;
+    }
     let is_told = body.contains(r#""role":"tool""#);
     // A short answer to what the tool said.
     let (kind, count) = if is_told { ("text", 1) } else { (kind, count) };
@@ -75,6 +83,18 @@ async fn respond(connection: TcpStream) -> Result<()> {
     let together = if fault == fault::MERGED { 2 } else { 1 };
     let events: Vec<_> = deltas.iter().map(|delta| answer.event(delta)).collect();
     let deltas: Vec<_> = events.chunks(together).map(|events| framed(&events.concat())).collect();
+    if kind == EACH {
+        for (at, delta) in deltas.iter().cycle().take(count).enumerate() {
+            watch::has_seen(at).await?;
+            connection.write_all(delta.as_bytes()).await?;
+        }
+        let end: String = answer.last().iter().map(|event| framed(event)).collect();
+        connection.write_all(format!("{end}0\r\n\r\n").as_bytes()).await?;
+        return Ok(connection.shutdown().await?);
+    }
+    if kind == HELD {
+        watch::has_seen(0).await?;
+    }
     let all = deltas.concat();
     for _ in 0..count / answer::DELTAS {
         connection.write_all(all.as_bytes()).await?;

@@ -38,16 +38,19 @@ const PACE: Duration = Duration::from_millis(50);
 const READERS: usize = 10;
 /// Events of each run whose latency is measured.
 const EVENTS: usize = 200;
+/// Runs that wait for an approval whose memory counts, and those before, which take what is taken once.
+const WAITING: usize = 1_000;
+const WARMING: usize = 100;
 /// Idle connections that are wanted, and open files that the rest needs.
 const IDLE: usize = 10_000;
 const OTHER_FILES: usize = 500;
 
-/// Prints the rows, a JSON line each; the exit code says whether all hold.
-pub(crate) async fn rows(binary: &Path) -> Result<ExitCode> {
+/// Prints the rows of these loads, of all when none is named, a JSON line each; the exit code says whether all hold.
+pub(crate) async fn rows(binary: &Path, wanted: &[&str]) -> Result<ExitCode> {
     let files = allow_many();
     let bench =
         Bench { binary, model: Model::start().await?, folder: folder()?, rows: Rows::default() };
-    let done = bench.measure(files).await;
+    let done = bench.measure(files, wanted).await;
     drop(fs::remove_dir_all(&bench.folder));
     done.map(|()| bench.rows.finish())
 }
@@ -74,7 +77,8 @@ struct Live {
 }
 
 impl Bench<'_> {
-    async fn measure(&self, files: usize) -> Result<()> {
+    async fn measure(&self, files: usize, wanted: &[&str]) -> Result<()> {
+        let is_wanted = |load: &str| wanted.is_empty() || wanted.contains(&load);
         for (runs, names, must) in [
             (5, ["lost_50", "added_us_50", "p50_us_50", "cpu_us_50", "live_kib_50"], 300.0),
             (
@@ -83,6 +87,9 @@ impl Bench<'_> {
                 5_000.0,
             ),
         ] {
+            if !is_wanted(&(runs * READERS).to_string()) {
+                continue;
+            }
             let (ours, floor) =
                 (live(&self.service()?, runs).await?, live(&Process::floor()?, runs).await?);
             let [lost, added, p50, cpu, kib] = names;
@@ -112,9 +119,19 @@ impl Bench<'_> {
                 "KiB of resident memory a live connection",
             );
         }
-        self.resume().await?;
-        self.submits().await?;
-        self.idle(files).await
+        if is_wanted("resume") {
+            self.resume().await?;
+        }
+        if is_wanted("submits") {
+            self.submits().await?;
+        }
+        if is_wanted("waiting") {
+            self.waiting().await?;
+        }
+        if is_wanted("idle") {
+            self.idle(files).await?;
+        }
+        Ok(())
     }
 
     /// Starts the service with an empty database.
@@ -144,6 +161,18 @@ impl Bench<'_> {
         let floor = submits(&Process::floor()?).await?;
         let unit = "ms p99 from the submit to the first event, at 100 submits/s, demo model";
         self.rows.add("submit_ms", ours, Some(10.0), floor, unit);
+        Ok(())
+    }
+
+    /// Lets runs wait for a person's approval, which nobody reads.
+    async fn waiting(&self) -> Result<()> {
+        let service = self.service_of(Source::Demo)?;
+        wait_for_approval(&service, WARMING).await?;
+        let before = service.resident_kib()?;
+        wait_for_approval(&service, WAITING).await?;
+        let kib = (service.resident_kib()? - before) / float(WAITING);
+        let unit = "KiB of resident memory a run that waits for an approval, demo model";
+        self.rows.add("waiting_kib", kib, Some(96.0), 0.0, unit);
         Ok(())
     }
 
@@ -238,6 +267,28 @@ async fn submits(process: &Process) -> Result<f64> {
         times.push(time???.as_secs_f64() * 1e3);
     }
     Ok(percentile(&mut times, 99))
+}
+
+/// Begins so many runs, and waits until each waits for an approval.
+async fn wait_for_approval(process: &Process, count: usize) -> Result<()> {
+    let until = Instant::now() + PATIENCE;
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        ids.push(reader::begin(process.address, "Call notes.keep with \"Buy milk.\"").await?);
+    }
+    for id in ids {
+        loop {
+            let status = reader::status(process.address, &id).await?;
+            if status == "waiting" {
+                break;
+            }
+            if !["queued", "running"].contains(&status.as_str()) || Instant::now() > until {
+                return Err(format!("a run that is to wait for an approval is {status}").into());
+            }
+            time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    Ok(())
 }
 
 /// Opens so many readers of one run; gives the KiB and the number, and the readers.

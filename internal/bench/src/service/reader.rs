@@ -40,20 +40,36 @@ pub(super) struct Seen {
 
 /// Begins a run that is to say this; gives its id.
 pub(super) async fn submit(to: SocketAddr, ask: Ask) -> Result<String> {
-    let body = json!({ "input": ask.prompt() }).to_string();
-    let head = format!(
-        "POST /v1/runs HTTP/1.1\r\nhost: {to}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+    begin(to, &ask.prompt()).await
+}
+
+/// Begins a run with this prompt; gives its id.
+pub(super) async fn begin(to: SocketAddr, prompt: &str) -> Result<String> {
+    let body = json!({ "input": prompt }).to_string();
+    let begin = format!(
+        "POST /v1/runs HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
         body.len()
     );
+    member(to, &begin, &body, "run_id").await
+}
+
+/// Returns the status of a run.
+pub(super) async fn status(of: SocketAddr, id: &str) -> Result<String> {
+    member(of, &format!("GET /v1/runs/{id} HTTP/1.1\r\n"), "", "status").await
+}
+
+/// Asks, and returns a member of the answer.
+async fn member(to: SocketAddr, head: &str, body: &str, member: &str) -> Result<String> {
     let mut connection = TcpStream::connect(to).await?;
     connection.set_nodelay(true)?;
-    connection.write_all((head + &body).as_bytes()).await?;
+    let asked = format!("{head}host: {to}\r\nconnection: close\r\n\r\n{body}");
+    connection.write_all(asked.as_bytes()).await?;
     let mut answer = String::new();
     connection.read_to_string(&mut answer).await?;
     let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
     let answered: Value = serde_json::from_str(body).unwrap_or_default();
-    let id = answered.get("run_id").and_then(Value::as_str);
-    Ok(id.ok_or_else(|| format!("a run was refused: {answer}"))?.to_owned())
+    let member = answered.get(member).and_then(Value::as_str);
+    Ok(member.ok_or_else(|| format!("a request was refused: {answer}"))?.to_owned())
 }
 
 impl Reader {

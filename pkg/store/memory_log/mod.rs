@@ -1,12 +1,20 @@
 //! A log in memory.
 
+mod follow;
+mod readers;
+
 use std::{
     collections::{HashMap, VecDeque},
+    future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures_core::{future::BoxFuture, stream::BoxStream};
-use tokio::sync::watch;
+
+use self::{
+    follow::{Followed, Reading},
+    readers::Readers,
+};
 
 use super::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, ids::now_ms, log::PAGE};
 
@@ -40,7 +48,8 @@ pub struct MemoryLog(Arc<Mutex<Logs>>);
 
 #[derive(Debug)]
 struct Logs {
-    all: HashMap<LogKey, Log>,
+    /// Each has a lock of its own, which is taken behind that of all.
+    all: HashMap<LogKey, Arc<Mutex<Log>>>,
     /// The closed logs, in the order of their closing, with its time.
     closed: VecDeque<(u64, LogKey)>,
     /// The retired logs, in the order of their retiring.
@@ -54,8 +63,7 @@ struct Logs {
 struct Log {
     records: Vec<LogRecord>,
     state: State,
-    /// Tells of changes.
-    changed: watch::Sender<()>,
+    readers: Readers,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +71,12 @@ enum State {
     Open,
     Closed,
     Retired,
+    /// It is not there any more.
+    Removed,
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemoryLog {
@@ -84,22 +98,18 @@ impl MemoryLog {
     }
 
     fn lock(&self) -> MutexGuard<'_, Logs> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
-    /// Returns what tells of the changes of a log from now on.
-    fn subscribe(&self, key: &LogKey) -> Result<watch::Receiver<()>, LogError> {
-        Ok(self.lock().get(key)?.changed.subscribe())
+    fn reading(&self, key: &LogKey) -> Result<Reading, LogError> {
+        Ok(Reading::of(self.lock().get(key)?))
     }
 
-    /// Adds at most [`PAGE`] records to a buffer; returns `true` when nothing follows them.
-    fn take(
-        &self,
-        key: &LogKey,
-        from: u64,
-        records: &mut VecDeque<LogRecord>,
-    ) -> Result<bool, LogError> {
-        self.lock().get(key)?.take(key, from, records)
+    /// Appends; the lock of all logs is not held while readers are woken.
+    fn add(&self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
+        let log = self.lock().append(key, at, records)?;
+        locked(&log).readers.wake();
+        Ok(())
     }
 }
 
@@ -110,32 +120,31 @@ impl Default for MemoryLog {
 }
 
 impl Logs {
-    /// Returns a log whose records are there.
-    fn get(&mut self, key: &LogKey) -> Result<&mut Log, LogError> {
-        let name = || key.name.clone();
-        match self.all.get_mut(key) {
-            None => Err(LogError::NotFound { name: name() }),
-            Some(log) if log.state == State::Retired => Err(LogError::Retired { name: name() }),
-            Some(log) => Ok(log),
-        }
+    /// Returns a log that is there.
+    fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, LogError> {
+        self.all.get(key).ok_or_else(|| LogError::NotFound { name: key.name.clone() })
     }
 
-    fn append(&mut self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
+    /// Appends to a log, and returns it.
+    fn append(
+        &mut self,
+        key: &LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+    ) -> Result<Arc<Mutex<Log>>, LogError> {
         let bytes: usize = records.iter().map(LogRecord::bytes).sum();
-        let log = self.get(key)?;
-        let (name, end) = (key.name.clone(), log.end());
-        if log.state == State::Closed {
-            return Err(LogError::Closed { name });
+        if self.bytes.saturating_add(bytes) > self.max_bytes {
+            locked(self.get(key)?).check_end(key, at)?;
+            self.make_room(bytes)?;
         }
-        if at != end {
-            return Err(LogError::Behind { name, at, end });
+        let log = Arc::clone(self.get(key)?);
+        {
+            let mut log = locked(&log);
+            log.check_end(key, at)?;
+            log.records.extend(records);
         }
-        self.make_room(bytes)?;
-        let log = self.get(key)?;
-        log.records.extend(records);
-        log.changed.send_replace(());
         self.bytes += bytes;
-        Ok(())
+        Ok(log)
     }
 
     /// Retires closed logs until there is room for this number of bytes.
@@ -153,23 +162,26 @@ impl Logs {
     }
 
     fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let log = self.get(key)?;
-        if log.state == State::Open {
-            log.state = State::Closed;
-            log.changed.send_replace(());
+        let mut log = locked(self.get(key)?);
+        log.check(key)?;
+        let is_new = log.state == State::Open;
+        if is_new {
+            log.change(State::Closed);
+        }
+        drop(log);
+        if is_new {
             self.closed.push_back((now_ms(), key.clone()));
         }
         Ok(())
     }
 
     fn retire(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let log = match self.get(key) {
-            Err(LogError::Retired { .. }) => return Ok(()),
-            log => log?,
-        };
-        log.state = State::Retired;
-        let records = std::mem::take(&mut log.records);
-        log.changed.send_replace(());
+        let mut log = locked(self.get(key)?);
+        if log.state == State::Retired {
+            return Ok(());
+        }
+        let records = log.change(State::Retired);
+        drop(log);
         self.bytes -= records.iter().map(LogRecord::bytes).sum::<usize>();
         if self.closed.front().is_some_and(|(_, oldest)| oldest == key) {
             self.closed.pop_front();
@@ -184,7 +196,8 @@ impl Logs {
     fn remove(&mut self, key: &LogKey) -> Result<(), LogError> {
         let log = self.all.remove(key);
         let log = log.ok_or_else(|| LogError::NotFound { name: key.name.clone() })?;
-        self.bytes -= log.records.iter().map(LogRecord::bytes).sum::<usize>();
+        let records = locked(&log).change(State::Removed);
+        self.bytes -= records.iter().map(LogRecord::bytes).sum::<usize>();
         self.closed.retain(|(_, closed)| closed != key);
         self.retired.retain(|retired| retired != key);
         Ok(())
@@ -219,24 +232,59 @@ impl Log {
         self.records.len() as u64
     }
 
+    /// Changes the state, wakes the readers, and returns the records that are dropped by that.
+    fn change(&mut self, state: State) -> Vec<LogRecord> {
+        self.state = state;
+        self.readers.wake();
+        match state {
+            State::Open | State::Closed => Vec::new(),
+            State::Retired | State::Removed => std::mem::take(&mut self.records),
+        }
+    }
+
+    /// Checks that the records are there.
+    fn check(&self, key: &LogKey) -> Result<(), LogError> {
+        let name = || key.name.clone();
+        match self.state {
+            State::Open | State::Closed => Ok(()),
+            State::Retired => Err(LogError::Retired { name: name() }),
+            State::Removed => Err(LogError::NotFound { name: name() }),
+        }
+    }
+
+    /// Checks that the next record may have this number.
+    fn check_end(&self, key: &LogKey, at: u64) -> Result<(), LogError> {
+        self.check(key)?;
+        let (name, end) = (|| key.name.clone(), self.end());
+        if self.state == State::Closed {
+            return Err(LogError::Closed { name: name() });
+        }
+        if at != end {
+            return Err(LogError::Behind { name: name(), at, end });
+        }
+        Ok(())
+    }
+
     fn read(&self, key: &LogKey, from: u64, most: usize) -> Result<LogPage, LogError> {
         let records: Vec<_> = self.from(key, from)?.iter().take(most).cloned().collect();
         let next = from + records.len() as u64;
         Ok(LogPage::new(records, next, self.ends_at(next)))
     }
 
+    /// Adds at most [`PAGE`] records to a buffer.
     fn take(
         &self,
         key: &LogKey,
         from: u64,
         records: &mut VecDeque<LogRecord>,
-    ) -> Result<bool, LogError> {
+    ) -> Result<(), LogError> {
         records.extend(self.from(key, from)?.iter().take(PAGE).cloned());
-        Ok(self.ends_at(from + records.len() as u64))
+        Ok(())
     }
 
     /// Returns the records from the number `from` on.
     fn from(&self, key: &LogKey, from: u64) -> Result<&[LogRecord], LogError> {
+        self.check(key)?;
         let start = usize::try_from(from).ok();
         start.and_then(|start| self.records.get(start..)).ok_or_else(|| LogError::Behind {
             name: key.name.clone(),
@@ -261,8 +309,9 @@ impl EventLog for MemoryLog {
         if logs.all.contains_key(&key) {
             return ready(Err(LogError::Exists { name: key.name }));
         }
-        let log = Log { records: Vec::new(), state: State::Open, changed: watch::Sender::new(()) };
-        logs.all.insert(key, log);
+        let (records, readers) = (Vec::new(), Readers::default());
+        let log = Log { records, state: State::Open, readers };
+        logs.all.insert(key, Arc::new(Mutex::new(log)));
         ready(Ok(()))
     }
 
@@ -272,7 +321,7 @@ impl EventLog for MemoryLog {
         at: u64,
         records: Vec<LogRecord>,
     ) -> BoxFuture<'a, Result<(), LogError>> {
-        ready(self.lock().append(key, at, records))
+        ready(self.add(key, at, records))
     }
 
     fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
@@ -285,24 +334,18 @@ impl EventLog for MemoryLog {
         from: u64,
         most: usize,
     ) -> BoxFuture<'a, Result<LogPage, LogError>> {
-        ready(self.lock().get(key).and_then(|log| log.read(key, from, most)))
+        ready(self.lock().get(key).and_then(|log| locked(log).read(key, from, most)))
     }
 
     fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>> {
         Box::pin(async move {
-            let mut changed = self.lock().get(key)?.changed.subscribe();
-            loop {
-                {
-                    let mut logs = self.lock();
-                    let log = logs.get(key)?;
-                    if log.end() > from || log.state == State::Closed {
-                        return Ok(());
-                    }
-                }
-                if changed.changed().await.is_err() {
-                    return Err(LogError::NotFound { name: key.name.clone() });
-                }
-            }
+            let reading = self.reading(key)?;
+            let has_more = |log: &Log| match log.check(key) {
+                Ok(()) if log.end() > from || log.state == State::Closed => Some(Ok(())),
+                Ok(()) => None,
+                Err(error) => Some(Err(error)),
+            };
+            poll_fn(|context| reading.poll(context, has_more)).await
         })
     }
 
@@ -311,26 +354,8 @@ impl EventLog for MemoryLog {
         key: LogKey,
         from: u64,
     ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
-        Box::pin(async_stream::try_stream! {
-            // One change that is known of for all waits, and one buffer for all records.
-            let mut changed = self.subscribe(&key)?;
-            let (mut at, mut records) = (from, VecDeque::new());
-            loop {
-                let is_end = self.take(&key, at, &mut records)?;
-                let has_more = records.len() == PAGE;
-                while let Some(record) = records.pop_front() {
-                    yield (at, record);
-                    at += 1;
-                }
-                if is_end {
-                    break;
-                }
-                // Whatever came since the read is a change.
-                if !has_more && changed.changed().await.is_err() {
-                    Err(LogError::NotFound { name: key.name.clone() })?;
-                }
-            }
-        })
+        let reading = Some(self.reading(&key));
+        Box::pin(Followed { reading, key, at: from, read: VecDeque::new() })
     }
 
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {

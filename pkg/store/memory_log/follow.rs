@@ -1,0 +1,99 @@
+//! A log in memory is followed: its readers look at it alone, and not at all logs.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+};
+
+use futures_core::Stream;
+
+use super::{Log, State, locked};
+use crate::store::{LogError, LogKey, LogRecord};
+
+/// A reader of a log, which has a place among those that wait.
+pub(super) struct Reading {
+    log: Arc<Mutex<Log>>,
+    place: usize,
+}
+
+impl Reading {
+    pub(super) fn of(log: &Arc<Mutex<Log>>) -> Self {
+        let place = locked(log).readers.enter();
+        Self { log: Arc::clone(log), place }
+    }
+
+    /// Looks at the log; waits for its next change when `look` finds nothing.
+    pub(super) fn poll<T>(
+        &self,
+        context: &Context<'_>,
+        look: impl FnOnce(&Log) -> Option<T>,
+    ) -> Poll<T> {
+        let mut log = locked(&self.log);
+        let found = look(&log);
+        if found.is_none() {
+            log.readers.wait(self.place, context.waker());
+        }
+        found.map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        locked(&self.log).readers.leave(self.place);
+    }
+}
+
+/// The records of a log from a number on.
+pub(super) struct Followed {
+    /// `None` behind the end.
+    pub(super) reading: Option<Result<Reading, LogError>>,
+    pub(super) key: LogKey,
+    pub(super) at: u64,
+    /// Records that were read and not given yet; one buffer for all.
+    pub(super) read: VecDeque<LogRecord>,
+}
+
+impl Followed {
+    /// Reads what is there; `false` for the end.
+    fn poll_read(&mut self, context: &Context<'_>) -> Poll<Result<bool, LogError>> {
+        let Self { reading, key, at, read } = self;
+        match reading.take() {
+            None => Poll::Ready(Ok(false)),
+            Some(Err(error)) => Poll::Ready(Err(error)),
+            Some(Ok(open)) => {
+                let polled = open.poll(context, |log| match log.take(key, *at, read) {
+                    Err(error) => Some(Err(error)),
+                    Ok(()) if !read.is_empty() => Some(Ok(true)),
+                    Ok(()) => (log.state == State::Closed).then_some(Ok(false)),
+                });
+                if let Poll::Pending | Poll::Ready(Ok(true)) = polled {
+                    *reading = Some(Ok(open));
+                }
+                polled
+            }
+        }
+    }
+}
+
+impl Stream for Followed {
+    type Item = Result<(u64, LogRecord), LogError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(record) = this.read.pop_front() {
+                let at = this.at;
+                this.at += 1;
+                return Poll::Ready(Some(Ok((at, record))));
+            }
+            match this.poll_read(context) {
+                Poll::Ready(Ok(true)) => {}
+                Poll::Ready(Ok(false)) => return Poll::Ready(None),
+                Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The readers of a log that wait for its next record.
+
+use std::task::Waker;
+
+/// The wakers of readers, each at a place of its own for as long as it reads: a wait makes and drops nothing.
+#[derive(Debug, Default)]
+pub(super) struct Readers {
+    places: Vec<Place>,
+    /// The places whose readers wait, and those that are free.
+    waiting: Vec<usize>,
+    free: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    waker: Option<Waker>,
+    /// Where it is among those that wait.
+    waits_at: Option<usize>,
+}
+
+impl Readers {
+    /// Takes a place.
+    pub(super) fn enter(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place::default());
+            self.places.len() - 1
+        })
+    }
+
+    /// Lets the reader of a place wait for the next change.
+    pub(super) fn wait(&mut self, at: usize, waker: &Waker) {
+        let Some(place) = self.places.get_mut(at) else { return };
+        if place.waker.as_ref().is_none_or(|known| !known.will_wake(waker)) {
+            place.waker = Some(waker.clone());
+        }
+        if place.waits_at.is_none() {
+            place.waits_at = Some(self.waiting.len());
+            self.waiting.push(at);
+        }
+    }
+
+    /// Wakes those that wait.
+    pub(super) fn wake(&mut self) {
+        for at in self.waiting.drain(..) {
+            if let Some(Place { waker: Some(waker), waits_at }) = self.places.get_mut(at) {
+                *waits_at = None;
+                waker.wake_by_ref();
+            }
+        }
+    }
+
+    /// Gives a place back.
+    pub(super) fn leave(&mut self, at: usize) {
+        let Some(place) = self.places.get_mut(at) else { return };
+        place.waker = None;
+        if let Some(hole) = place.waits_at.take() {
+            self.waiting.swap_remove(hole);
+            // The last one is there now.
+            let moved = self.waiting.get(hole).and_then(|moved| self.places.get_mut(*moved));
+            if let Some(moved) = moved {
+                moved.waits_at = Some(hole);
+            }
+        }
+        self.free.push(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::Wake,
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn those_that_wait_are_woken_once_and_those_that_left_are_not() {
+        let all: Vec<Arc<Woken>> = (0..6).map(|_| Arc::default()).collect();
+        let mut readers = Readers::default();
+        let places: Vec<_> = all.iter().map(|_| readers.enter()).collect();
+        assert_eq!(places, [0, 1, 2, 3, 4, 5]);
+        for (at, woken) in all.iter().enumerate().take(5) {
+            for _ in 0..3 {
+                readers.wait(at, &Waker::from(Arc::clone(woken)));
+            }
+        }
+        for gone in [1, 4, 0] {
+            readers.leave(gone);
+        }
+        assert_eq!(readers.waiting.len(), 2);
+        readers.wake();
+        readers.wake();
+        let counts = || all.iter().map(|woken| woken.0.load(Ordering::Relaxed)).collect::<Vec<_>>();
+        assert_eq!(counts(), [0, 0, 1, 1, 0, 0]);
+        // A place that is taken again is another reader's.
+        let again = readers.enter();
+        assert_eq!((again, readers.places.len()), (0, 6));
+        readers.wait(again, &Waker::from(Arc::clone(&all[5])));
+        readers.wake();
+        assert_eq!(counts(), [0, 0, 1, 1, 0, 1]);
+        assert_eq!(Arc::strong_count(&all[1]), 1, "a waker of one that left is dropped");
+    }
+}
