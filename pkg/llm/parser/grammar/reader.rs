@@ -159,16 +159,22 @@ impl Plain {
         matches!(self, Self::Markup | Self::Framed | Self::Entities)
     }
 
-    /// Returns `true` when one quick look says that all of `text` passes unchanged.
+    /// Returns `true` when one quick look says that all of `text`, of at most a block, passes unchanged.
     #[inline(always)]
     pub(crate) fn passes_at_once(self, text: &[u8]) -> bool {
+        self.stops().is_some_and(|stops| stops.are_absent_in_few(text))
+    }
+
+    /// Returns the bytes, and a few more, that do not pass unchanged; `None` where they are others.
+    #[inline(always)]
+    fn stops(self) -> Option<Finder<4>> {
         let quote = match self {
             Self::JsonString | Self::Verbatim | Self::Markup | Self::Framed => QUOTE,
             Self::Entities => QUOTE_OR_AND,
             Self::PythonString | Self::PythonRaw => ANY_QUOTE,
-            Self::Nothing | Self::MarkupTail | Self::InBrackets => return false,
+            Self::Nothing | Self::MarkupTail | Self::InBrackets => return None,
         };
-        Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).find(text) == text.len()
+        Some(Finder::new([BACKSLASH, CONTROL, ANGLE, quote]))
     }
 
     /// Returns `true` when all of a block of a JSON string passes unchanged, with simple escapes in it. It
@@ -198,7 +204,7 @@ impl Plain {
                 Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).are_absent(text)
             }
             Self::Verbatim | Self::Markup | Self::Framed | Self::Entities => {
-                self.passes_at_once(text)
+                self.stops().is_some_and(|stops| stops.are_absent(text))
             }
             Self::InBrackets => {
                 Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).are_absent(text)
