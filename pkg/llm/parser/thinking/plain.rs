@@ -1,20 +1,25 @@
 //! The fast path: text in which nothing matters, or only what one look settles.
 
 use super::{Pieces, Section, State, ThinkingParser, ThinkingPiece, Way};
-use crate::{json::BLOCK, llm::parser::token::TokenKind, types::slice};
+use crate::{llm::parser::token::TokenKind, types::slice};
 
 impl ThinkingParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        if text.len() > BLOCK {
-            self.look_at_long(text, out);
+        if self.way == Way::Message {
+            self.look_at_block(text, out);
         } else if self.way == Way::Call && self.calls.take_value_block(text) {
             self.message_bytes += text.len() as u64;
             out(ThinkingPiece::Message(text));
-        } else if self.way != Way::Message {
+        } else {
             self.look_further(text, out);
-        } else if self.calls.take_block(text, Some(&self.stops.in_message)) {
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        if self.calls.take_block(text, Some(&self.stops.in_message)) {
             self.message_bytes += text.len() as u64;
             out(ThinkingPiece::Message(text));
         } else {
@@ -24,7 +29,7 @@ impl ThinkingParser {
 
     /// Takes text of more than a block, for which the first look knows nothing.
     #[inline(never)]
-    fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         if self.way == Way::Message {
             if self.calls.take_long_plain(text, Some(&self.stops.in_message)) {
                 self.message_bytes += text.len() as u64;

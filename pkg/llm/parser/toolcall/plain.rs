@@ -134,13 +134,18 @@ impl ToolCallParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if text.len() > BLOCK {
-            self.look_at_long(text, out);
+        if self.way == Way::Text {
+            self.look_at_block(text, out);
         } else if self.take_value_block(text) {
             out(ParsedContent::CallVerbatim(text));
-        } else if self.way != Way::Text {
+        } else {
             self.look_further(text, out);
-        } else if self.take_block(text, None) {
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.take_block(text, None) {
             out(ParsedContent::Text(text));
         } else {
             self.look_in_text(text, out);
@@ -149,7 +154,7 @@ impl ToolCallParser {
 
     /// Takes text of more than a block, for which the first look knows nothing.
     #[inline(never)]
-    fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+    pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.way != Way::Text {
             self.look_in_long_value(text, out);
         } else if self.take_long_plain(text, None) {

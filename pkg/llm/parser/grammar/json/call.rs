@@ -70,6 +70,8 @@ pub(super) struct Call {
     key_is_name: bool,
     /// An item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
+    /// Only the end of the payload is wanted.
+    bounds_only: bool,
     /// Bytes before the current piece.
     taken: usize,
 }
@@ -80,6 +82,13 @@ impl JsonCall {
         let mut call = Self::with(Layout::Shape(shape));
         call.lexer.allow_next();
         call
+    }
+
+    /// Looks only for where the payload ends: nothing of it is given.
+    #[must_use]
+    pub(crate) fn bounds_only(mut self, bounds_only: bool) -> Self {
+        self.call.bounds_only = bounds_only;
+        self
     }
 
     /// Creates the reader of the arguments of a call whose name stood before them.
@@ -148,11 +157,8 @@ impl Reader for JsonCall {
     }
 
     fn plain(&self) -> Plain {
-        if self.call.role == Role::Arguments && self.lexer.is_in_plain_string() {
-            Plain::JsonString
-        } else {
-            Plain::Nothing
-        }
+        let passes = self.call.role == Role::Arguments || self.call.bounds_only;
+        if passes && self.lexer.is_in_plain_string() { Plain::JsonString } else { Plain::Nothing }
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -193,6 +199,10 @@ impl Reader for JsonCall {
 
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, call, .. } = self;
+        if call.bounds_only {
+            let is_whole = lexer.close_at_end(&mut |token| call.bound(token));
+            return if is_whole { Ok(()) } else { Err(lexer.fault()) };
+        }
         let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
         if !is_whole {
             return Err(lexer.fault());
@@ -209,6 +219,9 @@ impl JsonCall {
     /// Reads a piece, up to a mistake in an item of an array: each call of it stands alone.
     fn read(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let Self { lexer, call, .. } = self;
+        if call.bounds_only {
+            return self.read_bounds(text);
+        }
         call.taken = lexer.taken();
         call.source = call.is_in_arguments().then_some(0);
         let mut read = lexer.feed(text, &mut |token| call.token(token, text, out));
@@ -225,6 +238,21 @@ impl JsonCall {
             self.skip = Some(Skip::json(lexer.depth()));
         }
         read
+    }
+}
+
+impl JsonCall {
+    /// Does the same where only the end of the payload is wanted.
+    fn read_bounds(&mut self, text: &str) -> usize {
+        let Self { lexer, call, .. } = self;
+        let before = lexer.taken();
+        let read = lexer.feed(text, &mut |token| call.bound(token));
+        if !lexer.has_failed() || call.array_calls.is_none() {
+            return read;
+        }
+        lexer.rewind_to_fault();
+        self.skip = Some(Skip::json(lexer.depth()));
+        lexer.taken() - before
     }
 }
 
@@ -309,6 +337,21 @@ impl Call {
             Token::KeyStart { .. } | Token::KeyEnd { .. } => {}
         }
         true
+    }
+
+    /// Takes one token where only the end is wanted: whether the payload is an array. Marks inside of values
+    /// are not wanted.
+    fn bound(&mut self, token: Token<'_>) -> bool {
+        match token {
+            Token::ValueStart { depth: 0, kind: Kind::Array, .. } => self.array_calls = Some(0),
+            Token::Next { .. } => self.array_calls = None,
+            Token::Text(_)
+            | Token::KeyStart { .. }
+            | Token::KeyEnd { .. }
+            | Token::ValueStart { .. }
+            | Token::ValueEnd { .. } => {}
+        }
+        false
     }
 
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
