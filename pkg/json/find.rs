@@ -282,6 +282,7 @@ mod tests {
                 let mut bytes = vec![filler; length];
                 assert_eq!(finder.find(&bytes), length, "none in {length}");
                 assert!(finder.are_absent(&bytes), "none in {length}");
+                assert_eq!(finder.are_absent_in_few(&bytes), length <= BLOCK, "none in {length}");
                 for at in 0..length {
                     for (wanted, later) in [(b'<', 0), (0x1F, b'<'), (0, 0x1F), (b'<', filler)] {
                         bytes[at] = wanted;
@@ -291,6 +292,7 @@ mod tests {
                         let want = bytes.iter().position(is_wanted);
                         assert_eq!(Some(finder.find(&bytes)), want, "{at} of {length}");
                         assert!(!finder.are_absent(&bytes), "{at} of {length}");
+                        assert!(!finder.are_absent_in_few(&bytes), "{at} of {length}");
                         let wanted = (0..length).filter(|at| is_wanted(&bytes[*at]));
                         let mut found = Vec::new();
                         finder.each(&bytes, &mut |at| {

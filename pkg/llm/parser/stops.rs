@@ -120,9 +120,9 @@ impl Stops {
     }
 
     /// Returns `true` when no marker begins in `text`.
-    #[inline(always)]
     pub(super) fn are_absent(&self, text: &str) -> bool {
-        self.find(text.as_bytes(), 0) == text.len()
+        text.len() > BLOCK && self.are_far_in_long(text)
+            || self.find(text.as_bytes(), 0) == text.len()
     }
 
     /// Returns `true` when one look says that no marker begins in `text`, which is one block; `code` then

@@ -116,7 +116,7 @@ pub(crate) enum Plain {
     Nothing,
     /// The inside of a JSON string in `"`, simple escapes included, up to `<`.
     JsonString,
-    /// The inside of a Python string, up to either quote.
+    /// The inside of a Python string, simple escapes included, up to either quote.
     PythonString,
     /// The inside of a raw Python string, up to either quote.
     PythonRaw,
@@ -140,6 +140,7 @@ const BACKSLASH_OR_BRACKET: ByteKind = ByteKind::new(!0x01, b']');
 /// Both quotes, `#` and `&`.
 const ANY_QUOTE: ByteKind = ByteKind::new(!0x05, b'"');
 const ANGLE: ByteKind = ByteKind::of(b'<');
+const APOSTROPHE: ByteKind = ByteKind::of(b'\'');
 
 impl Plain {
     pub(crate) const ALL: [Self; 8] = [
@@ -199,9 +200,12 @@ impl Plain {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
                 has_only_escapes(text, stops, is_simple_escape)
             }
-            Self::PythonString | Self::PythonRaw => {
-                let quote = ByteKind::of(b'\'');
-                Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).are_absent(text)
+            Self::PythonString => {
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE, ANGLE]);
+                has_only_escapes(text, stops, is_python_escape)
+            }
+            Self::PythonRaw => {
+                Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE, ANGLE]).are_absent(text)
             }
             Self::Verbatim | Self::Markup | Self::Framed | Self::Entities => {
                 self.stops().is_some_and(|stops| stops.are_absent(text))
@@ -239,10 +243,8 @@ impl Plain {
                 has_only_escapes(text, stops, is_simple_escape)
             }
             Self::PythonString => {
-                let quote = ByteKind::of(b'\'');
-                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, quote]);
-                // Python has no escape of a slash.
-                has_only_escapes(text, stops, |letter| letter != b'/' && is_simple_escape(letter))
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE]);
+                has_only_escapes(text, stops, is_python_escape)
             }
             Self::Nothing
             | Self::PythonRaw
@@ -254,6 +256,11 @@ impl Plain {
             | Self::InBrackets => false,
         }
     }
+}
+
+/// Returns `true` for the letter of an escape that means the same in Python, which has none of a slash.
+fn is_python_escape(letter: u8) -> bool {
+    letter != b'/' && is_simple_escape(letter)
 }
 
 #[inline(always)]

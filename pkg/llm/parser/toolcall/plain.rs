@@ -53,7 +53,9 @@ impl ToolCallParser {
     #[inline(always)]
     pub(in crate::llm::parser) fn take_long_value(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
-        plain.passes(text.as_bytes()) && self.has_room(text)
+        // Markup of this length mostly needs escapes, which cost no more than the look whether it does.
+        let is_escaped = plain.is_markup() && self.has_angles_only;
+        !is_escaped && plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
     /// Takes message text of more than a block that changes nothing: no marker of the dialect, or one that
@@ -175,6 +177,7 @@ impl ToolCallParser {
     #[inline(never)]
     fn look_further(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         match self.way {
+            Way::Value(Plain::Nothing) => self.parse_slowly(text, out),
             Way::Value(_) | Way::Escape | Way::Held => self.look_in_value(text, out),
             Way::Markers | Way::Text | Way::Tail => self.parse_slowly(text, out),
         }

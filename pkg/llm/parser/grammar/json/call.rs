@@ -30,10 +30,10 @@ const QUOTES: usize = 2;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct JsonCall {
-    lexer: Tokenizer,
-    call: Call,
+    pub(super) lexer: Tokenizer,
+    pub(super) call: Call,
     /// Behind a mistake in an item of an array of calls: the search for the next.
-    skip: Option<Skip>,
+    pub(super) skip: Option<Skip>,
     /// The array ended behind such a mistake.
     has_ended: bool,
     /// Set when nothing closes the call: who reads it looks for the next behind a mistake.
@@ -49,7 +49,7 @@ pub(super) struct Call {
     /// Set where the members that follow are the arguments: `{"function":{"_name":…,…}}`.
     pub(super) rest_is_arguments: bool,
     /// The number of calls that have begun in an array of calls.
-    array_calls: Option<usize>,
+    pub(super) array_calls: Option<usize>,
     /// The depth outside of a `{"function":{…}}` inside the call, which are one deeper.
     pub(super) outer_depth: u32,
     pub(super) role: Role,
@@ -71,7 +71,7 @@ pub(super) struct Call {
     /// An item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
     /// Only the end of the payload is wanted.
-    bounds_only: bool,
+    pub(super) bounds_only: bool,
     /// Bytes before the current piece.
     taken: usize,
 }
@@ -82,13 +82,6 @@ impl JsonCall {
         let mut call = Self::with(Layout::Shape(shape));
         call.lexer.allow_next();
         call
-    }
-
-    /// Looks only for where the payload ends: nothing of it is given.
-    #[must_use]
-    pub(crate) fn bounds_only(mut self, bounds_only: bool) -> Self {
-        self.call.bounds_only = bounds_only;
-        self
     }
 
     /// Creates the reader of the arguments of a call whose name stood before them.
@@ -241,21 +234,6 @@ impl JsonCall {
     }
 }
 
-impl JsonCall {
-    /// Does the same where only the end of the payload is wanted.
-    fn read_bounds(&mut self, text: &str) -> usize {
-        let Self { lexer, call, .. } = self;
-        let before = lexer.taken();
-        let read = lexer.feed(text, &mut |token| call.bound(token));
-        if !lexer.has_failed() || call.array_calls.is_none() {
-            return read;
-        }
-        lexer.rewind_to_fault();
-        self.skip = Some(Skip::json(lexer.depth()));
-        lexer.taken() - before
-    }
-}
-
 /// Returns the meaning of a marker where `lexer` stands.
 pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
     match lexer.string_quote() {
@@ -337,21 +315,6 @@ impl Call {
             Token::KeyStart { .. } | Token::KeyEnd { .. } => {}
         }
         true
-    }
-
-    /// Takes one token where only the end is wanted: whether the payload is an array. Marks inside of values
-    /// are not wanted.
-    fn bound(&mut self, token: Token<'_>) -> bool {
-        match token {
-            Token::ValueStart { depth: 0, kind: Kind::Array, .. } => self.array_calls = Some(0),
-            Token::Next { .. } => self.array_calls = None,
-            Token::Text(_)
-            | Token::KeyStart { .. }
-            | Token::KeyEnd { .. }
-            | Token::ValueStart { .. }
-            | Token::ValueEnd { .. } => {}
-        }
-        false
     }
 
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
