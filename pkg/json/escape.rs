@@ -1,7 +1,7 @@
 //! Escapes in JSON strings, in both directions.
 
 use super::{
-    find::{BLOCK, Finder, Kind, WIDE, last_block},
+    find::{BLOCK, Finder, Kind, last_block},
     slice,
 };
 
@@ -22,6 +22,9 @@ pub(crate) fn find_special(bytes: &[u8], quote: u8) -> usize {
 
 const BACKSLASHES: Finder<1> = Finder::new([BACKSLASH]);
 
+/// Most of the letters of escapes.
+const USUAL: Finder<2> = Finder::new([Kind::of(b'n'), QUOTE]);
+
 /// Returns the same as [`has_only_escapes`] for one block, of which it calls nothing.
 #[inline(always)]
 pub(crate) fn has_only_escapes_in_block<const N: usize>(
@@ -29,62 +32,96 @@ pub(crate) fn has_only_escapes_in_block<const N: usize>(
     stops: Finder<N>,
     is_escape: impl Fn(u8) -> bool,
 ) -> bool {
-    let (mut starts, mut taken) = (BACKSLASHES.found(*block), 0);
-    while starts != 0 {
-        let next = starts.trailing_zeros() as usize + 1;
-        if !block.get(next).is_some_and(|letter| is_escape(*letter)) {
-            return false;
-        }
-        let start = starts & starts.wrapping_neg();
-        taken |= start | start << 1;
-        // The second of two backslashes starts nothing.
-        starts &= !(start | start << 1);
-    }
-    stops.found(*block) & !taken == 0
+    let masks = Masks {
+        found: stops.found(*block).into(),
+        backslashes: BACKSLASHES.found(*block).into(),
+        usual: USUAL.found(*block).into(),
+    };
+    let mut escapes = Escapes::default();
+    escapes.pass(block, masks, is_escape) && !escapes.are_cut()
 }
 
 /// Returns `true` if all that `stops` finds in `text`, backslashes among it, are whole escapes that
-/// `is_escape` allows.
+/// `is_escape` allows, as it has to allow `n` and `"`.
 #[inline(always)]
 pub(crate) fn has_only_escapes<const N: usize>(
     text: &[u8],
     stops: Finder<N>,
     is_escape: impl Fn(u8) -> bool,
 ) -> bool {
-    let (mut at, mut carry) = (0, 0_u64);
-    // What is found, the backslashes, and the number of bytes.
-    let mut pass = |(found, backslashes, length): (u64, u64, usize)| {
-        let (mut starts, mut taken) = (backslashes & !carry, 0);
-        while starts != 0 {
-            let next = at + starts.trailing_zeros() as usize + 1;
-            if !text.get(next).is_some_and(|letter| is_escape(*letter)) {
-                return false;
-            }
-            let start = starts & starts.wrapping_neg();
-            taken |= start;
-            // The second of two backslashes starts nothing.
-            starts &= !(start | start << 1);
-        }
-        let is_whole = found & !(taken | taken << 1 | carry) == 0;
-        carry = taken >> (length - 1) & 1;
-        at += length;
-        is_whole
-    };
+    let mut escapes = Escapes::default();
     let (wide, rest) = text.as_chunks();
     let (blocks, tail) = rest.as_chunks();
-    wide.iter().all(|wide| match stops.found_in_wide(wide) {
-        0 => pass((0, 0, WIDE)),
-        found => pass((found, BACKSLASHES.found_in_wide(wide), WIDE)),
-    }) && blocks.iter().all(|block| match stops.found(*block) {
-        0 => pass((0, 0, BLOCK)),
-        found => pass((found.into(), BACKSLASHES.found(*block).into(), BLOCK)),
+    wide.iter().all(|wide| {
+        let found = stops.found_in_wide(wide);
+        found == 0 && !escapes.are_cut() || {
+            let backslashes = BACKSLASHES.found_in_wide(wide);
+            let masks = Masks { found, backslashes, usual: USUAL.found_in_wide(wide) };
+            escapes.pass(wide, masks, &is_escape)
+        }
+    }) && blocks.iter().all(|block| {
+        let found = stops.found(*block).into();
+        found == 0 && !escapes.are_cut() || {
+            let backslashes = BACKSLASHES.found(*block).into();
+            let masks = Masks { found, backslashes, usual: USUAL.found(*block).into() };
+            escapes.pass(block, masks, &is_escape)
+        }
     }) && (tail.is_empty() || {
         let (block, before, length) = last_block(text, tail);
-        let within = !(u32::MAX << length);
-        let found = stops.found(block) >> before & within;
-        let backslashes = BACKSLASHES.found(block) >> before & within;
-        pass((found.into(), backslashes.into(), length))
-    })
+        let bits = |found: u32| u64::from(found >> before & !(u32::MAX << length));
+        let masks = Masks {
+            found: bits(stops.found(block)),
+            backslashes: bits(BACKSLASHES.found(block)),
+            usual: bits(USUAL.found(block)),
+        };
+        escapes.pass(tail, masks, &is_escape)
+    }) && !escapes.are_cut()
+}
+
+/// The bytes of some text that matter to escapes, a bit each.
+#[derive(Debug, Clone, Copy)]
+struct Masks {
+    /// All that do not stand for themselves.
+    found: u64,
+    backslashes: u64,
+    /// Letters that are an escape behind a backslash.
+    usual: u64,
+}
+
+/// The escapes of text that is read block by block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Escapes {
+    /// One where the last byte was the backslash of an escape.
+    carry: u64,
+}
+
+impl Escapes {
+    #[inline(always)]
+    fn are_cut(self) -> bool {
+        self.carry != 0
+    }
+
+    /// Passes at most a wide block of `bytes`; returns `false` where more than escapes matters in it.
+    #[inline(always)]
+    fn pass(&mut self, bytes: &[u8], masks: Masks, is_escape: impl Fn(u8) -> bool) -> bool {
+        /// Every second bit: a run of backslashes begins at one of them or between two.
+        const SECOND: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+        let Masks { found, backslashes, usual } = masks;
+        // The difference runs through each run of backslashes up to what its last one escapes.
+        let starts = backslashes & !self.carry;
+        let ends = (starts << 1 | SECOND).wrapping_sub(starts) ^ SECOND;
+        let (escapes, letters) = (ends & backslashes, ends ^ (backslashes | self.carry));
+        self.carry = escapes >> (bytes.len() - 1) & 1;
+        let mut others = letters & !usual;
+        while others != 0 {
+            let at = others.trailing_zeros() as usize;
+            if bytes.get(at).is_some_and(|letter| !is_escape(*letter)) {
+                return false;
+            }
+            others &= others - 1;
+        }
+        found & !(escapes | letters) == 0
+    }
 }
 
 /// Returns `true` if this byte after a backslash is an escape of one letter.

@@ -96,14 +96,47 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
+    /// Returns `true` when `bytes` are at most a block and none of them is looked for: for a first look.
+    #[inline(always)]
+    pub(crate) fn are_absent_in_few(&self, bytes: &[u8]) -> bool {
+        match bytes.try_into() {
+            Ok(block) => self.found(block) == 0,
+            Err(_) => bytes.len() < BLOCK && self.find_in_short(bytes) == bytes.len(),
+        }
+    }
+
     /// Returns `true` when none of `bytes` is looked for: for a second look, as it is more code than
     /// [`find`](Self::find).
     #[inline(always)]
     pub(crate) fn are_absent(&self, bytes: &[u8]) -> bool {
-        let Some(last) = bytes.last_chunk() else { return self.find(bytes) == bytes.len() };
-        let (wide, _) = bytes.as_chunks();
+        let Some(last) = bytes.last_chunk() else { return self.are_absent_in_less(bytes) };
+        let mut at = 0;
         // The last of them overlap.
-        wide.iter().all(|wide| self.are_absent_in_wide(wide)) && self.are_absent_in_wide(last)
+        while at + WIDE < bytes.len()
+            && let Some(wide) = bytes.get(at..).and_then(<[u8]>::first_chunk)
+        {
+            if !self.are_absent_in_wide(wide) {
+                return false;
+            }
+            at += WIDE;
+        }
+        self.are_absent_in_wide(last)
+    }
+
+    /// Returns the same for less than a wide block, of which the ends are looked at from both sides.
+    #[inline(always)]
+    fn are_absent_in_less(&self, bytes: &[u8]) -> bool {
+        let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+            return self.find_in_short(bytes) == bytes.len();
+        };
+        let mut all = self.lanes(*first) | self.lanes(*last);
+        if let (Some((_, rest)), Some((front, _))) =
+            (bytes.split_first_chunk::<BLOCK>(), bytes.split_last_chunk::<BLOCK>())
+            && let (Some(second), Some(last)) = (rest.first_chunk(), front.last_chunk())
+        {
+            all |= self.lanes(*second) | self.lanes(*last);
+        }
+        all.to_bitmask() == 0
     }
 
     /// Returns `true` when no byte of `wide` is looked for.
@@ -249,6 +282,7 @@ mod tests {
                 let mut bytes = vec![filler; length];
                 assert_eq!(finder.find(&bytes), length, "none in {length}");
                 assert!(finder.are_absent(&bytes), "none in {length}");
+                assert_eq!(finder.are_absent_in_few(&bytes), length <= BLOCK, "none in {length}");
                 for at in 0..length {
                     for (wanted, later) in [(b'<', 0), (0x1F, b'<'), (0, 0x1F), (b'<', filler)] {
                         bytes[at] = wanted;
@@ -258,6 +292,7 @@ mod tests {
                         let want = bytes.iter().position(is_wanted);
                         assert_eq!(Some(finder.find(&bytes)), want, "{at} of {length}");
                         assert!(!finder.are_absent(&bytes), "{at} of {length}");
+                        assert!(!finder.are_absent_in_few(&bytes), "{at} of {length}");
                         let wanted = (0..length).filter(|at| is_wanted(&bytes[*at]));
                         let mut found = Vec::new();
                         finder.each(&bytes, &mut |at| {

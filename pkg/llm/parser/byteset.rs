@@ -74,10 +74,16 @@ impl ByteSet {
         }
     }
 
-    /// Returns `true` when one quick look says that none of `bytes` is in the set.
+    /// Returns `true` when one quick look says that none of `bytes`, at most a block of them, is in the set.
+    #[inline(always)]
+    pub(super) fn are_absent_in_few(&self, bytes: &[u8]) -> bool {
+        matches!(&self.search, Search::Few(finder) if finder.are_absent_in_few(bytes))
+    }
+
+    /// Returns the same for any number of `bytes`, which is more code.
     #[inline(always)]
     pub(super) fn are_absent(&self, bytes: &[u8]) -> bool {
-        matches!(&self.search, Search::Few(finder) if finder.find(bytes) == bytes.len())
+        matches!(&self.search, Search::Few(finder) if finder.are_absent(bytes))
     }
 
     /// Returns `true` when one quick look says that no byte of `block` is in the set.

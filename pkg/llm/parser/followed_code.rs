@@ -94,8 +94,13 @@ impl FollowedCode {
         if ticks | line_ends == 0 && self.bits & !(FENCE | SPAN) == 0 {
             return;
         }
-        let (spaces, marks) = (SPACES.found_in_wide(wide), MARKS.found_in_wide(wide));
-        if !self.turn(Masks { ticks, line_ends, spaces, marks }, WIDE) {
+        let has_passed = if self.is_inside_line(line_ends) {
+            self.turn_in_line(ticks, WIDE)
+        } else {
+            let (spaces, marks) = (SPACES.found_in_wide(wide), MARKS.found_in_wide(wide));
+            self.turn(Masks { ticks, line_ends, spaces, marks }, WIDE)
+        };
+        if !has_passed {
             self.pass_each(wide);
         }
     }
@@ -126,9 +131,35 @@ impl FollowedCode {
     ) -> bool {
         let within = !(u32::MAX << length);
         let found = |finder: Finder<1>| u64::from(finder.found(block) >> before & within);
+        let (ticks, line_ends) = (found(TICKS), found(LINE_ENDS));
+        if self.is_inside_line(line_ends) {
+            return self.turn_in_line(ticks, length);
+        }
         let marks = u64::from(MARKS.found(block) >> before & within);
-        let (ticks, line_ends, spaces) = (found(TICKS), found(LINE_ENDS), found(SPACES));
+        let spaces = found(SPACES);
         self.turn(Masks { ticks, line_ends, spaces, marks }, length)
+    }
+
+    /// Returns `true` where text with these line ends neither begins nor ends a line.
+    #[inline(always)]
+    fn is_inside_line(self, line_ends: u64) -> bool {
+        line_ends == 0 && self.bits & STARTS == 0
+    }
+
+    /// Passes `length` bytes inside a line, of which these are backticks; does nothing and returns `false`
+    /// where they do not tell.
+    #[inline(always)]
+    fn turn_in_line(&mut self, ticks: u64, length: usize) -> bool {
+        let bits = u64::from(self.bits);
+        // In a fence they are text.
+        let spans = ticks & !(bits >> 6 & 1).wrapping_neg();
+        if spans & (spans << 1 | bits >> 5 & 1) | bits & u64::from(OTHER) != 0 {
+            return false;
+        }
+        let is_span = u64::from(spans.count_ones() & 1) ^ bits >> 4 & 1;
+        let is_tick = spans >> (length - 1) & 1;
+        self.bits = (is_span << 4 | is_tick << 5 | bits & u64::from(FENCE)).to_le_bytes()[0];
+        true
     }
 
     /// Passes `length` bytes, of which these are the ones that matter; does nothing and returns `false`

@@ -86,24 +86,43 @@ impl Stops {
         }
     }
 
-    /// Returns `true` when one quick look says that no marker, span or fence begins in `text`.
+    /// Returns `true` when one quick look says that no marker, span or fence begins in `text`, of at most a
+    /// block.
     #[inline(always)]
     pub(super) fn and_code_are_far(&self, text: &str) -> bool {
+        self.marks.are_absent_in_few(text.as_bytes())
+    }
+
+    /// Returns the same for longer text.
+    #[inline(always)]
+    pub(super) fn and_code_are_far_in_long(&self, text: &str) -> bool {
         self.marks.are_absent(text.as_bytes())
     }
 
-    /// Returns `true` when one quick look says that no marker begins in `text`.
+    /// Returns `true` when one quick look says that no marker begins in `text`, of at most a block.
     #[inline(always)]
     pub(super) fn are_far(&self, text: &str) -> bool {
-        // A carriage return at the end may be part of the line end before a marker.
         let bytes = text.as_bytes();
-        self.firsts.are_absent(bytes) && !(self.has_line_ends && bytes.ends_with(b"\r"))
+        self.firsts.are_absent_in_few(bytes) && !self.may_end_in_framing(bytes)
+    }
+
+    /// Returns the same for longer text.
+    #[inline(always)]
+    pub(super) fn are_far_in_long(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        self.firsts.are_absent(bytes) && !self.may_end_in_framing(bytes)
+    }
+
+    /// Returns `true` for a carriage return at the end that may be part of the line end before a marker.
+    #[inline(always)]
+    fn may_end_in_framing(&self, bytes: &[u8]) -> bool {
+        self.has_line_ends && bytes.ends_with(b"\r")
     }
 
     /// Returns `true` when no marker begins in `text`.
-    #[inline(always)]
     pub(super) fn are_absent(&self, text: &str) -> bool {
-        self.find(text.as_bytes(), 0) == text.len()
+        text.len() > BLOCK && self.are_far_in_long(text)
+            || self.find(text.as_bytes(), 0) == text.len()
     }
 
     /// Returns `true` when one look says that no marker begins in `text`, which is one block; `code` then

@@ -348,7 +348,8 @@ impl Body {
             (b'[', Some(JsonShape::OneCall), _, Some(Textual::Python)) => python(),
             (b'{' | b'[', Some(shape), _, _) => {
                 let is_fenced = !self.repairs.is_empty();
-                Box::new(JsonCall::new(*shape).ending(is_fenced, self.ends_itself))
+                let call = JsonCall::new(*shape).ending(is_fenced, self.ends_itself);
+                Box::new(call.bounds_only(self.tools.are_bounds_only()))
             }
             (b'<', _, Some(Markup::Forge), _) => Box::new(XmlCall::new(tools())),
             (b']', _, Some(Markup::Elements), _) => Box::new(ElementsCall::new(tools())),

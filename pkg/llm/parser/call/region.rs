@@ -224,8 +224,24 @@ impl Region {
         self.ambiguous.as_mut().is_some_and(|ambiguous| ambiguous.hold(text))
     }
 
-    /// Emits text of a value that is `plain`, but for bytes which need a look: where no marker begins in
-    /// it and the value goes on, it may be [skipped](Self::skip). Says which of the next text passes;
+    /// Returns `true` when no marker begins in `text`.
+    pub(crate) fn is_unmarked(&self, text: &str) -> bool {
+        self.dialect.compiled().form(self.form).stops().are_absent(text)
+    }
+
+    /// Reads text in which no marker begins, within the limit, behind so many bytes that were passed on
+    /// without a look. Returns `false`, and reads nothing, where the grammar may end the call.
+    pub(crate) fn pass_unmarked(&mut self, skipped: usize, text: &str, out: &mut Emit<'_>) -> bool {
+        let is_read = !self.body.ends_itself();
+        if is_read {
+            self.body.skip(skipped);
+            self.body.pass(text, out);
+        }
+        is_read
+    }
+
+    /// Emits text of a value that is `plain` and in which no marker begins, but for bytes which need a
+    /// look: where the value goes on, it may be [skipped](Self::skip). Says which of the next text passes;
     /// returns `None`, and emits nothing, for other text.
     pub(crate) fn pass_plain(
         &mut self,
@@ -234,8 +250,7 @@ impl Region {
         out: &mut Emit<'_>,
     ) -> Option<Plain> {
         let is_markup = plain.is_markup() || plain == Plain::MarkupTail;
-        let may_pass = is_markup || plain.passes_between_markers(text.as_bytes());
-        if !may_pass || !self.dialect.compiled().form(self.form).stops().are_absent(text) {
+        if !is_markup && !plain.passes_between_markers(text.as_bytes()) {
             return None;
         }
         if !is_markup {

@@ -116,7 +116,7 @@ pub(crate) enum Plain {
     Nothing,
     /// The inside of a JSON string in `"`, simple escapes included, up to `<`.
     JsonString,
-    /// The inside of a Python string, up to either quote.
+    /// The inside of a Python string, simple escapes included, up to either quote.
     PythonString,
     /// The inside of a raw Python string, up to either quote.
     PythonRaw,
@@ -140,6 +140,7 @@ const BACKSLASH_OR_BRACKET: ByteKind = ByteKind::new(!0x01, b']');
 /// Both quotes, `#` and `&`.
 const ANY_QUOTE: ByteKind = ByteKind::new(!0x05, b'"');
 const ANGLE: ByteKind = ByteKind::of(b'<');
+const APOSTROPHE: ByteKind = ByteKind::of(b'\'');
 
 impl Plain {
     pub(crate) const ALL: [Self; 8] = [
@@ -159,16 +160,22 @@ impl Plain {
         matches!(self, Self::Markup | Self::Framed | Self::Entities)
     }
 
-    /// Returns `true` when one quick look says that all of `text` passes unchanged.
+    /// Returns `true` when one quick look says that all of `text`, of at most a block, passes unchanged.
     #[inline(always)]
     pub(crate) fn passes_at_once(self, text: &[u8]) -> bool {
+        self.stops().is_some_and(|stops| stops.are_absent_in_few(text))
+    }
+
+    /// Returns the bytes, and a few more, that do not pass unchanged; `None` where they are others.
+    #[inline(always)]
+    fn stops(self) -> Option<Finder<4>> {
         let quote = match self {
             Self::JsonString | Self::Verbatim | Self::Markup | Self::Framed => QUOTE,
             Self::Entities => QUOTE_OR_AND,
             Self::PythonString | Self::PythonRaw => ANY_QUOTE,
-            Self::Nothing | Self::MarkupTail | Self::InBrackets => return false,
+            Self::Nothing | Self::MarkupTail | Self::InBrackets => return None,
         };
-        Finder::new([BACKSLASH, CONTROL, ANGLE, quote]).find(text) == text.len()
+        Some(Finder::new([BACKSLASH, CONTROL, ANGLE, quote]))
     }
 
     /// Returns `true` when all of a block of a JSON string passes unchanged, with simple escapes in it. It
@@ -193,12 +200,15 @@ impl Plain {
                 let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
                 has_only_escapes(text, stops, is_simple_escape)
             }
-            Self::PythonString | Self::PythonRaw => {
-                let quote = ByteKind::of(b'\'');
-                Finder::new([BACKSLASH, QUOTE, CONTROL, quote, ANGLE]).are_absent(text)
+            Self::PythonString => {
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE, ANGLE]);
+                has_only_escapes(text, stops, is_python_escape)
+            }
+            Self::PythonRaw => {
+                Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE, ANGLE]).are_absent(text)
             }
             Self::Verbatim | Self::Markup | Self::Framed | Self::Entities => {
-                self.passes_at_once(text)
+                self.stops().is_some_and(|stops| stops.are_absent(text))
             }
             Self::InBrackets => {
                 Finder::new([BACKSLASH_OR_BRACKET, QUOTE, CONTROL]).are_absent(text)
@@ -233,10 +243,8 @@ impl Plain {
                 has_only_escapes(text, stops, is_simple_escape)
             }
             Self::PythonString => {
-                let quote = ByteKind::of(b'\'');
-                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, quote]);
-                // Python has no escape of a slash.
-                has_only_escapes(text, stops, |letter| letter != b'/' && is_simple_escape(letter))
+                let stops = Finder::new([BACKSLASH, QUOTE, CONTROL, APOSTROPHE]);
+                has_only_escapes(text, stops, is_python_escape)
             }
             Self::Nothing
             | Self::PythonRaw
@@ -248,6 +256,11 @@ impl Plain {
             | Self::InBrackets => false,
         }
     }
+}
+
+/// Returns `true` for the letter of an escape that means the same in Python, which has none of a slash.
+fn is_python_escape(letter: u8) -> bool {
+    letter != b'/' && is_simple_escape(letter)
 }
 
 #[inline(always)]

@@ -19,7 +19,7 @@ use super::{
 
 pub use self::pieces::ThinkingPiece;
 use self::pieces::{Output, Pieces, Section, give_message};
-use crate::types::slice;
+use crate::{json::BLOCK, types::slice};
 
 /// Most whitespace before an opener that repeats what the prompt opened, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
@@ -189,6 +189,9 @@ impl ThinkingParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        if text.len() > BLOCK {
+            return self.look_at_long(text, out);
+        }
         // As a `match`, this would be a table of jumps.
         if self.way == Way::Message
             && self.calls.is_still()

@@ -7,17 +7,49 @@ impl ThinkingParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
-        if self.way == Way::Call && self.calls.take_value_block(text) {
+        if self.way == Way::Message {
+            self.look_at_block(text, out);
+        } else if self.way == Way::Call && self.calls.take_value_block(text) {
             self.message_bytes += text.len() as u64;
             out(ThinkingPiece::Message(text));
-        } else if self.way != Way::Message {
+        } else {
             self.look_further(text, out);
-        } else if self.calls.take_block(text, Some(&self.stops.in_message)) {
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        if self.calls.take_block(text, Some(&self.stops.in_message)) {
             self.message_bytes += text.len() as u64;
             out(ThinkingPiece::Message(text));
         } else {
             self.look_in_message(text, out);
         }
+    }
+
+    /// Takes text of more than a block, for which the first look knows nothing.
+    #[inline(never)]
+    pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        if self.way == Way::Message {
+            if self.calls.take_long_plain(text, Some(&self.stops.in_message)) {
+                self.message_bytes += text.len() as u64;
+                return out(ThinkingPiece::Message(text));
+            }
+            self.look_in_message(text, out);
+        } else if self.way == Way::Thinking && self.stops.in_thinking.are_far_in_long(text) {
+            out(ThinkingPiece::Thinking(text));
+        } else {
+            self.look_in_long_value(text, out);
+        }
+    }
+
+    #[inline(never)]
+    fn look_in_long_value(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        if self.way == Way::Call && self.calls.take_long_value(text) {
+            self.message_bytes += text.len() as u64;
+            return out(ThinkingPiece::Message(text));
+        }
+        self.look_further(text, out);
     }
 
     #[inline(never)]
@@ -70,9 +102,9 @@ impl ThinkingParser {
                 let is_taken = self.calls.look_at_value(text, &mut |_| {});
                 if is_taken {
                     self.message_bytes += text.len() as u64;
-                    out(ThinkingPiece::Message(text));
+                    return out(ThinkingPiece::Message(text));
                 }
-                is_taken
+                false
             }
             (_, State::Message) => self.take_message(text, out),
             (_, State::Thinking(_)) => self.take_thinking(text, out),

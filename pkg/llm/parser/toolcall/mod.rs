@@ -28,7 +28,7 @@ use super::{
     token::TokenKind,
     unmarked::{Start, Started, name_of},
 };
-use crate::types::slice;
+use crate::{json::BLOCK, types::slice};
 
 /// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
 pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
@@ -216,6 +216,9 @@ impl ToolCallParser {
     // The first look needs no stack; inlined it would have that of its caller, the other stage.
     #[inline(never)]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if text.len() > BLOCK {
+            return self.look_at_long(text, out);
+        }
         let is_text = self.way == Way::Text && self.is_still();
         if is_text && self.stops.and_code_are_far(text) && self.take_plain(text) {
             out(ParsedContent::Text(text));

@@ -1,8 +1,10 @@
 //! The fast path: text in which nothing matters, or only what one look settles.
 
+use std::mem;
+
 use super::{ToolCallParser, Way};
 use crate::{
-    json::{escape_into, simple_escape},
+    json::{BLOCK, escape_into, simple_escape},
     llm::parser::{
         content::{Emit, ParsedContent},
         grammar::Plain,
@@ -47,11 +49,35 @@ impl ToolCallParser {
         block.is_ok_and(|block| plain.block_passes(block)) && self.has_room(text)
     }
 
-    /// Does the same at a second look, which knows escapes in text of any length.
+    /// Takes text of more than a block inside a value; returns `false` where more may matter in it.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn take_long_value(&mut self, text: &str) -> bool {
+        let Way::Value(plain) = self.way else { return false };
+        // Markup of this length mostly needs escapes, which cost no more than the look whether it does.
+        let is_escaped = plain.is_markup() && self.has_angles_only;
+        !is_escaped && plain.passes(text.as_bytes()) && self.has_room(text)
+    }
+
+    /// Takes message text of more than a block that changes nothing: no marker of the dialect, or one that
+    /// begins at `stops`, and no code begins in it. Returns `false` for other text.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn take_long_plain(
+        &mut self,
+        text: &str,
+        stops: Option<&Stops>,
+    ) -> bool {
+        let stops = stops.unwrap_or(&self.stops);
+        self.is_still() && stops.and_code_are_far_in_long(text) && self.take_plain(text)
+    }
+
+    /// Does the same at a second look, which knows escapes in text of other lengths.
     #[inline]
     pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
-        plain.has_second_look() && plain.passes(text.as_bytes()) && self.has_room(text)
+        text.len() <= BLOCK
+            && plain.has_second_look()
+            && plain.passes(text.as_bytes())
+            && self.has_room(text)
     }
 
     /// Takes text inside a string between tags that needs nothing but escapes.
@@ -110,11 +136,30 @@ impl ToolCallParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.take_value_block(text) {
+        if self.way == Way::Text {
+            self.look_at_block(text, out);
+        } else if self.take_value_block(text) {
             out(ParsedContent::CallVerbatim(text));
-        } else if self.way != Way::Text {
+        } else {
             self.look_further(text, out);
-        } else if self.take_block(text, None) {
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.take_block(text, None) {
+            out(ParsedContent::Text(text));
+        } else {
+            self.look_in_text(text, out);
+        }
+    }
+
+    /// Takes text of more than a block, for which the first look knows nothing.
+    #[inline(never)]
+    pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.way != Way::Text {
+            self.look_in_long_value(text, out);
+        } else if self.take_long_plain(text, None) {
             out(ParsedContent::Text(text));
         } else {
             self.look_in_text(text, out);
@@ -122,8 +167,17 @@ impl ToolCallParser {
     }
 
     #[inline(never)]
+    fn look_in_long_value(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        if self.take_long_value(text) {
+            return out(ParsedContent::CallVerbatim(text));
+        }
+        self.look_further(text, out);
+    }
+
+    #[inline(never)]
     fn look_further(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         match self.way {
+            Way::Value(Plain::Nothing) => self.parse_slowly(text, out),
             Way::Value(_) | Way::Escape | Way::Held => self.look_in_value(text, out),
             Way::Markers | Way::Text | Way::Tail => self.parse_slowly(text, out),
         }
@@ -235,16 +289,26 @@ impl ToolCallParser {
         true
     }
 
-    /// Takes text inside a value which needs escapes, or holds what looks like a marker and is none;
-    /// returns `false` for other text.
+    /// Takes text of a call in which no marker begins, whatever its grammar makes of it; returns `false`
+    /// for other text.
     pub(in crate::llm::parser) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
         let (Way::Value(plain), Some(region)) = (self.way, &mut self.region) else { return false };
-        if text.is_empty() || text.len() > self.room - self.passed {
+        if text.is_empty() || text.len() > self.room - self.passed || !region.is_unmarked(text) {
             return false;
         }
-        let Some(next) = region.pass_plain(plain, text, out) else { return false };
-        self.way = Way::Value(next);
-        self.passed += text.len();
+        if let Some(next) = region.pass_plain(plain, text, out) {
+            self.way = Way::Value(next);
+            self.passed += text.len();
+            return true;
+        }
+        let passed = mem::take(&mut self.passed);
+        if !region.pass_unmarked(passed, text, out) {
+            self.passed = passed;
+            return false;
+        }
+        self.taken += (passed + text.len()) as u64;
+        let (plain, room) = region.plain();
+        (self.way, self.room) = (Way::Value(plain), room);
         true
     }
 }

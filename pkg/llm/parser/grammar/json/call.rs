@@ -30,10 +30,10 @@ const QUOTES: usize = 2;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct JsonCall {
-    lexer: Tokenizer,
-    call: Call,
+    pub(super) lexer: Tokenizer,
+    pub(super) call: Call,
     /// Behind a mistake in an item of an array of calls: the search for the next.
-    skip: Option<Skip>,
+    pub(super) skip: Option<Skip>,
     /// The array ended behind such a mistake.
     has_ended: bool,
     /// Set when nothing closes the call: who reads it looks for the next behind a mistake.
@@ -49,7 +49,7 @@ pub(super) struct Call {
     /// Set where the members that follow are the arguments: `{"function":{"_name":…,…}}`.
     pub(super) rest_is_arguments: bool,
     /// The number of calls that have begun in an array of calls.
-    array_calls: Option<usize>,
+    pub(super) array_calls: Option<usize>,
     /// The depth outside of a `{"function":{…}}` inside the call, which are one deeper.
     pub(super) outer_depth: u32,
     pub(super) role: Role,
@@ -70,6 +70,8 @@ pub(super) struct Call {
     key_is_name: bool,
     /// An item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
+    /// Only the end of the payload is wanted.
+    pub(super) bounds_only: bool,
     /// Bytes before the current piece.
     taken: usize,
 }
@@ -148,11 +150,8 @@ impl Reader for JsonCall {
     }
 
     fn plain(&self) -> Plain {
-        if self.call.role == Role::Arguments && self.lexer.is_in_plain_string() {
-            Plain::JsonString
-        } else {
-            Plain::Nothing
-        }
+        let passes = self.call.role == Role::Arguments || self.call.bounds_only;
+        if passes && self.lexer.is_in_plain_string() { Plain::JsonString } else { Plain::Nothing }
     }
 
     fn skip(&mut self, bytes: usize) {
@@ -193,6 +192,10 @@ impl Reader for JsonCall {
 
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, call, .. } = self;
+        if call.bounds_only {
+            let is_whole = lexer.close_at_end(&mut |token| call.bound(token));
+            return if is_whole { Ok(()) } else { Err(lexer.fault()) };
+        }
         let is_whole = lexer.close_at_end(&mut |token| call.token(token, "", out));
         if !is_whole {
             return Err(lexer.fault());
@@ -209,6 +212,9 @@ impl JsonCall {
     /// Reads a piece, up to a mistake in an item of an array: each call of it stands alone.
     fn read(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let Self { lexer, call, .. } = self;
+        if call.bounds_only {
+            return self.read_bounds(text);
+        }
         call.taken = lexer.taken();
         call.source = call.is_in_arguments().then_some(0);
         let mut read = lexer.feed(text, &mut |token| call.token(token, text, out));

@@ -1,5 +1,6 @@
 //! Calls written as JSON, and JSON values inside other grammars.
 
+mod bounds;
 mod call;
 mod members;
 mod role;
