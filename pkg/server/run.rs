@@ -6,6 +6,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -28,7 +29,7 @@ use crate::{
     store::{
         EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores, now_ms,
     },
-    types::{AgentError, ClientToolRequest, Envelope, ErrorCode, Text},
+    types::{AgentError, AgentEvent, ClientToolRequest, Envelope, ErrorCode, Text},
 };
 
 /// Most events that are appended at a time.
@@ -258,7 +259,11 @@ impl Run {
                     }
                     batch = poll_fn(|context| {
                         let polled = batches.poll_next_unpin(context);
-                        if polled.is_ready() || self.waits_for(WaitsFor::Anything) {
+                        let goes_on = match &polled {
+                            Poll::Ready(batch) => batch.iter().flatten().any(is_of_answer),
+                            Poll::Pending => false,
+                        };
+                        if goes_on || self.waits_for(WaitsFor::Anything) {
                             self.settle();
                         }
                         polled
@@ -363,6 +368,18 @@ impl Run {
         log.append(&self.key, end.seq, vec![record]).await?;
         log.close(&self.key).await
     }
+}
+
+/// Returns `true` for an event of an answer that is under way: what was open before it is over.
+fn is_of_answer(envelope: &Envelope) -> bool {
+    matches!(
+        envelope.event,
+        AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ThinkingStart
+            | AgentEvent::MessageStart
+            | AgentEvent::ToolCallStart { .. }
+            | AgentEvent::TurnEnd
+    )
 }
 
 fn record(envelope: &Envelope) -> LogRecord {
