@@ -55,7 +55,7 @@ impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
 
     /// Returns `true` while one is open.
     pub(super) fn has_any(&self) -> bool {
-        self.0.iter().any(|(_, answer)| !answer.is_closed())
+        self.0.iter().any(|open| !open.answer.is_closed())
     }
 
     pub(super) fn all(&self) -> Vec<Q> {

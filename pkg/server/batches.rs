@@ -13,7 +13,7 @@ use super::{
     pieces::Pieces,
     run::{Run, WaitsFor},
 };
-use crate::{agent::RunStream, store::LogRecord, types::Envelope};
+use crate::{agent::RunStream, store::LogRecord, types::{AgentEvent, Envelope}};
 
 /// Most events that are appended at a time.
 const BATCH: usize = 64;
@@ -26,6 +26,8 @@ pub(super) struct Batches<'r> {
     pieces: Pieces,
     /// `true` until the first event of a run that another process began.
     goes_on: bool,
+    /// `true` once an answer is under way.
+    has_answer: bool,
     is_settled: bool,
     is_over: bool,
 }
@@ -43,7 +45,8 @@ impl<'r> Batches<'r> {
     /// Returns those of a run that goes on with this number, until `away`.
     pub(super) fn new(run: &'r Run, away: &CancellationToken, from: u64) -> Self {
         let (leaves, pieces) = (Fired::new(away.clone()), Pieces::default());
-        Self { run, leaves, pieces, goes_on: from > 0, is_settled: false, is_over: false }
+        let (has_answer, is_settled, is_over) = (false, false, false);
+        Self { run, leaves, pieces, goes_on: from > 0, has_answer, is_settled, is_over }
     }
 
     /// Waits for events; one that is cancelled comes to its end here.
@@ -65,7 +68,8 @@ impl<'r> Batches<'r> {
             }
         }
         let waits = records.is_empty() && !self.is_over;
-        if !self.is_settled && (!waits || self.run.waits_for(WaitsFor::Anything)) {
+        let is_there = self.is_over || self.has_answer || self.run.waits_for(WaitsFor::Anything);
+        if !self.is_settled && is_there {
             self.run.settle();
             self.is_settled = true;
         }
@@ -80,8 +84,21 @@ impl<'r> Batches<'r> {
         if std::mem::take(&mut self.goes_on) {
             self.run.goes_on_in(envelope.turn);
         }
+        self.has_answer |= is_of_answer(envelope);
         self.run.see(envelope);
         let data = self.pieces.piece(|out| envelope.write_json(out));
         LogRecord::new(envelope.event.kind(), data)
     }
+}
+
+/// Returns `true` for an event of an answer that is under way: what was open before it is over.
+fn is_of_answer(envelope: &Envelope) -> bool {
+    matches!(
+        envelope.event,
+        AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ThinkingStart
+            | AgentEvent::MessageStart
+            | AgentEvent::ToolCallStart { .. }
+            | AgentEvent::TurnEnd
+    )
 }

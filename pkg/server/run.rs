@@ -5,6 +5,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 

@@ -44,7 +44,7 @@ async fn a_run_whose_events_cannot_be_kept_ends_with_words_for_its_readers() {
     let folder = folder("service-flood");
     let options = SqliteOptions::new(folder.join("service.db")).max_bytes(400 << 10);
     let flood = ScriptedProvider::from_fn(|_: &Asked| {
-        (0..4_000).fold(ScriptedTurn::new(), |turn, at| {
+        (0..4_000_u64).fold(ScriptedTurn::new(), |turn, at| {
             turn.text(format!("Line {at}: {:x}.\n", at * 7_919 * 104_729))
         })
     });

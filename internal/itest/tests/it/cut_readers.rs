@@ -40,6 +40,15 @@ enum Protocol {
 
 const ALL: [Protocol; 4] = [Protocol::Native, Protocol::Chat, Protocol::Durable, Protocol::AgUi];
 
+/// The place of a reader in its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Reads,
+    Ended,
+    /// The run had ended before it came back, and the answer was 204.
+    Late,
+}
+
 /// A reader of one run, which knows what it saw.
 #[derive(Debug)]
 struct Reader {
@@ -51,9 +60,7 @@ struct Reader {
     last: Option<String>,
     /// Values that come before the place behind them.
     held: Vec<String>,
-    has_ended: bool,
-    /// `true` when the run had ended before it came back, and the answer was 204.
-    is_late: bool,
+    progress: Progress,
     cuts: usize,
 }
 
@@ -61,8 +68,18 @@ impl Reader {
     fn new(protocol: Protocol, run: &str, conversation: &str) -> Self {
         let (run, conversation) = (run.to_owned(), conversation.to_owned());
         let (seen, held, last) = (Vec::new(), Vec::new(), None);
-        let (has_ended, is_late, cuts) = (false, false, 0);
-        Self { protocol, run, conversation, seen, last, held, has_ended, is_late, cuts }
+        let (progress, cuts) = (Progress::Reads, 0);
+        Self { protocol, run, conversation, seen, last, held, progress, cuts }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.progress != Progress::Reads
+    }
+
+    fn end_if(&mut self, is_end: bool) {
+        if is_end {
+            self.progress = Progress::Ended;
+        }
     }
 
     /// The path from which it reads on.
@@ -87,7 +104,7 @@ impl Reader {
             return;
         };
         if answer.status() == 204 {
-            (self.has_ended, self.is_late) = (true, true);
+            self.progress = Progress::Late;
             return;
         }
         assert_eq!(answer.status(), 200, "{self:?}");
@@ -106,7 +123,7 @@ impl Reader {
                     count.send_replace(self.seen.len());
                 }
             }
-            if self.has_ended {
+            if self.has_ended() {
                 return;
             }
         }
@@ -119,11 +136,11 @@ impl Reader {
         match self.protocol {
             Protocol::Native => {
                 self.last = Some(field("id:").to_owned());
-                self.has_ended = field("event:") == "run_end";
+                self.end_if(field("event:") == "run_end");
                 self.seen.push(field("data:").to_owned());
             }
             Protocol::Chat => {
-                self.has_ended = frame == "data: [DONE]";
+                self.end_if(frame == "data: [DONE]");
                 self.seen.push(frame.to_owned());
             }
             Protocol::Durable | Protocol::AgUi => {
@@ -133,7 +150,7 @@ impl Reader {
                     return;
                 }
                 self.last = data["streamNextOffset"].as_str().map(str::to_owned);
-                self.has_ended = data["streamClosed"] == true;
+                self.end_if(data["streamClosed"] == true);
                 self.seen.append(&mut self.held);
             }
         }
@@ -146,10 +163,10 @@ impl Reader {
         address: watch::Receiver<String>,
         count: watch::Sender<usize>,
     ) -> Self {
-        while !self.has_ended {
+        while !self.has_ended() {
             let now = address.borrow().clone();
             self.connect(&client, &now, &count).await;
-            if !self.has_ended {
+            if !self.has_ended() {
                 self.cuts += 1;
                 pass(Duration::from_millis(1)).await;
             }
@@ -188,7 +205,7 @@ impl Reader {
             }
             Protocol::Chat => {
                 let frames = as_chat(&events);
-                if self.is_late {
+                if self.progress == Progress::Late {
                     // It has the message from the history of the chat.
                     assert!(frames.starts_with(&self.seen), "{place}");
                     return;
@@ -372,7 +389,7 @@ async fn a_reader_whose_service_is_killed_at_an_event_gets_each_event_once() {
             let reader = timeout(LONG, reader).await.unwrap_or_else(|_| panic!("{place}: no end"));
             let reader = reader.unwrap();
             reader.check(&client, &process.address, &place).await;
-            late += usize::from(reader.is_late);
+            late += usize::from(reader.progress == Progress::Late);
             if reader.protocol == Protocol::Native {
                 most = most.min(reader.seen.len());
                 let is_restarted = |event: &String| event.contains("answer_restarted");
