@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Limit;
-use crate::types::{Text, slice};
+use crate::{
+    llm::media::LeftOut,
+    types::{Text, slice},
+};
 
 /// Longest error of a call that the model reads, in bytes. A server or a tool may repeat in it what it
 /// was sent.
@@ -315,6 +318,12 @@ pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {
 /// Returns the note on a part of a result that the model does not take.
 pub(super) fn left_out(what: &str, media_type: &str) -> String {
     format!("\n[A {what} ({media_type}) is left out: the model does not take it.]")
+}
+
+/// Returns the note on a part of a result that no model can be trusted to take.
+pub(super) fn not_taken(left: &LeftOut) -> String {
+    let LeftOut { what, media_type, bytes, reason } = left;
+    format!("\n[A {what} ({media_type}, {bytes} bytes) is left out: {reason}.]")
 }
 
 pub(super) fn parts_too_large(bytes: usize, limit: usize) -> String {

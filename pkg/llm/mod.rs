@@ -82,6 +82,8 @@ pub mod http;
 #[cfg(feature = "http")]
 pub(crate) mod http_error;
 #[cfg(feature = "runtime")]
+pub(crate) mod media;
+#[cfg(feature = "runtime")]
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "some of it is for HTTP"))]
 pub(crate) mod secrets;
 #[cfg(feature = "runtime")]

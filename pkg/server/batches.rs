@@ -13,7 +13,11 @@ use super::{
     pieces::Pieces,
     run::{Run, WaitsFor},
 };
-use crate::{agent::RunStream, store::LogRecord, types::{AgentEvent, Envelope}};
+use crate::{
+    agent::RunStream,
+    store::LogRecord,
+    types::{AgentEvent, Envelope},
+};
 
 /// Most events that are appended at a time.
 const BATCH: usize = 64;

@@ -1,14 +1,17 @@
 //! MCP servers, whose tools the model may call.
 
 use std::{
+    convert::Infallible,
+    future::pending,
     io::{self, IsTerminal as _},
     path::PathBuf,
+    pin::pin,
     sync::Arc,
+    time::Duration,
 };
 
 use clap::Args;
 use forgeline::agent::{
-    RunContext, ToolSource as _,
     mcp::{LoopbackLogins, McpConfig, McpOptions, McpQuestion, McpServers},
     tools::Tool,
 };
@@ -20,6 +23,9 @@ use crate::{
     render::escape_controls,
     setup::Surroundings,
 };
+
+/// Time after which a person is told what is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The servers, as flags.
 #[derive(Debug, Clone, Args)]
@@ -70,15 +76,18 @@ impl McpArgs {
         }
         let stop = at.interrupts.begin(true);
         let started = at.runtime.block_on(async {
-            let start = async {
-                let servers = McpServers::connect_with(config, options(at.is_served)).await?;
-                let tools = servers.tools(RunContext::default()).await?;
-                anyhow::Ok((servers, tools))
+            let count = config.servers.len();
+            let mut start = pin!(McpServers::connect_listed(config, options(at.is_served)));
+            let waiting = async {
+                tokio::time::sleep(PATIENCE).await;
+                note(&format!("waiting for MCP servers to start ({count} in the file)"));
+                pending::<Infallible>().await
             };
             tokio::select! {
                 biased;
                 () = stop.stopped() => None,
-                started = start => Some(started),
+                started = &mut start => Some(started),
+                never = waiting => match never {},
             }
         });
         // Servers whose start was dropped are gone.

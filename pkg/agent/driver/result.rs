@@ -6,6 +6,7 @@ use crate::{
         state::Failure,
         tools::{ToolError, ToolOutput},
     },
+    llm::media,
     types::{Capabilities, Part},
 };
 
@@ -37,21 +38,26 @@ pub(super) fn read(
     }
 }
 
-/// Leaves out of a result what the model does not take, and says so in its text.
+/// Leaves out of a result what the model does not take, and what a vendor would refuse, and says so in its text.
 fn takeable(output: ToolOutput, able: Capabilities) -> Result<ToolOutput, ToolError> {
     let ToolOutput { mut content, parts, origin } = output;
-    let (mut kept, mut bytes) = (Vec::with_capacity(parts.len()), 0_usize);
+    let bytes = parts.iter().map(length).fold(0, usize::saturating_add);
+    if bytes > MAX_PART_BYTES {
+        return Err(ToolError::failed(feedback::parts_too_large(bytes, MAX_PART_BYTES)));
+    }
+    let mut kept = Vec::with_capacity(parts.len());
     for part in parts {
+        let part = match media::of_result(part) {
+            Ok(part) => part,
+            Err(left) => {
+                content.push_str(&feedback::not_taken(&left));
+                continue;
+            }
+        };
         let (is_taken, what, media_type) = match &part {
             Part::Text { .. } => (true, "text", ""),
-            Part::Image { media_type, data } => {
-                bytes = bytes.saturating_add(data.len());
-                (able.vision, "picture", media_type.as_str())
-            }
-            Part::Document { media_type, data, .. } => {
-                bytes = bytes.saturating_add(data.len());
-                (able.documents, "document", media_type.as_str())
-            }
+            Part::Image { media_type, .. } => (able.vision, "picture", media_type.as_str()),
+            Part::Document { media_type, .. } => (able.documents, "document", media_type.as_str()),
             Part::Thinking { .. }
             | Part::ToolCall(_)
             | Part::ToolResult(_)
@@ -66,10 +72,19 @@ fn takeable(output: ToolOutput, able: Capabilities) -> Result<ToolOutput, ToolEr
             content.push_str(&feedback::left_out(what, media_type));
         }
     }
-    if bytes > MAX_PART_BYTES {
-        return Err(ToolError::failed(feedback::parts_too_large(bytes, MAX_PART_BYTES)));
-    }
     Ok(ToolOutput { content, parts: kept, origin })
+}
+
+/// Returns the length of a picture or a document as it was given.
+fn length(part: &Part) -> usize {
+    match part {
+        Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
+        Part::Text { .. }
+        | Part::Thinking { .. }
+        | Part::ToolCall(_)
+        | Part::ToolResult(_)
+        | Part::ProviderItem(_) => 0,
+    }
 }
 
 /// Returns the failure and the text that the model reads of an error.
@@ -106,8 +121,10 @@ mod tests {
 
     use super::*;
 
+    /// A picture whose data are so long, a multiple of four.
     fn picture(bytes: usize) -> Part {
-        Part::Image { media_type: "image/png".into(), data: "A".repeat(bytes) }
+        let data = format!("/9j/{}", "A".repeat(bytes - 4));
+        Part::Image { media_type: "image/jpeg".into(), data }
     }
 
     fn document() -> Part {
@@ -152,10 +169,10 @@ mod tests {
 
         let most = ToolOutput::new("").part(picture(MAX_PART_BYTES));
         assert_eq!(seen(most.clone(), 5).1.len(), 1);
-        let (failed, parts) = seen(most.part(picture(1)), 5_000);
+        let (failed, parts) = seen(most.part(picture(4)), 5_000);
         let (failure, text) = failed.unwrap_err();
         assert_eq!((failure, parts), (Failure::Failed, vec![]));
-        assert!(text.contains("20971521 bytes") && text.contains("at most 20971520"), "{text}");
+        assert!(text.contains("20971524 bytes") && text.contains("at most 20971520"), "{text}");
     }
 
     #[test]
@@ -166,8 +183,36 @@ mod tests {
             "Two files.\n[A document (application/pdf) is left out: the model does not take it.]";
         assert_eq!((text, parts), (Ok(want.into()), vec![picture(4)]));
 
+        // A document of text is words, for a model without documents too.
+        let notes =
+            Part::Document { media_type: "text/plain".into(), data: "aGk=".into(), name: None };
+        let words = Part::Text { text: "hi".into() };
+        assert_eq!(seen(ToolOutput::new("").part(notes), 1_000).1, vec![words]);
+
         let item = Part::Thinking { text: "a".into(), signature: None };
         let (failed, _) = seen(ToolOutput::new("a").part(item), 1_000);
         assert!(failed.unwrap_err().1.contains("neither text nor a picture nor a document"));
+    }
+
+    #[test]
+    fn what_vendors_refuse_is_left_out_with_its_type_its_bytes_and_the_reason() {
+        let image =
+            |kind: &str, data: &str| Part::Image { media_type: kind.into(), data: data.into() };
+        let blob = Part::Document {
+            media_type: "application/octet-stream".into(),
+            data: "aGk=".into(),
+            name: Some("u:1".into()),
+        };
+        #[rustfmt::skip]
+        let cases = [
+            (blob,                                "[A document (application/octet-stream, 2 bytes) is left out: models take PDF and text.]"),
+            (image("image/svg+xml", "PHN2Zy8+"),  "[A picture (image/svg+xml, 6 bytes) is left out: models take PNG, JPEG, GIF and WebP.]"),
+            (image("image/png", "not base64!"),     "[A picture (image/png, 11 bytes) is left out: its data are not base64.]"),
+        ];
+        for (part, want) in cases {
+            let (text, parts) =
+                read("f", Ok(ToolOutput::new("a").part(part)), 1_000, Capabilities::ALL);
+            assert_eq!((text, parts), (Ok(format!("a\n{want}")), vec![]));
+        }
     }
 }

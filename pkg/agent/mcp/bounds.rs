@@ -15,6 +15,9 @@ const MAX_SCHEMA_BYTES: usize = 64 << 10;
 /// Longest descriptions and schemas of all tools of a server together, in bytes.
 const MAX_ALL_BYTES: usize = 1 << 20;
 
+/// Longest name of a tool, with `mcp.<server>.` before it, in bytes: vendors take no more.
+const MAX_WHOLE_NAME: usize = 64;
+
 /// Most characters of a name in an error.
 const MAX_NAME: usize = 100;
 
@@ -32,11 +35,13 @@ impl Bounds {
     /// When its schema is too long, or the server has no room left.
     pub(super) fn fit(&mut self, mut tool: McpTool) -> Result<McpTool, RegistryError> {
         let name = || Text::from(tool.name().chars().take(MAX_NAME).collect::<String>());
-        if tool.name().chars().nth(MAX_NAME).is_some() {
-            return Err(RegistryError::InvalidName { name: name() });
-        }
         let too_long =
             |what, bytes, limit| Err(RegistryError::TooLong { name: name(), what, bytes, limit });
+        let whole = tool.name().len();
+        if whole > MAX_WHOLE_NAME {
+            let what = "whole name (give its server a shorter one in the file)";
+            return too_long(what, whole, MAX_WHOLE_NAME);
+        }
         let schema = tool.schema().to_string().len();
         if schema > MAX_SCHEMA_BYTES {
             return too_long("schema", schema, MAX_SCHEMA_BYTES);

@@ -115,7 +115,9 @@ pub enum McpError {
         limit: usize,
     },
     /// The server lists more tools than one may have.
-    #[error("the MCP server `{server}` lists more than {limit} tools; let it offer fewer")]
+    #[error(
+        "the MCP server `{server}` lists more than {limit} tools; let it offer fewer, or name those that are wanted in `includeTools`"
+    )]
     TooManyTools {
         /// The name of the server.
         server: Text,

@@ -22,6 +22,7 @@ mod members;
 mod open_calls;
 mod options;
 mod over_http;
+mod pause;
 mod process;
 mod reading;
 mod remote;

@@ -9,7 +9,7 @@ use super::{
 use crate::llm::Provider;
 
 /// Longest wait for the greeting of a server, where the program sets no other.
-const START_TIMEOUT: Duration = Duration::from_secs(6);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Longest wait for a whole list of a server, where the program sets no other.
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
@@ -97,7 +97,7 @@ impl McpOptions {
         self
     }
 
-    /// Sets the longest wait for the greeting of a server, its start included. Zero, and the default: 6 s. The `timeout`
+    /// Sets the longest wait for the greeting of a server, its start included. Zero, and the default: 30 s. The `timeout`
     /// of a server in the file stands above it.
     ///
     /// A run waits at most 8 s for a server that is not required; the start goes on, for the next run.

@@ -4,6 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::{
     agent::tools::{ToolError, ToolOutput},
+    llm::media::{LeftOut, inline},
     types::Part,
 };
 
@@ -33,7 +34,7 @@ pub(super) fn content(block: ContentBlock, texts: &mut Vec<String>, parts: &mut 
     match block {
         ContentBlock::Text(text) => texts.push(text.text),
         ContentBlock::Image(image) => {
-            parts.push(Part::Image { media_type: image.mime_type, data: image.data });
+            file(Part::Image { media_type: image.mime_type, data: image.data }, texts, parts);
         }
         ContentBlock::Audio(audio) => texts.push(format!("[audio left out: {}]", audio.mime_type)),
         ContentBlock::Resource(embedded) => resource(embedded.resource, texts, parts),
@@ -50,12 +51,24 @@ pub(super) fn resource(contents: ResourceContents, texts: &mut Vec<String>, part
         }
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             let media_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-            parts.push(if media_type.starts_with("image/") {
+            let part = if media_type.starts_with("image/") {
                 Part::Image { media_type, data: blob }
             } else {
                 Part::Document { media_type, data: blob, name: Some(uri) }
-            });
+            };
+            file(part, texts, parts);
         }
         _ => texts.push("[resource of an unknown kind left out]".to_owned()),
+    }
+}
+
+/// Adds a picture or a document: its bytes, its text, or a note. An address in its place is left out, for a vendor would ask there.
+fn file(part: Part, texts: &mut Vec<String>, parts: &mut Vec<Part>) {
+    match inline(part) {
+        Ok(Part::Text { text }) => texts.push(text),
+        Ok(part) => parts.push(part),
+        Err(LeftOut { what, media_type, bytes, reason }) => {
+            texts.push(format!("[{what} left out: {media_type}, {bytes} bytes; {reason}]"));
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     agent::{Budget, Spent, nesting, run::SpentBelow, sub_agents::Draw, tools::ToolContext},
     llm::{
         ChunkStream, Cost, ModelCard, ProviderError, ProviderFuture, Request, StreamChunk,
-        TokenEstimator, collect,
+        TokenEstimator, collect, media,
     },
     types::{Completion, FinishReason, Message, MessageRole, Part, Preview, Text, UsageInfo},
 };
@@ -58,11 +58,15 @@ pub(super) async fn sample(
     if let Some(draw) = &draw {
         // A part of what the run has left, as an agent below gets.
         let left = draw.take(Budget::default());
-        if left.tokens == Some(0) || left.cost == Some(Cost::ZERO) {
+        // What is read is paid first.
+        let input = TokenEstimator::new().request(&request);
+        let tokens = left.tokens.map(|tokens| tokens.saturating_sub(input));
+        if tokens == Some(0) || left.cost == Some(Cost::ZERO) {
             draw.end(SpentBelow::NOTHING);
-            return Err(ErrorData::internal_error("the budget of the run is spent", None));
+            let problem = "the budget of the run is spent, or too small for the request";
+            return Err(ErrorData::internal_error(problem, None));
         }
-        let tokens = left.tokens.and_then(|tokens| u32::try_from(tokens).ok());
+        let tokens = tokens.and_then(|tokens| u32::try_from(tokens).ok());
         request.max_tokens = request.max_tokens.min(tokens.or(request.max_tokens));
     }
     let mut used = Used::new(draw, &request, &info.model);
@@ -202,7 +206,9 @@ fn message(message: &SamplingMessage) -> Result<Message, &'static str> {
         if let SamplingMessageContentBlock::Text(text) = block {
             Ok(Part::Text { text: text.text })
         } else if let SamplingMessageContentBlock::Image(image) = block {
-            Ok(Part::Image { media_type: image.mime_type, data: image.data })
+            // An address would make the model's vendor ask there, and a person would not see it.
+            let part = Part::Image { media_type: image.mime_type, data: image.data };
+            media::inline(part).map_err(|_| "a picture is no PNG, JPEG, GIF or WebP in base64")
         } else {
             Err("only texts and pictures can be sent")
         }

@@ -23,6 +23,9 @@ use crate::{
 /// The kind of a notice of a server that had worked and whose tools are not there any more.
 const GONE: &str = "mcp_server_gone";
 
+/// The kind of a notice of a server that never worked, and for which a run has waited.
+const LATE: &str = "mcp_server_late";
+
 /// Most names of tools in such a notice.
 const MAX_GONE: usize = 20;
 
@@ -30,7 +33,9 @@ const MAX_GONE: usize = 20;
 ///
 /// Each run lists the tools anew, and starts a server again that has ended. A server that had worked and is left out of a
 /// run is told of by the custom event [`TOOL_SOURCE`](crate::agent::TOOL_SOURCE), of the `kind` `mcp_server_gone`, with the
-/// `server`, the `reason`, the `count` of its tools and the names of up to 20. A start goes on when the run has ended that
+/// `server`, the `reason`, the `count` of its tools and the names of up to 20. One that never worked and for which a run has waited is
+/// told of once, as `mcp_server_late` with the `server` and the `reason`. A server that is not required and fails twice in a row is left
+/// alone for 15 s, and then for longer, up to 5 min; runs go on without it at once meanwhile, unless its start ends well. A start goes on when the run has ended that
 /// wanted it. While a person logs in to a server, runs wait for it. Results are text from
 /// [outside](crate::types::TextOrigin::Outside), and calls count as irreversible, so that a person is asked, unless the
 /// configuration trusts the server's hints. Servers see `PATH`, `HOME` and a few other variables besides their own. They
@@ -78,10 +83,27 @@ impl McpServers {
     ///
     /// A dropped start leaves no process.
     pub async fn connect_with(config: McpConfig, options: McpOptions) -> Result<Self, McpError> {
+        Ok(Self::connect_listed(config, options).await?.0)
+    }
+
+    /// Starts the servers as [`connect_with`](Self::connect_with) does, and returns their tools at the start too, without another wait.
+    /// They are for a program that shows them; a run lists its own.
+    ///
+    /// # Errors
+    ///
+    /// As for that.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped start leaves no process.
+    pub async fn connect_listed(
+        config: McpConfig,
+        options: McpOptions,
+    ) -> Result<(Self, Vec<Arc<dyn Tool>>), McpError> {
         let slot = |server| Slot::new(server, &options);
         let servers = Self(config.servers.into_iter().map(slot).collect());
-        servers.tools_of_all(true).await?;
-        Ok(servers)
+        let tools = servers.tools_of_all(true).await?;
+        Ok((servers, tools))
     }
 
     /// Ends the sessions: remote servers hear of it, for at most a second. What is used afterwards starts anew.
@@ -165,13 +187,18 @@ impl ToolSource for McpServers {
         self.0.iter().any(Slot::is_asking)
     }
 
-    /// Returns a notice of each server that had worked and is left out now.
+    /// Returns a notice of each server that had worked and is left out now, and once of one that never worked.
     fn notices(&self) -> Vec<Value> {
         let notice = |Gone { server, error, tools }: Gone| {
             let (count, tools) = (tools.len(), tools.get(..MAX_GONE).unwrap_or(&tools));
             let reason = error.to_string();
             json!({ "kind": GONE, "server": server, "reason": reason, "tools": tools, "count": count })
         };
-        self.0.iter().filter_map(Slot::gone).map(notice).collect()
+        let late = |slot: &Slot| {
+            let reason = slot.late()?.to_string();
+            Some(json!({ "kind": LATE, "server": slot.name(), "reason": reason }))
+        };
+        let gone = self.0.iter().filter_map(Slot::gone).map(notice);
+        gone.chain(self.0.iter().filter_map(late)).collect()
     }
 }

@@ -123,14 +123,17 @@ impl Session {
         has_ended || self.service.is_closed() || self.service.peer().is_transport_closed()
     }
 
-    /// Lists the tools of the server, all pages.
-    pub(super) async fn tools(&self) -> Result<Vec<Listed>, McpError> {
+    /// Lists the tools of the server that are `wanted`, all pages.
+    pub(super) async fn tools(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Listed>, McpError> {
         let capabilities = self.service.peer().peer_info().map(|info| info.capabilities.clone());
         if capabilities.is_some_and(|offered| offered.tools.is_none()) {
             return Ok(Vec::new());
         }
         let changes = self.client.changes();
-        let listed = self.within("tools/list", self.list_timeout(), self.pages()).await??;
+        let listed = self.within("tools/list", self.list_timeout(), self.pages(wanted)).await??;
         self.client.has_list(changes);
         let names = listed.iter().map(|tool| tool.name.clone().into_owned());
         *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = names.collect();
@@ -139,11 +142,16 @@ impl Session {
 
     /// Returns `false` for a tool that the server offers no more: it has changed its list, and the new one is without.
     pub(super) async fn offers(&self, name: &str) -> bool {
-        // A list that cannot be had decides nothing: the call tells.
-        if self.client.has_changed() && self.tools().await.is_err() {
-            return true;
+        let offered = || self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.client.has_changed() {
+            let before = offered().clone();
+            let wanted = |listed: &str| listed == name || before.contains(listed);
+            // A list that cannot be had decides nothing: the call tells.
+            if self.tools(wanted).await.is_err() {
+                return true;
+            }
         }
-        self.offered.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+        offered().contains(name)
     }
 
     /// Waits for an answer, at most this long.
@@ -162,14 +170,15 @@ impl Session {
         self.client.options().list_timeout
     }
 
-    async fn pages(&self) -> Result<Vec<Listed>, McpError> {
+    /// Lists all pages. Those that are not wanted do not count: of a server with thousands, a file may name three.
+    async fn pages(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Listed>, McpError> {
         let mut tools = Vec::new();
         let mut cursor = None;
         loop {
             // In a box: it is large.
             let page = Box::pin(list::page(self.service.peer(), cursor.take())).await;
             let page = page.map_err(|error| self.error(&error))?;
-            tools.extend(page.tools);
+            tools.extend(page.tools.into_iter().filter(|tool| wanted(&tool.name)));
             if tools.len() > MAX_TOOLS {
                 let server = self.server.clone();
                 return Err(McpError::TooManyTools { server, limit: MAX_TOOLS });

@@ -7,11 +7,11 @@ use std::{
 };
 
 use rmcp::model::Tool as Listed;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{
-    McpError, McpOptions, McpServer, bounds::Bounds, process::Place, session::Session,
-    starting::Sessions, tool::McpTool,
+    McpError, McpOptions, McpServer, bounds::Bounds, pause::Pause, process::Place,
+    session::Session, starting::Sessions, tool::McpTool,
 };
 use crate::{
     agent::tools::{RegistryError, Tool, ToolRegistry},
@@ -41,6 +41,17 @@ struct Last {
     left_out: Vec<RegistryError>,
     /// The names of the tools of the last list that came.
     tools: Vec<Text>,
+    pause: Pause,
+    late: Late,
+}
+
+/// The notice of a server that never worked and for which a run has waited: it is told once.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Late {
+    #[default]
+    No,
+    ToTell,
+    Told,
 }
 
 /// A server that had worked, and is left out of a run.
@@ -109,6 +120,25 @@ impl Slot {
         Some(Gone { server: self.server.name.clone(), error, tools: last.tools.clone() })
     }
 
+    /// Returns why a server that never worked is not there, once, after a run has waited for it in vain.
+    pub(super) fn late(&self) -> Option<McpError> {
+        let mut last = self.last();
+        if last.late != Late::ToTell {
+            return None;
+        }
+        last.late = Late::Told;
+        last.failure.clone()
+    }
+
+    /// Returns the last error while the server is left alone: it has failed twice in a row or more, and no session has come of a start since.
+    fn paused(&self) -> Option<McpError> {
+        if self.server.is_required || self.is_asking() || self.sessions.is_ready() {
+            return None;
+        }
+        let last = self.last();
+        last.failure.clone().filter(|_| last.pause.is_on(Instant::now()))
+    }
+
     /// Ends the session.
     pub(super) async fn close(&self) {
         if let Some(session) = self.sessions.take() {
@@ -121,9 +151,13 @@ impl Slot {
         self.sessions.get(&self.server, &self.options, &self.place).await
     }
 
-    /// Lists the tools, and keeps what was wrong. A server that is not required holds up no run; `is_first` is for the
+    /// Lists the tools, and keeps what was wrong. A server that is not required holds up no run for long, and not each of them; `is_first` is for the
     /// first list, which takes as long as the server may.
     pub(super) async fn tools(&self, is_first: bool) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+        if !is_first && let Some(error) = self.paused() {
+            return Err(error);
+        }
+        let began = Instant::now();
         let mut limit = OPTIONAL_TIMEOUT;
         if is_first {
             limit = limit.max(self.options.start_timeout + self.options.list_timeout);
@@ -133,10 +167,15 @@ impl Slot {
         match listed {
             Ok((tools, left_out)) => {
                 let names = tools.iter().map(|tool| tool.name().into()).collect();
-                *last = Last { failure: None, left_out, tools: names };
+                *last = Last { left_out, tools: names, ..Last::default() };
                 Ok(tools)
             }
             Err(error) => {
+                last.pause.failed(began, Instant::now());
+                let is_late = matches!(error, McpError::TimedOut { .. }) && last.tools.is_empty();
+                if is_late && !is_first && last.late == Late::No {
+                    last.late = Late::ToTell;
+                }
                 last.failure = Some(error.clone());
                 last.left_out = Vec::new();
                 Err(error)
@@ -171,7 +210,7 @@ impl Slot {
         let mut registry = ToolRegistry::default();
         let (mut tools, mut left_out) = (Vec::new(), Vec::new());
         let mut bounds = Bounds::default();
-        for listed in listed.into_iter().filter(|listed| self.offers(&listed.name)) {
+        for listed in listed {
             let McpServer { name, trusts_annotations, timeout, .. } = &self.server;
             let tool = McpTool::new(Arc::clone(&session), name, listed, *trusts_annotations)
                 .limited(*timeout);
@@ -212,7 +251,7 @@ impl Slot {
 
     /// Lists the tools; a server that does not answer is started again with the next run.
     async fn list_of(&self, session: &Arc<Session>) -> Result<Vec<Listed>, McpError> {
-        let listed = session.tools().await;
+        let listed = session.tools(|name| self.offers(name)).await;
         let is_lost = session.is_remote() && listed.is_err();
         if is_lost || matches!(listed, Err(McpError::TimedOut { .. })) {
             self.sessions.forget(session);

@@ -94,6 +94,11 @@ impl Sessions {
         Starting { started, task: abort, place, attempt, is_over: false }
     }
 
+    /// Returns `true` when there is a session that has not ended.
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(&*self.state(), State::Ready(session) if !session.has_ended())
+    }
+
     /// Takes the session out, and gives up a start.
     pub(super) fn take(&self) -> Option<Arc<Session>> {
         let taken = std::mem::take(&mut *self.state());

@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use super::{result::output, session::Session};
 use crate::{
-    agent::tools::{Tool, ToolContext, ToolEffects, ToolError, ToolFuture},
-    types::{Json, TextOrigin},
+    agent::tools::{PreviewFuture, Tool, ToolContext, ToolEffects, ToolError, ToolFuture},
+    types::{Json, Preview, TextOrigin},
 };
 
 /// A tool of a server, under a name that begins with the server's.
 pub(super) struct McpTool {
     session: Arc<Session>,
+    server: String,
     name: String,
     listed: Listed,
     trusts_annotations: bool,
@@ -28,7 +29,7 @@ impl McpTool {
         trusts_annotations: bool,
     ) -> Self {
         let name = format!("mcp.{server}.{}", listed.name);
-        Self { session, name, listed, trusts_annotations, timeout: None }
+        Self { session, server: server.to_owned(), name, listed, trusts_annotations, timeout: None }
     }
 
     /// Sets the limit of a call.
@@ -77,6 +78,16 @@ impl Tool for McpTool {
 
     fn origin(&self) -> TextOrigin {
         TextOrigin::Outside
+    }
+
+    /// Returns a line that says whose words the model has read: descriptions of tools are text from outside, and do not count as such in the
+    /// conversation.
+    fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
+        let text = format!(
+            "The MCP server {} runs it, and wrote what the model has read of it.",
+            self.server
+        );
+        Box::pin(std::future::ready(Ok(Some(Preview::text(text)))))
     }
 
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture {

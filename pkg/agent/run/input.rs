@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Budget, Caller, RunContext, Surface};
 use crate::{
-    llm::AnswerSchema,
+    llm::{AnswerSchema, media},
     types::{AgentError, Capabilities, ErrorCode, Message, MessageRole, ModelInfo, Part, Text},
 };
 
@@ -236,6 +236,9 @@ impl RunInput {
         }
         let Capabilities { vision, documents, .. } = model.capabilities;
         let parts = &self.message.parts;
+        if let Some(problem) = media::unreadable(parts) {
+            return Err(AgentError::new(ErrorCode::InvalidInput, problem));
+        }
         let what = if !vision && parts.iter().any(|part| matches!(part, Part::Image { .. })) {
             "pictures"
         } else if !documents && parts.iter().any(|part| matches!(part, Part::Document { .. })) {

@@ -15,7 +15,7 @@ fn called(tool: &str) -> ScriptedProvider {
 }
 
 fn pictured() -> ToolOutput {
-    ToolOutput::new("The page.").picture("image/png", "iVBO")
+    ToolOutput::new("The page.").picture("image/png", "iVBORw0KGgo=")
 }
 
 /// The events of one run.
@@ -155,7 +155,9 @@ async fn pictures_that_differ_are_no_circle() {
     let shots = std::sync::atomic::AtomicUsize::new(0);
     let tool = tool_fn("look", "Looks.", move |_: ToolContext, (): ()| {
         let shot = shots.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        std::future::ready(ToolOutput::new("The page.").picture("image/png", format!("{shot:04}")))
+        std::future::ready(
+            ToolOutput::new("The page.").picture("image/png", format!("/9j/{shot:04}")),
+        )
     });
     let turns = (0..6).map(|_| ScriptedTurn::new().call("look", json!({})));
     let provider = ScriptedProvider::new(turns.chain([ScriptedTurn::new().text("ok")]))

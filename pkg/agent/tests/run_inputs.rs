@@ -222,7 +222,9 @@ async fn inputs_that_cannot_be_served_are_refused_by_name_and_leave_nothing() {
         ModelInfo::new("scripted", "blind-1")
             .capabilities(Capabilities::ALL.vision(false).documents(false))
     };
-    let picture = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let picture = Part::Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+    let image = |kind: &str, data: &str| Part::Image { media_type: kind.into(), data: data.into() };
+    let (svg, raw) = (image("image/svg+xml", "PHN2Zy8+"), image("image/png", "not base64!"));
     let document =
         Part::Document { media_type: "application/pdf".into(), data: "AAAA".into(), name: None };
     let zero = "of the input is 0; it must be more, or not set";
@@ -235,6 +237,8 @@ async fn inputs_that_cannot_be_served_are_refused_by_name_and_leave_nothing() {
         (budget(Budget::default().cost(Cost::ZERO)), ErrorCode::InvalidInput, format!("`budget.cost` {zero}")),
         (RunInput::from("Go").deadline(past), ErrorCode::InvalidInput, "the deadline of the input passed 60".to_owned()),
         (RunInput::from("Go").part(picture.clone()), ErrorCode::Unsupported, "the model `blind-1` reads no pictures; send the input without them, or choose a model that does".to_owned()),
+        (RunInput::from("Go").part(svg), ErrorCode::InvalidInput, "a picture of the input (image/svg+xml, 6 bytes) cannot be read: models take PNG, JPEG, GIF and WebP".to_owned()),
+        (RunInput::from("Go").part(raw), ErrorCode::InvalidInput, "a picture of the input (image/png, 11 bytes) cannot be read: its data are not base64".to_owned()),
         (RunInput::from(vec![document]), ErrorCode::Unsupported, "the model `blind-1` reads no documents".to_owned()),
     ];
     let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]).info_of(blind());

@@ -28,8 +28,9 @@ pub struct ToolOutput {
     pub content: String,
     /// The place that the text comes from; `None` for that of the tool.
     pub origin: Option<TextOrigin>,
-    /// Pictures, documents and words behind the text, at most 20 MiB. What the model does not take is left
-    /// out, and the text says so.
+    /// Pictures, documents and words behind the text, at most 20 MiB. Taken are PNG, JPEG, GIF, WebP and PDF, in base64 or by URL; a
+    /// document of UTF-8 text becomes words, and the type of a picture is that of its bytes. What the model does not take, or a vendor
+    /// would refuse, is left out, and the text says so: in the conversation it would fail each request.
     pub parts: Vec<Part>,
 }
 

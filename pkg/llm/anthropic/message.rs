@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{
-    base64,
     found::Found,
     items::PROTOCOL,
     wire::{CONTAINER, FACTS},
@@ -13,7 +12,7 @@ use crate::{
         ProviderError,
         decode::Entries,
         http::{Fields, JsonItems, chat::is_url},
-        tool_names,
+        media, tool_names,
     },
     types::{
         ItemKind, Message, MessageRole, Part, ProviderItem, Text, ToolCall, ToolResult, Transcript,
@@ -186,7 +185,13 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Result<Fields<'static>,
             Part::Text { text: words } => text(words, &mut list),
             Part::Image { media_type, data } => list.object(image(media_type, data)),
             Part::Document { media_type, data, name } => {
-                list.object(document(media_type, data, name.as_deref())?);
+                match document(media_type, data, name.as_deref()) {
+                    Ok(document) => list.object(document),
+                    // A conversation that was kept may have it, and must not end by it.
+                    Err(_) => {
+                        text("[A document is left out: the provider does not take it.]", &mut list)
+                    }
+                }
             }
             Part::Thinking { .. }
             | Part::ToolCall(_)
@@ -237,7 +242,7 @@ fn plain_text(media_type: &str, data: &str) -> Result<Option<String>, ProviderEr
         let kind = if is_url(data) { "by URL of type" } else { "of type" };
         return Err(unsupported(format!("documents {kind} {media_type}; send PDF or plain text")));
     }
-    let text = base64::decode(data).and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = media::decode(data).and_then(|bytes| String::from_utf8(bytes).ok());
     let lacking = || unsupported("a text document whose data are not UTF-8 in base64".to_owned());
     text.ok_or_else(lacking).map(Some)
 }

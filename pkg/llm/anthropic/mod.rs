@@ -6,8 +6,6 @@
 //! response bodies.
 
 mod answer;
-#[cfg(feature = "anthropic")]
-mod base64;
 mod blocks;
 #[cfg(feature = "anthropic")]
 mod found;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     agent::RunInput,
+    llm::media::unreadable,
     server::{
         Problem, Service,
         extract::{Body, Caller},
@@ -56,6 +57,9 @@ impl Said {
         };
         if !parts.iter().all(is_said) {
             return Err(Problem::bad("a user says texts, pictures and documents only"));
+        }
+        if let Some(problem) = unreadable(&parts) {
+            return Err(Problem::bad(problem));
         }
         let is_empty = |part: &Part| part.as_text().is_some_and(|text| text.trim().is_empty());
         if parts.iter().all(is_empty) {

@@ -241,6 +241,7 @@ async fn bad_requests_are_problems_that_say_what_to_do() {
         (json!({ "input": [{ "type": "text", "text": " " }] }),            400, "say something"),
         (json!({ "input": 1 }),                                            400, "a text, or a list of parts"),
         (json!({ "input": [{ "type": "thinking", "text": "a" }] }),        400, "texts, pictures and documents"),
+        (json!({ "input": [{ "type": "image", "media_type": "image/svg+xml", "data": "PHN2Zy8+" }] }), 400, "PNG, JPEG, GIF and WebP"),
         (json!({ "input": "a", "system": "You are root." }),               400, "unknown field `system`"),
         (json!({ "input": "a", "agent": "nope" }),                         404, "no agent `nope`"),
         (json!({ "input": "a", "conversation_id": "" }),                   400, "`conversation_id` must have"),

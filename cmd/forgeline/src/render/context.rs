@@ -28,6 +28,9 @@ pub(super) fn line(name: &str, data: &Value) -> Option<String> {
         }
         TOOL_SOURCE => {
             let reason = data.get("reason").and_then(Value::as_str)?;
+            if data.get("kind").and_then(Value::as_str) == Some("mcp_server_late") {
+                return Some(format!("goes on without: {reason}"));
+            }
             let gone = if number("count") == 1 { "is gone" } else { "are gone" };
             Some(format!("{} {gone}: {reason}", counted("count", "tool")?))
         }
@@ -62,6 +65,8 @@ mod tests {
         assert_eq!(line("other", &json!({})), None);
         let gone = json!({ "kind": "mcp_server_gone", "count": 2, "reason": "it has ended" });
         assert_eq!(line(TOOL_SOURCE, &gone).unwrap(), "2 tools are gone: it has ended");
+        let late = json!({ "kind": "mcp_server_late", "reason": "no answer" });
+        assert_eq!(line(TOOL_SOURCE, &late).unwrap(), "goes on without: no answer");
         assert_eq!(line(TOOL_SOURCE, &json!({ "kind": "other" })), None, "the data is shown");
     }
 }

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use forgeline::{
+    agent::{
+        ApprovalPolicy, DefaultAgent,
+        tools::{ToolContext, ToolOutput, tool_fn},
+    },
     llm::{
         DEGRADED, Provider, Request,
         anthropic::Messages,
@@ -13,7 +17,10 @@ use forgeline::{
         openai::ChatCompletions,
         responses::Responses,
     },
-    types::{AgentEvent, Json, Message, MessageRole, Part, ToolCall, ToolResult},
+    testing::{ScriptedProvider, ScriptedTurn},
+    types::{
+        AgentEvent, Capabilities, Json, Message, MessageRole, ModelInfo, Part, ToolCall, ToolResult,
+    },
 };
 use forgeline_testkit::canned::Canned;
 use futures_util::StreamExt as _;
@@ -119,6 +126,76 @@ async fn parts_stand_behind_results_that_are_text_and_that_is_told() {
         { "inlineData": { "mimeType": "image/png", "data": "iVBO" } },
     ] }]);
     assert_eq!(sent::<GenerateContent>("gemini-2.5-pro", vec![picture()]).await, (gemini, true));
+}
+
+/// What a tool may give, and vendors refuse: a type that no model reads, a drawing, no base64, text that is none, a file by its address.
+fn refused() -> Vec<Part> {
+    let image = |kind: &str, data: &str| Part::Image { media_type: kind.into(), data: data.into() };
+    let file = |kind: &str, data: &str| {
+        let (media_type, data) = (kind.into(), data.into());
+        Part::Document { media_type, data, name: None }
+    };
+    vec![
+        file("application/octet-stream", "YmxvYg=="),
+        image("image/svg+xml", "PHN2Zy8+"),
+        image("image/png", "not base64!"),
+        file("text/plain", "/w=="),
+        file("text/plain", "https://x/y.txt"),
+    ]
+}
+
+async fn is_taken<W: WireFormat>(request: &Request) {
+    let server = Canned::new("");
+    let builder = HttpProvider::<W>::builder().base_url("http://h").model("m");
+    let builder = builder.capabilities(Capabilities::ALL);
+    let provider = builder.transport(Arc::clone(&server)).build().unwrap();
+    let sent = provider.stream_completion(request.clone()).await;
+    assert!(sent.is_ok(), "{}: {:?}", W::PROVIDER, sent.err());
+    let body = server.json().to_string();
+    assert!(body.contains("is left out"), "{}: {body}", W::PROVIDER);
+    for data in ["YmxvYg==", "PHN2Zy8+", "not base64!", "/w==", "https://x/y.txt"] {
+        assert!(!body.contains(data), "{}: {body}", W::PROVIDER);
+    }
+}
+
+#[tokio::test]
+async fn what_vendors_refuse_stays_out_of_the_conversation_with_each_protocol() {
+    let give = tool_fn("give", "Gives files.", async |_: ToolContext, (): ()| {
+        refused().into_iter().fold(ToolOutput::new("Files."), ToolOutput::part)
+    });
+    let turns = [
+        ScriptedTurn::new().call("give", json!({})),
+        ScriptedTurn::new().text("Given."),
+        ScriptedTurn::new().text("Again."),
+    ];
+    let info = ModelInfo::new("scripted", "m").capabilities(Capabilities::ALL);
+    let model = ScriptedProvider::new(turns).info_of(info);
+    let agent = DefaultAgent::builder(model.clone()).tool(give);
+    let agent = agent.approval(ApprovalPolicy::Never).build().unwrap();
+    agent.run("Give.").await.unwrap();
+    agent.run("And now?").await.unwrap();
+    let requests = model.requests();
+    let [_, second, next] = &*requests else { panic!("{} requests", requests.len()) };
+    for request in [second, next] {
+        is_taken::<Messages>(request).await;
+        is_taken::<Responses>(request).await;
+        is_taken::<GenerateContent>(request).await;
+        is_taken::<ChatCompletions>(request).await;
+        is_taken::<ChatV2>(request).await;
+        is_taken::<OllamaChat>(request).await;
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_kept_with_a_file_that_the_vendor_refuses_goes_on() {
+    let blob = Part::Document {
+        media_type: "application/octet-stream".into(),
+        data: "YmxvYg==".into(),
+        name: None,
+    };
+    let (sent, _) = sent::<Messages>("m", vec![blob]).await;
+    let note = json!({ "type": "text", "text": "[A document is left out: the provider does not take it.]" });
+    assert_eq!(sent[0]["content"][0]["content"][1], note);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use rmcp::{
 };
 
 use super::{
+    idle::Idle,
     oauth::{Access, Challenge},
     watch::Watch,
 };
@@ -39,6 +40,7 @@ pub(in crate::agent::mcp) struct Client<C> {
     /// `None` when the headers say who asks.
     pub(super) access: Option<Arc<Access>>,
     pub(super) watch: Arc<Watch>,
+    pub(super) idle: Arc<Idle>,
 }
 
 impl<C: StreamableHttpClient + Sync> Client<C> {
@@ -115,6 +117,11 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         headers: Headers,
         limit: usize,
     ) -> Result<BoxedSseResponse, Failure<C>> {
+        let Some(pause) = self.idle.pause(last_event.as_deref()) else {
+            let words = "its stream ended again and again without an event";
+            return Err(StreamableHttpError::UnexpectedServerResponse(words.into()));
+        };
+        tokio::time::sleep(pause).await;
         let mut is_renewed = false;
         loop {
             let token = self.token().await?;
@@ -127,7 +134,9 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                 limit,
             );
             match (opened.await, &self.access) {
-                (Ok(stream), _) => return Ok(self.bounded(stream)),
+                (Ok(stream), _) => {
+                    return Ok(self.idle.watched(last_event, self.bounded(stream)));
+                }
                 // A person is not asked to log in for a stream in the background.
                 (Err(StreamableHttpError::AuthRequired(error)), Some(access)) if !is_renewed => {
                     if !access.renew(token.as_deref()).await {

@@ -30,7 +30,7 @@ const MAX_PAGE_BYTES: usize = 4 << 10;
 const MAX_REDIRECTS: usize = 5;
 
 /// Most attempts in a row to open a stream again.
-const MAX_RECONNECTS: usize = 6;
+pub(super) const MAX_RECONNECTS: usize = 6;
 
 /// Wait before the first of them; it doubles with each.
 const FIRST_RECONNECT: Duration = Duration::from_millis(500);
@@ -94,7 +94,7 @@ pub(in crate::agent::mcp) fn over<C: StreamableHttpClient + Sync>(
         .max_json_response_size(MAX_LINE_BYTES)
         .max_error_response_size(MAX_PAGE_BYTES);
     config.retry_config = Arc::new(Reconnects);
-    let client = Client { inner, access, watch: Arc::clone(&watch) };
+    let client = Client { inner, access, watch: Arc::clone(&watch), idle: Arc::default() };
     Ok((StreamableHttpClientTransport::with_client(client, config), watch))
 }
 
@@ -112,7 +112,7 @@ fn within_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 
 /// Attempts to open a stream again: a few, with growing waits.
 #[derive(Debug)]
-struct Reconnects;
+pub(super) struct Reconnects;
 
 impl SseRetryPolicy for Reconnects {
     fn retry(&self, times: usize) -> Option<Duration> {

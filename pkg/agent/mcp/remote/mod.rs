@@ -4,6 +4,7 @@ mod address;
 mod client;
 mod connect;
 mod errors;
+mod idle;
 mod login;
 mod logins;
 mod loopback;

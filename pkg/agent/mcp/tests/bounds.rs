@@ -33,14 +33,37 @@ async fn all_tools_of_a_server_have_a_bound_together_and_names_in_errors_too() {
         tool["inputSchema"]["description"] = "y".repeat(60 << 10).into();
     }
     list.push(listed(&"n".repeat(10_000)));
+    list.push(listed(&"n".repeat(59)));
     list.push(listed("small"));
     let tools = tools(&servers, &mut scripted, json!(list)).await;
     assert_eq!(tools.len(), 18, "17 large ones are a little less than 1 MiB");
     assert_eq!(tools[17].name(), "mcp.s.small");
     let left_out = servers.left_out();
-    assert_eq!(left_out.len(), 24);
+    assert_eq!(left_out.len(), 25);
+    let long = left_out[24].to_string();
+    assert!(long.contains("give its server a shorter one in the file"), "{long}");
+    assert!(long.ends_with("nnn` has 65 bytes; expected at most 64"), "{long}");
     assert!(left_out[0].to_string().contains("1048576"), "{}", left_out[0]);
     assert!(left_out.iter().all(|error| error.to_string().len() < 300));
+}
+
+#[tokio::test]
+async fn of_a_server_with_thousands_of_tools_those_count_that_the_file_names() {
+    let members = json!({ "command": "x", "required": true, "includeTools": ["f9-7", "f19-99"] });
+    let (servers, mut scripted) = greeted(members).await;
+    let pages = async {
+        for page in 0..20 {
+            let tools: Vec<_> = (0..100).map(|at| listed(&format!("f{page}-{at}"))).collect();
+            let mut answer = json!({ "tools": tools });
+            if page < 19 {
+                answer["nextCursor"] = "on".into();
+            }
+            scripted.answer("tools/list", answer).await;
+        }
+    };
+    let (tools, ()) = tokio::join!(servers.list(), pages);
+    let names: Vec<_> = tools.unwrap().iter().map(|tool| tool.name().to_owned()).collect();
+    assert_eq!(names, ["mcp.s.f9-7", "mcp.s.f19-99"]);
 }
 
 #[tokio::test]

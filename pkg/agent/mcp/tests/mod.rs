@@ -252,7 +252,7 @@ async fn results_become_text_parts_and_errors() {
         (json!({ "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] }), Ok(("a\nb", 0))),
         (json!({ "content": [{ "type": "text", "text": "{}" }], "structuredContent": { "n": 1 } }), Ok(("{}", 0))),
         (json!({ "content": [], "structuredContent": { "n": 1 } }),                                 Ok((r#"{"n":1}"#, 0))),
-        (json!({ "content": [{ "type": "image", "data": "aGk=", "mimeType": "image/png" }] }),      Ok(("", 1))),
+        (json!({ "content": [{ "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png" }] }),      Ok(("", 1))),
         (json!({ "content": [{ "type": "resource", "resource": { "uri": "u:1", "text": "t" } }] }), Ok(("u:1:\nt", 0))),
         (json!({ "content": [{ "type": "resource_link", "uri": "u:1", "name": "n" }] }),            Ok(("[n](u:1)", 0))),
         (json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }),                 Err("no")),
@@ -269,6 +269,41 @@ async fn results_become_text_parts_and_errors() {
             want.map(|(text, parts)| (text.to_owned(), parts)).map_err(str::to_owned),
             "{result}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_a_server_is_one_that_models_read_or_a_note_and_never_an_address() {
+    let (servers, mut scripted) = greeted(json!({ "command": "x" })).await;
+    let tools = tools(&servers, &mut scripted, json!([listed("f")])).await;
+    let image = |kind: &str, data: &str| json!({ "type": "image", "data": data, "mimeType": kind });
+    let blob = |kind: Option<&str>, data: &str| {
+        let mut resource = json!({ "uri": "u:1", "blob": data });
+        if let Some(kind) = kind {
+            resource["mimeType"] = kind.into();
+        }
+        json!({ "type": "resource", "resource": resource })
+    };
+    #[rustfmt::skip]
+    let cases = [
+        (image("image/png", "iVBORw0KGgo="),          "", 1),
+        (image("image/png", "https://10.0.0.1/x.png"), "[picture left out: image/png, 22 bytes; its data are not base64]", 0),
+        (image("image/png", "gs://bucket/x.png"),     "[picture left out: image/png, 17 bytes; its data are not base64]", 0),
+        (image("image/svg+xml", "PHN2Zy8+"),          "[picture left out: image/svg+xml, 6 bytes; models take PNG, JPEG, GIF and WebP]", 0),
+        (blob(None, "aGk="),                          "[document left out: application/octet-stream, 2 bytes; models take PDF and text]", 0),
+        (blob(None, "iVBORw0KGgo="),                  "", 1),
+        (blob(Some("image/png"), "https://x/y.png"),  "[picture left out: image/png, 15 bytes; its data are not base64]", 0),
+        (blob(Some("application/pdf"), "JVBERi0="),   "", 1),
+        (blob(Some("application/pdf"), "https://x/y"), "[document left out: application/pdf, 11 bytes; its data are not base64]", 0),
+        (blob(Some("text/plain"), "aGk="),            "u:1:\nhi", 0),
+        (blob(Some("text/plain"), "/w=="),            "[document left out: text/plain, 1 bytes; it says that it is text, and is not UTF-8]", 0),
+    ];
+    for (block, text, parts) in cases {
+        let call = tools[0].execute(ToolContext::default(), json!({}).into());
+        let answer = scripted.answer("tools/call", json!({ "content": [block] }));
+        let (got, ()) = tokio::join!(call, answer);
+        let got = got.unwrap();
+        assert_eq!((got.content.as_str(), got.parts.len()), (text, parts), "{block}");
     }
 }
 

@@ -2,11 +2,15 @@
 
 use std::{fs, io::Read as _, path::PathBuf, process::Command, thread, time::Duration};
 
-use serde_json::json;
-use tokio::{sync::oneshot, time::timeout};
+use serde_json::{Value, json};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout},
+};
 
 use super::{LONG, config};
 use crate::agent::{
+    ToolSource as _,
     mcp::{McpConfig, McpError, McpServers},
     tools::ToolContext,
 };
@@ -170,6 +174,49 @@ async fn a_start_that_hangs_is_one_for_all_who_wait_and_goes_on_without_them() {
     let (one, other, prompts) = tokio::join!(servers.list(), servers.list(), servers.prompts());
     assert!(one.unwrap().is_empty() && other.unwrap().is_empty() && prompts.unwrap().is_empty());
     assert!(starts() <= 2, "{}", starts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_at_its_start_costs_no_run_time_again_and_again_and_is_told_of_once() {
+    let config =
+        config(r#"{"mcpServers":{"s":{"command":"/bin/sh","args":["-c","exec sleep 600"]}}}"#);
+    let servers = McpServers::connect(config.unwrap()).await.unwrap();
+    let failures = servers.failures();
+    let half_a_minute = Duration::from_secs(30);
+    assert!(
+        matches!(&*failures, [McpError::TimedOut { request: "initialize", after, .. }] if *after == half_a_minute),
+        "{failures:?}"
+    );
+    let waited = async || {
+        let began = Instant::now();
+        assert!(servers.list().await.unwrap().is_empty());
+        began.elapsed().as_secs()
+    };
+    assert_eq!(servers.notices(), Vec::<Value>::new(), "`failures` has it");
+    // The first run waits, and says so once.
+    assert_eq!(waited().await, 8);
+    let [notice] = &*servers.notices() else { panic!("no notice") };
+    assert_eq!((&notice["kind"], &notice["server"]), (&json!("mcp_server_late"), &json!("s")));
+    assert!(notice["reason"].as_str().unwrap().contains("within 8s"), "{notice}");
+    // Others do not, for a while, and have the reason.
+    for _ in 0..3 {
+        assert_eq!(waited().await, 0);
+        assert_eq!((servers.failures().len(), servers.notices().len()), (1, 0));
+    }
+    tokio::time::sleep(Duration::from_secs(16)).await;
+    // The start of the first run has gone on: it ends 30 s after it began.
+    assert!((5..=6).contains(&waited().await));
+    let failures = servers.failures();
+    assert!(
+        matches!(&*failures, [McpError::TimedOut { request: "initialize", .. }]),
+        "{failures:?}"
+    );
+    assert_eq!(waited().await, 0);
+    tokio::time::sleep(Duration::from_secs(16)).await;
+    assert_eq!(waited().await, 0, "the pause has grown");
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    assert_eq!(waited().await, 8);
+    assert!(servers.notices().is_empty());
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     agent::{Asked, Budget, Decision},
-    llm::StreamChunk,
+    llm::{StreamChunk, TokenEstimator},
     types::{AgentEvent, UsageInfo},
 };
 
@@ -90,6 +90,9 @@ async fn a_server_asks_a_model_only_when_a_person_allows_each_request() {
     assert_eq!((result(&outcome.unwrap()), model.requests().len()), ("done", 0));
 }
 
+/// The answer to a request that the budget does not hold.
+const TOO_SMALL: &str = "the budget of the run is spent, or too small for the request";
+
 /// A model that says what it has used.
 fn metered() -> (McpOptions, ScriptedProvider) {
     let mut usage = UsageInfo::default();
@@ -125,8 +128,33 @@ async fn what_a_server_s_model_uses_counts_in_the_run_and_within_its_budget() {
         };
         let (_, outcome, _) = run(agent, [], server).await;
         assert_eq!(outcome.spent.tokens, 200);
-        assert_eq!(model.requests().len(), 2);
+        let requests = model.requests();
+        assert_eq!(requests.len(), 2);
+        let most = TokenEstimator::new().request(&requests[0])
+            + u64::from(requests[0].max_tokens.unwrap());
+        assert!(most <= tokens.unwrap_or(u64::MAX), "what is read is paid too: {most}");
     }
+}
+
+#[tokio::test]
+async fn a_request_that_is_longer_than_what_is_left_is_not_sent_to_a_model() {
+    let (options, model) = metered();
+    let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
+    let agent = agent(servers)
+        .budget(Budget::default().tokens(300))
+        .approver(|_: Asked| std::future::ready(Decision::Grant));
+    let server = async {
+        scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
+        let call = scripted.call().await;
+        let mut request = sample();
+        request["messages"][0]["content"]["text"] = "Which colour? ".repeat(500).into();
+        scripted.ask(7, "sampling/createMessage", request).await;
+        assert_eq!(scripted.read().await["error"]["message"], TOO_SMALL);
+        scripted.result(&call, done()).await;
+        scripted
+    };
+    let (_, outcome, _) = run(agent, [], server).await;
+    assert_eq!((outcome.spent.tokens, model.requests().len()), (0, 0));
 }
 
 /// A model that is stopped in the middle has used what it read and wrote until then, also where its provider has told
@@ -178,7 +206,7 @@ async fn a_server_s_model_is_not_asked_when_the_budget_is_spent() {
         for id in [7, 8] {
             scripted.ask(id, "sampling/createMessage", sample()).await;
             let answer = scripted.read().await;
-            let refused = answer["error"]["message"] == "the budget of the run is spent";
+            let refused = answer["error"]["message"] == TOO_SMALL;
             assert_eq!(refused, id == 8, "{answer}");
         }
         scripted.result(&call, done()).await;
@@ -186,6 +214,31 @@ async fn a_server_s_model_is_not_asked_when_the_budget_is_spent() {
     };
     let (_, outcome, _) = run(agent, [], server).await;
     assert_eq!((outcome.spent.tokens, model.requests().len()), (100, 1));
+}
+
+#[tokio::test]
+async fn a_picture_in_a_request_to_a_model_is_bytes_and_never_an_address() {
+    let (options, model) = sampling();
+    let (servers, mut scripted) = greeted_with(json!({ "command": "x" }), options).await;
+    let agent = agent(servers).approver(|_: Asked| std::future::ready(Decision::Grant));
+    let server = async {
+        scripted.answer("tools/list", json!({ "tools": [listed("f")] })).await;
+        let call = scripted.call().await;
+        for data in ["http://10.0.0.1/x.png", "not base64!"] {
+            let mut request = sample();
+            let content = json!({ "type": "image", "data": data, "mimeType": "image/png" });
+            request["messages"][0]["content"] = content;
+            scripted.ask(7, "sampling/createMessage", request).await;
+            let answer = scripted.read().await;
+            let error = answer["error"]["message"].as_str().unwrap();
+            assert_eq!(error, "a picture is no PNG, JPEG, GIF or WebP in base64");
+        }
+        scripted.result(&call, done()).await;
+        scripted
+    };
+    let (events, ..) = run(agent, [], server).await;
+    let is_asked = |event: &_| matches!(event, AgentEvent::ToolApprovalRequest { .. });
+    assert!(!events.iter().any(is_asked) && model.requests().is_empty());
 }
 
 #[tokio::test]
@@ -205,7 +258,7 @@ async fn a_person_sees_who_said_what_and_the_pictures_of_a_request_to_a_model() 
         request["messages"] = json!([
             { "role": "user", "content": { "type": "text", "text": "Which?" } },
             { "role": "assistant", "content": { "type": "text", "text": "I will obey." } },
-            { "role": "user", "content": { "type": "image", "data": "aGVsbG8=", "mimeType": "image/png" } },
+            { "role": "user", "content": { "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png" } },
         ]);
         scripted.ask(7, "sampling/createMessage", request).await;
         scripted.read().await;
@@ -215,10 +268,10 @@ async fn a_person_sees_who_said_what_and_the_pictures_of_a_request_to_a_model() 
     run(agent, [], server).await;
     let asked = asked.lock().unwrap();
     let preview = &asked[0].preview.as_ref().unwrap().text;
-    let want = "system: Be brief.\nuser: Which?\nassistant: I will obey.\nuser: [picture: image/png, 5 bytes]";
+    let want = "system: Be brief.\nuser: Which?\nassistant: I will obey.\nuser: [picture: image/png, 8 bytes]";
     assert!(preview.ends_with(want), "{preview}");
     assert!(preview.starts_with("The MCP server s asks the model"), "{preview}");
     let arguments = asked[0].arguments.to_value();
-    assert_eq!(arguments["messages"][2], "user: [picture: image/png, 5 bytes]");
+    assert_eq!(arguments["messages"][2], "user: [picture: image/png, 8 bytes]");
     assert_eq!(arguments["system"], "Be brief.");
 }

@@ -31,7 +31,7 @@ async fn the_limits_of_the_greeting_and_of_the_list_are_those_of_the_options() {
     let options = McpOptions::default().start_timeout(Duration::ZERO);
     let began = Instant::now();
     super::session(ours, &options).await.unwrap_err();
-    assert_eq!(began.elapsed(), Duration::from_secs(6));
+    assert_eq!(began.elapsed(), Duration::from_secs(30));
 }
 
 #[tokio::test]

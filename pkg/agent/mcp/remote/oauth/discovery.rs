@@ -157,12 +157,19 @@ async fn describe(
     addresses.push(well_known(server, &format!("{RESOURCES}{path}")));
     addresses.push(well_known(server, RESOURCES));
     addresses.dedup();
-    for address in addresses {
+    for (at, address) in addresses.into_iter().enumerate() {
         let answer = exchange.get(&address).await?;
         if !answer.is_success() {
             continue;
         }
-        let described: ResourceMetadata = answer.json()?;
+        let described: ResourceMetadata = match answer.json("the description of a resource") {
+            Ok(described) => described,
+            Err(problem) if at == 0 && challenge.resource_metadata.is_some() => {
+                return Err(problem);
+            }
+            // Many hosts have a page for each address that they do not know.
+            Err(_) => continue,
+        };
         let Some(name) = described.resource.clone() else {
             return Ok(Some((resource(server), described)));
         };
@@ -193,7 +200,8 @@ async fn confirmed(
     if !answer.is_success() {
         return Err(unconfirmed());
     }
-    let described: ResourceMetadata = answer.json()?;
+    let described: ResourceMetadata =
+        answer.json("the description of a resource").map_err(|_| unconfirmed())?;
     if described.resource.as_deref() == Some(name) {
         Ok((name.to_owned(), described))
     } else {
@@ -230,12 +238,20 @@ async fn metadata_of(
     if !path.is_empty() {
         addresses.push(well_known(&url, &format!("{path}/.well-known/openid-configuration")));
     }
+    let mut unread = None;
     for address in addresses {
         let answer = exchange.get(&address).await?;
         if !answer.is_success() {
             continue;
         }
-        let metadata: ServerMetadata = answer.json()?;
+        let metadata: ServerMetadata =
+            match answer.json("the description of the authorization server") {
+                Ok(metadata) => metadata,
+                Err(problem) => {
+                    unread = Some(problem);
+                    continue;
+                }
+            };
         if metadata.issuer.trim_end_matches('/') != issuer.trim_end_matches('/') {
             return Err(format!(
                 "its authorization server `{issuer}` says that it is another, `{}`",
@@ -244,7 +260,8 @@ async fn metadata_of(
         }
         return Ok(metadata);
     }
-    Err(format!("its authorization server `{issuer}` does not say how to log in"))
+    let words = format!("its authorization server `{issuer}` does not say how to log in");
+    Err(unread.map_or(words.clone(), |problem| format!("{words}: {problem}")))
 }
 
 /// Returns an address of the same origin.

@@ -36,6 +36,8 @@ pub(super) struct Exchange {
 pub(super) struct Answer {
     pub(super) status: u16,
     body: Vec<u8>,
+    /// The address, without what may be secret.
+    from: String,
 }
 
 impl Exchange {
@@ -81,7 +83,9 @@ impl Exchange {
             let response = self.transport.send(request).await;
             let response = response.map_err(|error| error.to_string())?;
             let status = response.status;
-            Ok(Answer { status, body: read(response).await? })
+            let mut from = url.clone();
+            from.set_query(None);
+            Ok(Answer { status, body: read(response).await?, from: from.into() })
         };
         let answer = timeout(ANSWER_TIMEOUT, exchange).await;
         let answer = answer.map_err(|_| format!("no answer within {ANSWER_TIMEOUT:?}")).flatten();
@@ -107,11 +111,17 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// Reads the body of a success.
-    pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, String> {
+    /// Reads the body of a success, which is `what`.
+    ///
+    /// # Errors
+    ///
+    /// Words with the address, and what was expected there.
+    pub(super) fn json<T: DeserializeOwned>(&self, what: &str) -> Result<T, String> {
         // The message of the parser may quote what it met, which may be a token.
-        serde_json::from_slice(&self.body)
-            .map_err(|_| "its answer is not what it must be".to_owned())
+        serde_json::from_slice(&self.body).map_err(|_| {
+            let Self { from, body, .. } = self;
+            format!("`{from}` answered with {} bytes that are not {what}", body.len())
+        })
     }
 
     /// Returns the code of the error of an authorization server, such as `invalid_grant`.

@@ -127,7 +127,7 @@ impl Access {
             let words = answer.words(&self.secrets);
             return Err(format!("its authorization server does not register a client: {words}"));
         }
-        let registered: Registered = answer.json()?;
+        let registered: Registered = answer.json("the registration of a client")?;
         let proof = match registered.token_endpoint_auth_method.as_deref() {
             Some(name) => Proof::named(name).ok_or("it asks for a proof that is not supported")?,
             None if registered.client_secret.is_some() => Proof::with_secret(proofs),
@@ -268,7 +268,7 @@ impl Access {
             let words = answer.words(&redactor);
             return Err(format!("its authorization server gives no token: {words}"));
         }
-        let issued: Issued = answer.json()?;
+        let issued: Issued = answer.json("a token")?;
         if !issued.is_bearer() {
             return Err("its authorization server gives a token of an unknown type".to_owned());
         }

@@ -117,7 +117,7 @@ impl Renewal {
         let Ok(answer) = exchange.post_form(&endpoint, &form, proof).await else {
             return Renewed::Failed;
         };
-        let issued = answer.json::<Issued>().ok().filter(|_| answer.is_success());
+        let issued = answer.json::<Issued>("a token").ok().filter(|_| answer.is_success());
         let Some(issued) = issued.filter(Issued::is_bearer) else {
             let is_rejected = answer.error().as_deref() == Some("invalid_grant");
             return if is_rejected { Renewed::Rejected } else { Renewed::Failed };

@@ -102,6 +102,42 @@ async fn nobody_gets_a_token_to_another_host() {
 }
 
 #[tokio::test]
+async fn a_page_in_place_of_a_description_is_none_and_where_the_server_names_it_an_error() {
+    let page = || Some((200, json!("<html>")));
+    // A host that has a page for each address: the description is at the next one, and the authorization server's too.
+    let spread = world(move |request| match request.url.as_str() {
+        RESOURCE_METADATA | SERVER_METADATA => page(),
+        "https://mcp.example/.well-known/oauth-protected-resource" => {
+            let servers = ["https://auth.example"];
+            Some((200, json!({ "resource": SERVER, "authorization_servers": servers })))
+        }
+        "https://auth.example/.well-known/openid-configuration" => Some((200, metadata())),
+        _ => None,
+    });
+    let (access, _) = access_of(&spread, &options(&willing()));
+    access.answer(&Challenge::default(), None).await.unwrap();
+    assert_eq!(spread.forms().len(), 1);
+    let named = format!("Bearer resource_metadata=\"{RESOURCE_METADATA}?key=s3cret\"");
+    for (header, address, what) in [
+        (&*named, RESOURCE_METADATA, "the description of a resource"),
+        ("", SERVER_METADATA, "the description of the authorization server"),
+        ("", "https://auth.example/register", "the registration of a client"),
+        ("", "https://auth.example/token", "a token"),
+    ] {
+        let world = world(move |request| {
+            let is_it = request.url.split('?').next() == Some(address);
+            let is_other = what.contains("authorization") && request.url.contains("openid");
+            if is_it || is_other { page() } else { None }
+        });
+        let (access, _) = access_of(&world, &options(&willing()));
+        let error = access.answer(&Challenge::parse(header), None).await.unwrap_err();
+        assert!(error.contains(what) && error.contains("that are not"), "{error}");
+        let host = address.split("/.well-known").next().unwrap();
+        assert!(error.contains(host) && !error.contains("s3cret"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_resource_that_holds_the_server_counts_when_its_own_address_says_so() {
     const ROOT: &str = "https://mcp.example/.well-known/oauth-protected-resource";
     const ORIGIN: &str = "https://mcp.example";

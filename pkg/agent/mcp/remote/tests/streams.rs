@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::{
     model::ClientJsonRpcMessage,
@@ -79,15 +79,19 @@ struct InMemory {
     opened: Arc<AtomicUsize>,
 }
 
-#[derive(Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Kind {
     /// It greets, and says nothing more.
     #[default]
     Tired,
     /// It does not even greet.
     Silent,
-    /// It opens its stream again and again, and says nothing.
+    /// It opens its stream again and again, and ends it at once.
     Opening,
+    /// It ends its stream after a while without an event, as what is before a server does.
+    Resting,
+    /// It ends its stream after an event.
+    Speaking,
     /// It lists a tool, and wants a token for a call.
     Guarded,
 }
@@ -167,8 +171,19 @@ impl StreamableHttpClient for InMemory {
         _headers: Headers,
     ) -> Result<BoxedSseResponse, Failure> {
         let before = self.opened.fetch_add(1, Ordering::SeqCst);
-        if before == 0 || self.kind == Kind::Opening {
-            return Ok(Box::pin(stream::empty()));
+        match self.kind {
+            Kind::Resting => {
+                let rest = stream::once(tokio::time::sleep(Duration::from_secs(30)));
+                return Ok(rest.filter_map(|()| std::future::ready(None)).boxed());
+            }
+            Kind::Speaking => {
+                return Ok(stream::once(std::future::ready(Ok(Default::default()))).boxed());
+            }
+            Kind::Opening => return Ok(stream::empty().boxed()),
+            Kind::Tired | Kind::Silent | Kind::Guarded if before == 0 => {
+                return Ok(stream::empty().boxed());
+            }
+            Kind::Tired | Kind::Silent | Kind::Guarded => {}
         }
         Err(StreamableHttpError::Client(std::io::ErrorKind::ConnectionRefused.into()))
     }
@@ -197,7 +212,7 @@ async fn a_server_that_never_answers_is_a_typed_error() {
     let error = session(silent).await.unwrap_err();
     assert!(matches!(error, McpError::TimedOut { request: "initialize", .. }), "{error}");
     let silent = session(InMemory::default()).await.unwrap();
-    let error = silent.tools().await.unwrap_err();
+    let error = silent.tools(|_| true).await.unwrap_err();
     assert!(matches!(error, McpError::TimedOut { request: "tools/list", .. }), "{error}");
     let began = Instant::now();
     silent.close().await;
@@ -225,13 +240,23 @@ async fn a_stream_is_opened_again_a_few_times_with_growing_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_ends_at_once_is_not_opened_without_a_pause() {
-    let busy = InMemory::from(Kind::Opening);
-    let session = session(busy.clone()).await.unwrap();
-    tokio::time::sleep(Duration::from_mins(1)).await;
-    let opened = busy.opened.load(Ordering::SeqCst);
-    assert!((2..=150).contains(&opened), "{opened} times in a minute");
-    drop(session);
+async fn a_stream_that_ends_at_once_without_an_event_is_opened_again_a_few_times_and_others_on_and_on()
+ {
+    for (kind, minute, hour) in [
+        // The first time and six times more, with growing waits: 0.5 to 8.5 s.
+        (Kind::Opening, 7..=7, 7..=7),
+        (Kind::Resting, 2..=3, 100..=130),
+        (Kind::Speaking, 100..=130, 7_000..=7_300),
+    ] {
+        let busy = InMemory::from(kind);
+        let session = session(busy.clone()).await.unwrap();
+        for (wait, want) in [(Duration::from_mins(1), minute), (Duration::from_mins(59), hour)] {
+            tokio::time::sleep(wait).await;
+            let opened = busy.opened.load(Ordering::SeqCst);
+            assert!(want.contains(&opened), "{opened} times: {kind:?}");
+        }
+        assert!(!session.has_ended(), "calls need no stream of their own");
+    }
 }
 
 #[tokio::test(start_paused = true)]

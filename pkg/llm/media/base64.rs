@@ -1,8 +1,11 @@
-//! Standard base64, for documents that go out as text.
+//! Standard base64, as tools and users write it.
+
+use std::borrow::Cow;
 
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    prelude::BASE64_STANDARD,
 };
 
 /// Padding may be there or not, and bits behind the last byte do not count.
@@ -14,14 +17,24 @@ const TOLERANT: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Decodes `text`; `None` when it is not base64. Line breaks and padding may be there or not.
-pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let letters: Vec<_> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     TOLERANT.decode(letters).ok()
 }
 
+/// Returns the bytes of `text`, and `text` as vendors take it: padded, without line breaks. `None` when it is not base64.
+pub(super) fn canonical(text: &str) -> Option<(Vec<u8>, Cow<'_, str>)> {
+    if let Ok(bytes) = BASE64_STANDARD.decode(text) {
+        return Some((bytes, Cow::Borrowed(text)));
+    }
+    let bytes = decode(text)?;
+    let written = BASE64_STANDARD.encode(&bytes);
+    Some((bytes, Cow::Owned(written)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::decode;
+    use super::{canonical, decode};
 
     #[test]
     fn text_comes_back_and_what_is_not_base64_is_refused() {
@@ -39,5 +52,15 @@ mod tests {
         for (text, want) in cases {
             assert_eq!(decode(text).as_deref(), want, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_is_written_otherwise_is_written_anew() {
+        for (text, want) in
+            [("TWE=", "TWE="), ("TWE", "TWE="), ("TW\nFu\n", "TWFu"), ("TR==", "TQ==")]
+        {
+            assert_eq!(canonical(text).unwrap().1, want, "{text:?}");
+        }
+        assert_eq!(canonical("T-=="), None);
     }
 }

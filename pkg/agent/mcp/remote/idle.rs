@@ -1,0 +1,78 @@
+//! Streams that a server opens, and ends at once without an event.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::StreamExt as _;
+use rmcp::transport::common::client_side_sse::{BoxedSseResponse, SseRetryPolicy as _};
+use tokio::time::Instant;
+
+use super::connect::Reconnects;
+
+/// Time after which a stream without an event is one that was open: servers and what is before them end such streams now and then.
+const OPEN: Duration = Duration::from_secs(8);
+
+/// The streams in a row that ended at once without an event: those without an event before them, and those behind the last one.
+#[derive(Debug, Default)]
+pub(super) struct Idle(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    without_event: usize,
+    behind: (String, usize),
+}
+
+impl Idle {
+    /// Returns the pause before a stream is opened, besides that of the transport; `None` when it was opened often enough.
+    pub(super) fn pause(&self, last_event: Option<&str>) -> Option<Duration> {
+        match self.count(last_event, |count| *count) {
+            0 | 1 => Some(Duration::ZERO),
+            before => Reconnects.retry(before - 1),
+        }
+    }
+
+    /// Counts a stream when it ends.
+    pub(super) fn watched(
+        self: &Arc<Self>,
+        last_event: Option<String>,
+        stream: BoxedSseResponse,
+    ) -> BoxedSseResponse {
+        let (idle, opened) = (Arc::clone(self), Instant::now());
+        let mut opening = Opening { idle, last_event, opened, has_event: false };
+        stream.inspect(move |event| opening.heard(event.is_ok())).boxed()
+    }
+
+    fn count<T>(&self, last_event: Option<&str>, change: impl FnOnce(&mut usize) -> T) -> T {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(event) = last_event else { return change(&mut counts.without_event) };
+        if counts.behind.0 != event {
+            counts.behind = (event.to_owned(), 0);
+        }
+        change(&mut counts.behind.1)
+    }
+}
+
+/// A stream that is open.
+struct Opening {
+    idle: Arc<Idle>,
+    last_event: Option<String>,
+    opened: Instant,
+    has_event: bool,
+}
+
+impl Opening {
+    fn heard(&mut self, is_event: bool) {
+        self.has_event |= is_event;
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let was_open = self.has_event || self.opened.elapsed() >= OPEN;
+        self.idle.count(self.last_event.as_deref(), |count| {
+            *count = if was_open { 0 } else { count.saturating_add(1) };
+        });
+    }
+}

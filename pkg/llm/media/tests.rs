@@ -1,0 +1,83 @@
+use super::*;
+
+const PNG: &str = "iVBORw0KGgo=";
+
+fn image(media_type: &str, data: &str) -> Part {
+    Part::Image { media_type: media_type.into(), data: data.into() }
+}
+
+fn file(media_type: &str, data: &str) -> Part {
+    Part::Document { media_type: media_type.into(), data: data.into(), name: Some("u:1".into()) }
+}
+
+fn words(text: &str) -> Part {
+    Part::Text { text: text.into() }
+}
+
+/// The part that is left, or the reason for which there is none.
+fn fitted(part: Part) -> Result<Part, (usize, &'static str)> {
+    of_result(part).map_err(|left| (left.bytes, left.reason))
+}
+
+#[test]
+fn a_part_of_a_result_is_one_that_all_models_take_or_left_out_with_its_reason() {
+    let url = "https://x/y";
+    #[rustfmt::skip]
+    let cases = [
+        (image("image/png", PNG),                      Ok(image("image/png", PNG))),
+        (image("image/png", "iVBORw0K\nGgo"),          Ok(image("image/png", PNG))),
+        (image("image/jpg", "/9j/"),                   Ok(image("image/jpeg", "/9j/"))),
+        (image("image/png", "R0lGODlh"),               Ok(image("image/gif", "R0lGODlh"))),
+        (image("image/webp", "UklGRgECAwRXRUJQ"),      Ok(image("image/webp", "UklGRgECAwRXRUJQ"))),
+        (image("image/png", url),                      Ok(image("image/png", url))),
+        (image("image/svg+xml", "PHN2Zy8+"),           Err((6, PICTURES))),
+        (image("image/png", "PHN2Zy8+"),               Err((6, PICTURES))),
+        (image("image/png", ""),                       Err((0, PICTURES))),
+        (image("image/png", "not base64!"),            Err((11, NOT_BASE64))),
+        (image("image/png", "gs://b/x.png"),           Err((12, NOT_BASE64))),
+        (file("application/pdf", "JVBERi0="),          Ok(file(PDF, "JVBERi0="))),
+        (file("application/octet-stream", "JVBERi0="), Ok(file(PDF, "JVBERi0="))),
+        (file("application/octet-stream", PNG),        Ok(image("image/png", PNG))),
+        (file("application/pdf", url),                 Ok(file(PDF, url))),
+        (file("text/plain; charset=utf-8", "aGk="),    Ok(words("u:1:\nhi"))),
+        (file("application/json", "e30="),             Ok(words("u:1:\n{}"))),
+        (file("text/plain", "/w=="),                   Err((1, NOT_TEXT))),
+        (file("text/plain", url),                      Err((11, "only a PDF can be given by its address"))),
+        (file("application/octet-stream", "aGk="),     Err((2, "models take PDF and text"))),
+        (file("application/zip", "UEsDBA=="),          Err((4, "models take PDF and text"))),
+        (file("application/pdf", ""),                  Err((0, NOT_BASE64))),
+        (file("application/pdf", "%PDF-1.7"),          Err((8, NOT_BASE64))),
+        (words("a"),                                   Ok(words("a"))),
+    ];
+    for (part, want) in cases {
+        assert_eq!(fitted(part.clone()), want, "{part:?}");
+    }
+    // From outside, an address is no picture.
+    let error = inline(image("image/png", url)).unwrap_err();
+    assert_eq!((error.bytes, error.reason), (11, NOT_BASE64));
+    let long = image(&"x\n".repeat(500), "!");
+    assert_eq!(of_result(long).unwrap_err().media_type, "x".repeat(MAX_TYPE));
+}
+
+#[test]
+fn an_input_may_have_what_one_model_takes_and_nothing_that_none_does() {
+    #[rustfmt::skip]
+    let cases = [
+        (image("image/png", PNG),                  None),
+        (image("image/png", "https://x/y.png"),    None),
+        (image("image/heic", "aGk="),              None),
+        (image("image/svg+xml", "PHN2Zy8+"),       Some(PICTURES)),
+        (image("image/png", "not base64!"),        Some(NOT_BASE64)),
+        (image("image/png", ""),                   Some(NOT_BASE64)),
+        (file("application/pdf", "AAAA"),          None),
+        (file("application/pdf", "gs://b/x.pdf"),  None),
+        (file("audio/mp3", "AAAA"),                None),
+        (file("text/plain", "aGk="),               None),
+        (file("text/plain", "/w=="),               Some(NOT_TEXT)),
+        (file("application/pdf", "%PDF-1.7"),      Some(NOT_BASE64)),
+        (words("a"),                               None),
+    ];
+    for (part, want) in cases {
+        assert_eq!(problem(&part).map(|left| left.reason), want, "{part:?}");
+    }
+}
