@@ -8,22 +8,40 @@ use std::{
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    fired::Fired,
-    pieces::Pieces,
-    run::{Run, WaitsFor},
-};
+use super::{fired::Fired, pieces::Pieces};
 use crate::{agent::RunStream, store::LogRecord, types::Envelope};
 
 /// Most events that are appended at a time.
 const BATCH: usize = 64;
 
+/// Longest record whose event readers share, in bytes.
+const LONGEST_SHARED: usize = 4 << 10;
+
+/// The run whose events are taken.
+pub(super) trait Origin {
+    fn is_cancelled(&self) -> bool;
+
+    /// Returns `true` while something is open that others have to end.
+    fn waits(&self) -> bool;
+
+    /// Notes that the run has come to where it was.
+    fn settle(&self);
+
+    /// Sees an event; `is_first` for the first one of a run that another process began.
+    fn see(&self, envelope: &Envelope, is_first: bool);
+
+    /// Takes an event whose record has this number, for readers that share it.
+    fn share(&self, number: u64, envelope: Envelope);
+}
+
 /// Takes the events of a run. What is the same for all of them is made once.
-pub(super) struct Batches<'r> {
-    run: &'r Run,
+pub(super) struct Batches<'r, O> {
+    run: &'r O,
     /// Ends once the run is to leave this process.
     leaves: Fired,
     pieces: Pieces,
+    /// The number of the next event.
+    number: u64,
     /// `true` until the first event of a run that another process began.
     goes_on: bool,
     is_settled: bool,
@@ -39,11 +57,19 @@ pub(super) enum Batch {
     Away,
 }
 
-impl<'r> Batches<'r> {
+impl<'r, O: Origin> Batches<'r, O> {
     /// Returns those of a run that goes on with this number, until `away`.
-    pub(super) fn new(run: &'r Run, away: &CancellationToken, from: u64) -> Self {
+    pub(super) fn new(run: &'r O, away: &CancellationToken, from: u64) -> Self {
         let (leaves, pieces) = (Fired::new(away.clone()), Pieces::default());
-        Self { run, leaves, pieces, goes_on: from > 0, is_settled: false, is_over: false }
+        Self {
+            run,
+            leaves,
+            pieces,
+            number: from,
+            goes_on: from > 0,
+            is_settled: false,
+            is_over: false,
+        }
     }
 
     /// Waits for events; one that is cancelled comes to its end here.
@@ -53,19 +79,19 @@ impl<'r> Batches<'r> {
 
     fn poll(&mut self, stream: &mut RunStream, context: &mut Context<'_>) -> Poll<Batch> {
         let is_away = self.leaves.poll(context).is_ready();
-        if is_away && !self.run.cancel.is_cancelled() {
+        if is_away && !self.run.is_cancelled() {
             return Poll::Ready(Batch::Away);
         }
         let mut records = Vec::new();
         while records.len() < BATCH && !self.is_over {
             match stream.poll_next_unpin(context) {
-                Poll::Ready(Some(envelope)) => records.push(self.record(&envelope)),
+                Poll::Ready(Some(envelope)) => records.push(self.record(envelope)),
                 Poll::Ready(None) => self.is_over = true,
                 Poll::Pending => break,
             }
         }
         let waits = records.is_empty() && !self.is_over;
-        if !self.is_settled && (!waits || self.run.waits_for(WaitsFor::Anything)) {
+        if !self.is_settled && (!waits || self.run.waits()) {
             self.run.settle();
             self.is_settled = true;
         }
@@ -76,12 +102,15 @@ impl<'r> Batches<'r> {
         }
     }
 
-    fn record(&mut self, envelope: &Envelope) -> LogRecord {
-        if std::mem::take(&mut self.goes_on) {
-            self.run.goes_on_in(envelope.turn);
-        }
-        self.run.see(envelope);
+    fn record(&mut self, envelope: Envelope) -> LogRecord {
+        self.run.see(&envelope, std::mem::take(&mut self.goes_on));
         let data = self.pieces.piece(|out| envelope.write_json(out));
-        LogRecord::new(envelope.event.kind(), data)
+        let record = LogRecord::new(envelope.event.kind(), data);
+        // Readers ask for it once its record is in the log. A long one is not worth its memory.
+        if record.data.len() <= LONGEST_SHARED {
+            self.run.share(self.number, envelope);
+        }
+        self.number += 1;
+        record
     }
 }
