@@ -35,6 +35,7 @@ pub(super) trait Origin {
 }
 
 /// Takes the events of a run. What is the same for all of them is made once.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Batches<'r, O> {
     run: &'r O,
     /// Ends once the run is to leave this process.

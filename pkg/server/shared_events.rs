@@ -14,11 +14,14 @@ const SHARED: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct SharedEvents {
     readers: AtomicUsize,
-    newest: Mutex<[Option<(u64, Arc<Envelope>)>; SHARED]>,
+    newest: Mutex<Newest>,
 }
 
+/// Each with its number among the records of the run.
+type Newest = [Option<(u64, Arc<Envelope>)>; SHARED];
+
 impl SharedEvents {
-    fn lock(&self) -> MutexGuard<'_, [Option<(u64, Arc<Envelope>)>; SHARED]> {
+    fn lock(&self) -> MutexGuard<'_, Newest> {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
