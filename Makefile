@@ -144,6 +144,7 @@ bench-serve: ## start the service and measure it with up to 10,000 readers, besi
 bench-report: ## measure everything beside the peers and rewrite docs/benchmarks.md and its pictures (an hour)
 	@mkdir -p target/bench-report
 	-$(CARGO) run -q --release -p forgeline-bench -- gates > target/bench-report/gates.jsonl
+	-$(MAKE) -s bench-serve > target/bench-report/service.jsonl
 	$(MAKE) -s bench-parsers PEERS=--json > target/bench-report/parsers.jsonl
 	$(MAKE) -s bench-clients CLIENTS=--json > target/bench-report/clients.jsonl
 	$(CARGO) run -q --release -p forgeline-bench -- report target/bench-report docs

@@ -8,11 +8,7 @@ use std::{
 use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    fired::Fired,
-    pieces::Pieces,
-    run::{Run, WaitsFor},
-};
+use super::{fired::Fired, pieces::Pieces};
 use crate::{
     agent::RunStream,
     store::LogRecord,
@@ -22,12 +18,35 @@ use crate::{
 /// Most events that are appended at a time.
 const BATCH: usize = 64;
 
+/// Longest record whose event readers share, in bytes.
+const LONGEST_SHARED: usize = 4 << 10;
+
+/// The run whose events are taken.
+pub(super) trait Origin {
+    fn is_cancelled(&self) -> bool;
+
+    /// Returns `true` while something is open that others have to end.
+    fn waits(&self) -> bool;
+
+    /// Notes that the run has come to where it was.
+    fn settle(&self);
+
+    /// Sees an event; `is_first` for the first one of a run that another process began.
+    fn see(&self, envelope: &Envelope, is_first: bool);
+
+    /// Takes an event whose record has this number, for readers that share it.
+    fn share(&self, number: u64, envelope: Envelope);
+}
+
 /// Takes the events of a run. What is the same for all of them is made once.
-pub(super) struct Batches<'r> {
-    run: &'r Run,
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Batches<'r, O> {
+    run: &'r O,
     /// Ends once the run is to leave this process.
     leaves: Fired,
     pieces: Pieces,
+    /// The number of the next event.
+    number: u64,
     /// `true` until the first event of a run that another process began.
     goes_on: bool,
     /// `true` once an answer is under way.
@@ -45,12 +64,13 @@ pub(super) enum Batch {
     Away,
 }
 
-impl<'r> Batches<'r> {
+impl<'r, O: Origin> Batches<'r, O> {
     /// Returns those of a run that goes on with this number, until `away`.
-    pub(super) fn new(run: &'r Run, away: &CancellationToken, from: u64) -> Self {
+    pub(super) fn new(run: &'r O, away: &CancellationToken, from: u64) -> Self {
         let (leaves, pieces) = (Fired::new(away.clone()), Pieces::default());
         let (has_answer, is_settled, is_over) = (false, false, false);
-        Self { run, leaves, pieces, goes_on: from > 0, has_answer, is_settled, is_over }
+        let (number, goes_on) = (from, from > 0);
+        Self { run, leaves, pieces, number, goes_on, has_answer, is_settled, is_over }
     }
 
     /// Waits for events; one that is cancelled comes to its end here.
@@ -60,19 +80,19 @@ impl<'r> Batches<'r> {
 
     fn poll(&mut self, stream: &mut RunStream, context: &mut Context<'_>) -> Poll<Batch> {
         let is_away = self.leaves.poll(context).is_ready();
-        if is_away && !self.run.cancel.is_cancelled() {
+        if is_away && !self.run.is_cancelled() {
             return Poll::Ready(Batch::Away);
         }
         let mut records = Vec::new();
         while records.len() < BATCH && !self.is_over {
             match stream.poll_next_unpin(context) {
-                Poll::Ready(Some(envelope)) => records.push(self.record(&envelope)),
+                Poll::Ready(Some(envelope)) => records.push(self.record(envelope)),
                 Poll::Ready(None) => self.is_over = true,
                 Poll::Pending => break,
             }
         }
         let waits = records.is_empty() && !self.is_over;
-        let is_there = self.is_over || self.has_answer || self.run.waits_for(WaitsFor::Anything);
+        let is_there = self.is_over || self.has_answer || self.run.waits();
         if !self.is_settled && is_there {
             self.run.settle();
             self.is_settled = true;
@@ -84,14 +104,17 @@ impl<'r> Batches<'r> {
         }
     }
 
-    fn record(&mut self, envelope: &Envelope) -> LogRecord {
-        if std::mem::take(&mut self.goes_on) {
-            self.run.goes_on_in(envelope.turn);
-        }
-        self.has_answer |= is_of_answer(envelope);
-        self.run.see(envelope);
+    fn record(&mut self, envelope: Envelope) -> LogRecord {
+        self.has_answer |= is_of_answer(&envelope);
+        self.run.see(&envelope, std::mem::take(&mut self.goes_on));
         let data = self.pieces.piece(|out| envelope.write_json(out));
-        LogRecord::new(envelope.event.kind(), data)
+        let record = LogRecord::new(envelope.event.kind(), data);
+        // Readers ask for it once its record is in the log. A long one is not worth its memory.
+        if record.data.len() <= LONGEST_SHARED {
+            self.run.share(self.number, envelope);
+        }
+        self.number += 1;
+        record
     }
 }
 

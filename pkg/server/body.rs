@@ -51,14 +51,19 @@ impl Frames for AgUi {
 
 pub(super) fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
     let mut out = Vec::new();
+    encode(encoder, record, &mut out);
+    out.into()
+}
+
+/// Appends the frames of a record.
+pub(super) fn encode(encoder: &mut impl Encode, record: &LogRecord, out: &mut Vec<u8>) {
     if record.kind == RUN_END {
         if let Ok(end) = serde_json::from_slice::<RunEnd>(&record.data) {
-            encoder.end(&end, &mut out);
+            encoder.end(&end, out);
         }
     } else if let Ok(envelope) = serde_json::from_slice::<Envelope>(&record.data) {
-        encoder.event(&envelope, &mut out);
+        encoder.event(&envelope, out);
     }
-    out.into()
 }
 
 /// Returns the answer that reads a log from the number `from` on.

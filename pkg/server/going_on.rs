@@ -1,10 +1,11 @@
 //! Answers that are a part of a run: they end where it waits for its reader, and another one goes on there.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use axum::response::Response;
 use bytes::Bytes;
 use futures_core::Stream;
+use futures_util::StreamExt as _;
 use memchr::memmem;
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -12,14 +13,15 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     Problem, Service,
-    body::{self, encoded},
+    body::{self, encode, encoded},
     encode::{AgUi, Encode, UiMessageStream},
-    run::{Run, WaitsFor},
+    pieces::Pieces,
+    run::{RUN_END, Run, WaitsFor},
 };
 use crate::{
     agent::RunInput,
-    store::{EventLog, LogError, LogRecord},
-    types::Text,
+    store::{EventLog, LogError, LogRecord, follow},
+    types::{Envelope, Text},
 };
 
 /// Most records that are read at a time.
@@ -131,48 +133,68 @@ fn frames<P: Pause>(
             at = from;
         }
         let mut may_wait = run.waits_for(P::ENDS);
+        let shared = Sharing::of(&run);
+        let (mut pieces, mut records) = (Pieces::default(), pin!(follow(log, run.key.clone(), at)));
         loop {
-            let page = match log.read(&run.key, at, PAGE).await {
-                Ok(page) => page,
-                Err(error) => return tracing::debug!(%error, "a reader is let go"),
+            let next = if may_wait {
+                timeout(SETTLED, records.next()).await
+            } else {
+                Ok(records.next().await)
             };
-            let has_more = page.records.len() == PAGE;
-            for record in page.records {
-                may_wait |= asks(&record);
-                at += 1;
-                let frames = encoded(&mut encoder, &record);
-                if !frames.is_empty() {
-                    yield frames;
-                }
-            }
-            if page.is_end {
-                break;
-            }
-            if has_more {
-                continue;
-            }
-            if !may_wait {
-                if log.wait(&run.key, at).await.is_err() {
-                    return;
-                }
-            } else if timeout(SETTLED, log.wait(&run.key, at)).await.is_err() {
-                may_wait = run.waits_for(P::ENDS);
-                if may_wait {
-                    run.pause(at);
-                    let mut out = Vec::new();
-                    encoder.pause(&run, at, &mut out);
-                    // Whoever has all that there is did not leave.
-                    if let Some(guard) = &mut guard {
-                        guard.disarm();
+            match next {
+                Ok(Some(Ok((number, record)))) => {
+                    may_wait |= asks(&record);
+                    at = number + 1;
+                    let frames = pieces.piece(|out| match shared.get(number, &record) {
+                        Some(envelope) => encoder.event(&envelope, out),
+                        None => encode(&mut encoder, &record, out),
+                    });
+                    if !frames.is_empty() {
+                        yield frames;
                     }
-                    yield out.into();
-                    return;
+                }
+                Ok(Some(Err(error))) => return tracing::debug!(%error, "a reader is let go"),
+                Ok(None) => break,
+                Err(_) => {
+                    may_wait = run.waits_for(P::ENDS);
+                    if may_wait {
+                        run.pause(at);
+                        let mut out = Vec::new();
+                        encoder.pause(&run, at, &mut out);
+                        // Whoever has all that there is did not leave.
+                        if let Some(guard) = &mut guard {
+                            guard.disarm();
+                        }
+                        yield out.into();
+                        return;
+                    }
                 }
             }
         }
         if let Some(guard) = &mut guard {
             guard.disarm();
         }
+    }
+}
+
+/// A reader of the events of a run, which are kept for it.
+struct Sharing(Arc<Run>);
+
+impl Sharing {
+    fn of(run: &Arc<Run>) -> Self {
+        run.events.enter();
+        Self(Arc::clone(run))
+    }
+
+    /// Returns the event of a record, if it is kept; the record of the end is none.
+    fn get(&self, number: u64, record: &LogRecord) -> Option<Arc<Envelope>> {
+        self.0.events.get(number).filter(|_| record.kind != RUN_END)
+    }
+}
+
+impl Drop for Sharing {
+    fn drop(&mut self) {
+        self.0.events.leave();
     }
 }
 

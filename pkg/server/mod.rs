@@ -57,6 +57,7 @@ mod runs;
 mod scope;
 mod scope_events;
 mod service;
+mod shared_events;
 mod shared_frames;
 mod shutdown;
 mod streamed;

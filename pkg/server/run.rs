@@ -15,11 +15,12 @@ use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    batches::{Batch, Batches},
+    batches::{Batch, Batches, Origin},
     encode::{RunEnd, RunStatus},
     journal::Told,
     own_calls::OwnCalls,
     places::Place,
+    shared_events::SharedEvents,
     shared_frames::SharedFrames,
 };
 use crate::{
@@ -51,6 +52,8 @@ pub(super) struct Run {
     pub(super) cancel: CancellationToken,
     /// The newest frames, which its readers share.
     pub(super) frames: SharedFrames,
+    /// The newest events, where readers need them.
+    pub(super) events: SharedEvents,
     progress: Mutex<Progress>,
     /// `false` while a run that goes on here has not come to where it was: what it waited for is not open again.
     is_settled: watch::Sender<bool>,
@@ -108,6 +111,7 @@ impl Run {
             steering,
             cancel,
             frames: SharedFrames::default(),
+            events: SharedEvents::default(),
             progress: Mutex::new(Progress::Queued),
             is_settled: watch::Sender::new(true),
             paused: AtomicU64::new(0),
@@ -138,20 +142,6 @@ impl Run {
         let mut is_settled = self.is_settled.subscribe();
         // The sender is here; after that time, requests that are not open are told so.
         drop(timeout(MAX_SETTLE, is_settled.wait_for(|is_settled| *is_settled)).await);
-    }
-
-    /// Notes the turn in which a run of another process goes on here.
-    pub(super) fn goes_on_in(&self, turn: u32) {
-        self.own_calls.resumed_in(turn);
-    }
-
-    /// Notes an event that comes.
-    pub(super) fn see(&self, envelope: &Envelope) {
-        self.own_calls.see(envelope, || self.client_calls.open());
-    }
-
-    pub(super) fn settle(&self) {
-        self.is_settled.send_if_modified(|is_settled| !std::mem::replace(is_settled, true));
     }
 
     pub(super) fn id(&self) -> &str {
@@ -350,6 +340,31 @@ impl Run {
         let record = LogRecord::new(RUN_END, json(end));
         log.append(&self.key, end.seq, vec![record]).await?;
         log.close(&self.key).await
+    }
+}
+
+impl Origin for Run {
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn waits(&self) -> bool {
+        self.waits_for(WaitsFor::Anything)
+    }
+
+    fn settle(&self) {
+        self.is_settled.send_if_modified(|is_settled| !std::mem::replace(is_settled, true));
+    }
+
+    fn see(&self, envelope: &Envelope, is_first: bool) {
+        if is_first {
+            self.own_calls.resumed_in(envelope.turn);
+        }
+        self.own_calls.see(envelope, || self.client_calls.open());
+    }
+
+    fn share(&self, number: u64, envelope: Envelope) {
+        self.events.note(number, envelope);
     }
 }
 

@@ -29,7 +29,7 @@ const ROWS: [Row; 3] = [
         workload: "encode-native",
         encoder: || Box::new(Native::new()),
         gates: ["encode_native", "encode_native_instructions", "encode_native_allocations"],
-        instructions: (1_500.0, 1_200.0),
+        instructions: (1_900.0, 1_200.0),
         members: ["content", "arguments"],
     },
     Row {
@@ -40,14 +40,14 @@ const ROWS: [Row; 3] = [
             "encode_ui_message_instructions",
             "encode_ui_message_allocations",
         ],
-        instructions: (1_500.0, 1_200.0),
+        instructions: (1_850.0, 1_200.0),
         members: ["delta", "inputTextDelta"],
     },
     Row {
         workload: "encode-ag-ui",
         encoder: || Box::new(AgUi::new("thread")),
         gates: ["encode_ag_ui", "encode_ag_ui_instructions", "encode_ag_ui_allocations"],
-        instructions: (2_500.0, 2_000.0),
+        instructions: (2_350.0, 1_500.0),
         members: ["delta", "delta"],
     },
 ];

@@ -9,7 +9,7 @@ use std::{
 
 use futures_core::Stream;
 
-use super::{Log, State, locked};
+use super::log::{Log, State, locked};
 use crate::store::{LogError, LogKey, LogRecord};
 
 /// A reader of a log, which has a place among those that wait.
@@ -31,17 +31,20 @@ impl Reading {
         look: impl FnOnce(&Log) -> Option<T>,
     ) -> Poll<T> {
         let mut log = locked(&self.log);
-        let found = look(&log);
-        if found.is_none() {
-            log.readers.wait(self.place, context.waker());
+        if let Some(found) = look(&log) {
+            return Poll::Ready(found);
         }
-        found.map_or(Poll::Pending, Poll::Ready)
+        let before = log.readers.wait(self.place, context.waker());
+        drop(log);
+        drop(before);
+        Poll::Pending
     }
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        locked(&self.log).readers.leave(self.place);
+        let waker = locked(&self.log).readers.leave(self.place);
+        drop(waker);
     }
 }
 

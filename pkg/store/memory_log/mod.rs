@@ -1,22 +1,24 @@
 //! A log in memory.
 
 mod follow;
+mod log;
 mod readers;
 
 use std::{
     collections::{HashMap, VecDeque},
     future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use self::{
     follow::{Followed, Reading},
+    log::{Log, State, locked},
     readers::Readers,
 };
 
-use super::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, ids::now_ms, log::PAGE};
+use super::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, ids::now_ms};
 
 /// Most bytes of all records together.
 const MAX_BYTES: usize = 512 << 20;
@@ -57,26 +59,6 @@ struct Logs {
     bytes: usize,
     max_bytes: usize,
     max_retired: usize,
-}
-
-#[derive(Debug)]
-struct Log {
-    records: Vec<LogRecord>,
-    state: State,
-    readers: Readers,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Open,
-    Closed,
-    Retired,
-    /// It is not there any more.
-    Removed,
-}
-
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemoryLog {
@@ -224,77 +206,6 @@ impl Logs {
         }
         self.forget(usize::try_from(keep.max_retired).unwrap_or(usize::MAX));
         Ok(count)
-    }
-}
-
-impl Log {
-    fn end(&self) -> u64 {
-        self.records.len() as u64
-    }
-
-    /// Changes the state, wakes the readers, and returns the records that are dropped by that.
-    fn change(&mut self, state: State) -> Vec<LogRecord> {
-        self.state = state;
-        self.readers.wake();
-        match state {
-            State::Open | State::Closed => Vec::new(),
-            State::Retired | State::Removed => std::mem::take(&mut self.records),
-        }
-    }
-
-    /// Checks that the records are there.
-    fn check(&self, key: &LogKey) -> Result<(), LogError> {
-        let name = || key.name.clone();
-        match self.state {
-            State::Open | State::Closed => Ok(()),
-            State::Retired => Err(LogError::Retired { name: name() }),
-            State::Removed => Err(LogError::NotFound { name: name() }),
-        }
-    }
-
-    /// Checks that the next record may have this number.
-    fn check_end(&self, key: &LogKey, at: u64) -> Result<(), LogError> {
-        self.check(key)?;
-        let (name, end) = (|| key.name.clone(), self.end());
-        if self.state == State::Closed {
-            return Err(LogError::Closed { name: name() });
-        }
-        if at != end {
-            return Err(LogError::Behind { name: name(), at, end });
-        }
-        Ok(())
-    }
-
-    fn read(&self, key: &LogKey, from: u64, most: usize) -> Result<LogPage, LogError> {
-        let records: Vec<_> = self.from(key, from)?.iter().take(most).cloned().collect();
-        let next = from + records.len() as u64;
-        Ok(LogPage::new(records, next, self.ends_at(next)))
-    }
-
-    /// Adds at most [`PAGE`] records to a buffer.
-    fn take(
-        &self,
-        key: &LogKey,
-        from: u64,
-        records: &mut VecDeque<LogRecord>,
-    ) -> Result<(), LogError> {
-        records.extend(self.from(key, from)?.iter().take(PAGE).cloned());
-        Ok(())
-    }
-
-    /// Returns the records from the number `from` on.
-    fn from(&self, key: &LogKey, from: u64) -> Result<&[LogRecord], LogError> {
-        self.check(key)?;
-        let start = usize::try_from(from).ok();
-        start.and_then(|start| self.records.get(start..)).ok_or_else(|| LogError::Behind {
-            name: key.name.clone(),
-            at: from,
-            end: self.end(),
-        })
-    }
-
-    fn ends_at(&self, next: u64) -> bool {
-        self.state == State::Closed && next == self.end()
     }
 }
 

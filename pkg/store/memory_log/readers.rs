@@ -14,7 +14,7 @@ pub(super) struct Readers {
 #[derive(Debug, Default)]
 struct Place {
     waker: Option<Waker>,
-    /// Where it is among those that wait.
+    /// The index among those that wait.
     waits_at: Option<usize>,
 }
 
@@ -27,16 +27,19 @@ impl Readers {
         })
     }
 
-    /// Lets the reader of a place wait for the next change.
-    pub(super) fn wait(&mut self, at: usize, waker: &Waker) {
-        let Some(place) = self.places.get_mut(at) else { return };
-        if place.waker.as_ref().is_none_or(|known| !known.will_wake(waker)) {
-            place.waker = Some(waker.clone());
-        }
+    /// Lets the reader of a place wait for the next change. Returns the waker that it had, which is to be dropped without a lock: what it wakes may go
+    /// with it.
+    #[must_use]
+    pub(super) fn wait(&mut self, at: usize, waker: &Waker) -> Option<Waker> {
+        let place = self.places.get_mut(at)?;
         if place.waits_at.is_none() {
             place.waits_at = Some(self.waiting.len());
             self.waiting.push(at);
         }
+        if place.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            return None;
+        }
+        place.waker.replace(waker.clone())
     }
 
     /// Wakes those that wait.
@@ -49,10 +52,11 @@ impl Readers {
         }
     }
 
-    /// Gives a place back.
-    pub(super) fn leave(&mut self, at: usize) {
-        let Some(place) = self.places.get_mut(at) else { return };
-        place.waker = None;
+    /// Gives a place back; returns its waker, as [`wait`](Self::wait) does.
+    #[must_use]
+    pub(super) fn leave(&mut self, at: usize) -> Option<Waker> {
+        let place = self.places.get_mut(at)?;
+        let waker = place.waker.take();
         if let Some(hole) = place.waits_at.take() {
             self.waiting.swap_remove(hole);
             // The last one is there now.
@@ -62,6 +66,7 @@ impl Readers {
             }
         }
         self.free.push(at);
+        waker
     }
 }
 
@@ -94,11 +99,11 @@ mod tests {
         assert_eq!(places, [0, 1, 2, 3, 4, 5]);
         for (at, woken) in all.iter().enumerate().take(5) {
             for _ in 0..3 {
-                readers.wait(at, &Waker::from(Arc::clone(woken)));
+                drop(readers.wait(at, &Waker::from(Arc::clone(woken))));
             }
         }
         for gone in [1, 4, 0] {
-            readers.leave(gone);
+            drop(readers.leave(gone));
         }
         assert_eq!(readers.waiting.len(), 2);
         readers.wake();
@@ -108,7 +113,7 @@ mod tests {
         // A place that is taken again is another reader's.
         let again = readers.enter();
         assert_eq!((again, readers.places.len()), (0, 6));
-        readers.wait(again, &Waker::from(Arc::clone(&all[5])));
+        drop(readers.wait(again, &Waker::from(Arc::clone(&all[5]))));
         readers.wake();
         assert_eq!(counts(), [0, 0, 1, 1, 0, 1]);
         assert_eq!(Arc::strong_count(&all[1]), 1, "a waker of one that left is dropped");

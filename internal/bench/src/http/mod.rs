@@ -27,8 +27,8 @@ const LENGTHS: (u64, u64) = (2_000, 22_000);
 /// The workloads of the floors, which can be neither dearer nor cheaper: bytes that are thrown away, and bytes that go on to a browser.
 const FLOORS: [(&str, &str, (f64, f64)); 3] = [
     ("http_floor_instructions", "bare", (3_300.0, 3_800.0)),
-    ("browser_floor_instructions", "proxy", (5_000.0, 9_000.0)),
-    ("browser_each_floor_instructions", "proxy-each", (5_000.0, 9_000.0)),
+    ("browser_floor_instructions", "proxy", (5_200.0, 6_200.0)),
+    ("browser_each_floor_instructions", "proxy-each", (7_500.0, 8_900.0)),
 ];
 
 /// The workload, and what a chunk of it may cost in instructions.
@@ -40,7 +40,7 @@ const INSTRUCTIONS: [(&str, &str, (f64, f64)); 7] = [
     ("http_call_instructions", "call-run", (12_250.0, 9_500.0)),
     // The whole way of a chunk, to a browser: as fast as the model can, and each chunk alone.
     ("browser_instructions", "browser", (20_000.0, 14_000.0)),
-    ("browser_each_instructions", "browser-each", (20_000.0, 14_000.0)),
+    ("browser_each_instructions", "browser-each", (22_500.0, 16_000.0)),
 ];
 
 /// The clients that read an answer whole.
@@ -65,7 +65,7 @@ const ALLOCATIONS: [(&str, &str, (f64, f64)); 6] = [
     ("http_run_stream_allocations", "run", (0.05, 0.0)),
     ("http_call_event_allocations", "call-events", (0.1, 0.0)),
     ("http_call_run_allocations", "call-run", (0.1, 0.0)),
-    ("browser_allocations", "browser", (9.0, 2.0)),
+    ("browser_allocations", "browser", (2.35, 1.0)),
 ];
 
 /// A gate of memory.

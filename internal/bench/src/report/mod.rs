@@ -1,4 +1,4 @@
-//! `docs/benchmarks.md` and its pictures, out of what `gates`, `bench-parsers` and `bench-clients`
+//! `docs/benchmarks.md` and its pictures, out of what `gates`, `service`, `bench-parsers` and `bench-clients`
 //! printed as JSON.
 //!
 //! Text between `<!-- NAME -->` and `<!-- end -->` is replaced; all other text is a person's.
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use self::{
     bars::Chart,
-    tables::{Client, Gate, Kind, Parser},
+    tables::{Client, Gate, Kind, Parser, Served},
 };
 use crate::Result;
 
@@ -21,6 +21,7 @@ pub(crate) fn write(results: &Path, docs: &Path) -> Result<()> {
     let gates: Vec<Gate> = lines(&results.join("gates.jsonl"))?;
     let parsers: Vec<Parser> = lines(&results.join("parsers.jsonl"))?;
     let clients: Vec<Client> = lines(&results.join("clients.jsonl"))?;
+    let service: Vec<Served> = lines(&results.join("service.jsonl"))?;
     let comparisons = tables::comparisons(&parsers);
 
     let page = docs.join("benchmarks.md");
@@ -29,6 +30,7 @@ pub(crate) fn write(results: &Path, docs: &Path) -> Result<()> {
         ("machine", machine()?),
         ("gates in memory", tables::gates(&gates, Kind::Memory)),
         ("gates over HTTP", tables::gates(&gates, Kind::Http)),
+        ("service", tables::service(&service)),
         ("gates of parsers", tables::gates(&gates, Kind::Parsers)),
         ("clients", tables::clients(&clients)),
         ("parsers", tables::parsers(&comparisons)),

@@ -14,6 +14,16 @@ pub(super) struct Gate {
     unit: String,
 }
 
+/// A line of `bench-serve`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Served {
+    row: String,
+    value: Option<f64>,
+    must: Option<f64>,
+    floor: f64,
+    unit: String,
+}
+
 /// A line of `bench-clients --json`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Client {
@@ -113,6 +123,22 @@ pub(super) fn gates(gates: &[Gate], kind: Kind) -> String {
         format!("| `{}` | {} | {} | {counted} |\n", it.name, it.cells(), it.unit)
     };
     table(head, of_kind.filter(|it| it.unit != PIECE).map(row))
+}
+
+pub(super) fn service(rows: &[Served]) -> String {
+    let head = "| row | service | floor | bound | unit |\n| --- | ---: | ---: | ---: | --- |\n";
+    table(head, rows.iter().map(Served::row))
+}
+
+impl Served {
+    fn row(&self) -> String {
+        let Self { row, value, must, floor, unit } = self;
+        let is_passed = must.is_some_and(|must| value.is_none_or(|value| value > must));
+        let mark = if is_passed { " (**passes its bound**)" } else { "" };
+        let here = value.map_or_else(|| "not measured".to_owned(), figure);
+        let must = must.map_or_else(|| "–".to_owned(), figure);
+        format!("| `{row}` | {here}{mark} | {} | {must} | {unit} |\n", figure(*floor))
+    }
 }
 
 fn table(head: &str, rows: impl Iterator<Item = String>) -> String {
@@ -280,6 +306,26 @@ mod tests {
             shown,
             ["0", "0.012", "0.50", "2.35", "41.7", "140", "1,000", "12,447", "200,745"]
         );
+    }
+
+    #[test]
+    fn a_row_of_the_service_that_passes_its_bound_says_so() -> crate::Result<()> {
+        let rows: Vec<Served> = read(&[
+            r#"{"row":"cpu_us_50","value":46.2,"must":null,"floor":10.9,"unit":"µs"}"#,
+            r#"{"row":"added_us_50","value":52000.0,"must":300.0,"floor":121.0,"unit":"µs p99"}"#,
+            r#"{"row":"lost","value":null,"must":0.0,"floor":0.0,"unit":"readers"}"#,
+        ])?;
+        let table = service(&rows);
+        let lines: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "| `cpu_us_50` | 46.2 | 10.9 | – | µs |",
+                "| `added_us_50` | 52,000 (**passes its bound**) | 121 | 300 | µs p99 |",
+                "| `lost` | not measured (**passes its bound**) | 0 | 0 | readers |",
+            ]
+        );
+        Ok(())
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Lets runs wait for a person's approval, which nobody reads.
+    /// Lets runs without readers wait for an approval.
     async fn waiting(&self) -> Result<()> {
         let service = self.service_of(Source::Demo)?;
         wait_for_approval(&service, WARMING).await?;
