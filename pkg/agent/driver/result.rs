@@ -183,7 +183,7 @@ mod tests {
             "Two files.\n[A document (application/pdf) is left out: the model does not take it.]";
         assert_eq!((text, parts), (Ok(want.into()), vec![picture(4)]));
 
-        // A document of text is words, for a model without documents too.
+        // A document of text becomes words, for a model without documents too.
         let notes =
             Part::Document { media_type: "text/plain".into(), data: "aGk=".into(), name: None };
         let words = Part::Text { text: "hi".into() };

@@ -208,7 +208,7 @@ fn message(message: &SamplingMessage) -> Result<Message, &'static str> {
         } else if let SamplingMessageContentBlock::Image(image) = block {
             // An address would make the model's vendor ask there, and a person would not see it.
             let part = Part::Image { media_type: image.mime_type, data: image.data };
-            media::inline(part).map_err(|_| "a picture is no PNG, JPEG, GIF or WebP in base64")
+            media::inline(part).map_err(|_| "a picture is not PNG, JPEG, GIF or WebP in base64")
         } else {
             Err("only texts and pictures can be sent")
         }

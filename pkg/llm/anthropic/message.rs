@@ -49,7 +49,7 @@ pub(super) fn encode(
     };
     let mut content = Content::new(role);
     for result in run.iter().flat_map(|message| message.tool_results()) {
-        content.block(tool_result(result, found)?);
+        content.block(tool_result(result, found));
     }
     for part in run.iter().flat_map(|message| &message.parts) {
         match part {
@@ -164,7 +164,9 @@ fn tool_use(call: &ToolCall) -> Fields<'static> {
     more.iter().fold(block, |block, (name, value)| block.with(name, value))
 }
 
-fn tool_result(result: &ToolResult, found: Found<'_>) -> Result<Fields<'static>, ProviderError> {
+const NOT_TAKEN: &str = "[A document is left out: the provider does not take it.]";
+
+fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
     let mut blocks = Vec::new();
     let mut list = JsonItems::new(&mut blocks, false);
     // A text block must not be blank; a result may be.
@@ -188,9 +190,7 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Result<Fields<'static>,
                 match document(media_type, data, name.as_deref()) {
                     Ok(document) => list.object(document),
                     // A conversation that was kept may have it, and must not end by it.
-                    Err(_) => {
-                        text("[A document is left out: the provider does not take it.]", &mut list)
-                    }
+                    Err(_) => text(NOT_TAKEN, &mut list),
                 }
             }
             Part::Thinking { .. }
@@ -203,7 +203,7 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Result<Fields<'static>,
     if !blocks.is_empty() {
         block.raw("content", &[b"[", &*blocks, b"]"].concat());
     }
-    Ok(block.with_some("is_error", result.is_error.then_some(true)))
+    block.with_some("is_error", result.is_error.then_some(true))
 }
 
 fn image(media_type: &str, data: &str) -> Fields<'static> {

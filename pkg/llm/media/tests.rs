@@ -52,7 +52,7 @@ fn a_part_of_a_result_is_one_that_all_models_take_or_left_out_with_its_reason() 
     for (part, want) in cases {
         assert_eq!(fitted(part.clone()), want, "{part:?}");
     }
-    // From outside, an address is no picture.
+    // From outside, an address is not a picture.
     let error = inline(image("image/png", url)).unwrap_err();
     assert_eq!((error.bytes, error.reason), (11, NOT_BASE64));
     let long = image(&"x\n".repeat(500), "!");

@@ -9,13 +9,13 @@ use reqwest::{
 };
 use rmcp::transport::{
     StreamableHttpClientTransport,
-    common::client_side_sse::SseRetryPolicy,
     streamable_http_client::{StreamableHttpClient, StreamableHttpClientTransportConfig},
 };
 use secrecy::ExposeSecret as _;
 
 use super::{
-    client::Client, login::Login, names::guarded, oauth::Access, settings::McpRemote, watch::Watch,
+    client::Client, idle::Reconnects, login::Login, names::guarded, oauth::Access,
+    settings::McpRemote, watch::Watch,
 };
 use crate::{
     agent::mcp::lines::MAX_LINE_BYTES,
@@ -28,15 +28,6 @@ const MAX_PAGE_BYTES: usize = 4 << 10;
 
 /// Most redirects of one request, all within the server's origin.
 const MAX_REDIRECTS: usize = 5;
-
-/// Most attempts in a row to open a stream again.
-pub(super) const MAX_RECONNECTS: usize = 6;
-
-/// Wait before the first of them; it doubles with each.
-const FIRST_RECONNECT: Duration = Duration::from_millis(500);
-
-/// Longest wait before one of them.
-const LAST_RECONNECT: Duration = Duration::from_secs(8);
 
 /// Longest wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -107,17 +98,5 @@ fn within_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
         attempt.follow()
     } else {
         attempt.stop()
-    }
-}
-
-/// Attempts to open a stream again: a few, with growing waits.
-#[derive(Debug)]
-pub(super) struct Reconnects;
-
-impl SseRetryPolicy for Reconnects {
-    fn retry(&self, times: usize) -> Option<Duration> {
-        let factor = u32::try_from(times).ok().and_then(|times| 2_u32.checked_pow(times))?;
-        let wait = FIRST_RECONNECT.saturating_mul(factor).min(LAST_RECONNECT);
-        (times < MAX_RECONNECTS).then_some(wait)
     }
 }

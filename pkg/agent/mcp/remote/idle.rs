@@ -1,4 +1,4 @@
-//! Streams that a server opens, and ends at once without an event.
+//! Streams that are opened again: how often, and after which waits.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -6,10 +6,17 @@ use std::{
 };
 
 use futures_util::StreamExt as _;
-use rmcp::transport::common::client_side_sse::{BoxedSseResponse, SseRetryPolicy as _};
+use rmcp::transport::common::client_side_sse::{BoxedSseResponse, SseRetryPolicy};
 use tokio::time::Instant;
 
-use super::connect::Reconnects;
+/// Most attempts in a row to open a stream again.
+const MAX_RECONNECTS: usize = 6;
+
+/// Wait before the first of them; it doubles with each.
+const FIRST_RECONNECT: Duration = Duration::from_millis(500);
+
+/// Longest wait before one of them.
+const LAST_RECONNECT: Duration = Duration::from_secs(8);
 
 /// Time after which a stream without an event is one that was open: servers and what is before them end such streams now and then.
 const OPEN: Duration = Duration::from_secs(8);
@@ -74,5 +81,17 @@ impl Drop for Opening {
         self.idle.count(self.last_event.as_deref(), |count| {
             *count = if was_open { 0 } else { count.saturating_add(1) };
         });
+    }
+}
+
+/// Attempts to open a stream again: a few, with growing waits.
+#[derive(Debug)]
+pub(super) struct Reconnects;
+
+impl SseRetryPolicy for Reconnects {
+    fn retry(&self, times: usize) -> Option<Duration> {
+        let factor = u32::try_from(times).ok().and_then(|times| 2_u32.checked_pow(times))?;
+        let wait = FIRST_RECONNECT.saturating_mul(factor).min(LAST_RECONNECT);
+        (times < MAX_RECONNECTS).then_some(wait)
     }
 }

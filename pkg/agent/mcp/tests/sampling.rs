@@ -231,7 +231,7 @@ async fn a_picture_in_a_request_to_a_model_is_bytes_and_never_an_address() {
             scripted.ask(7, "sampling/createMessage", request).await;
             let answer = scripted.read().await;
             let error = answer["error"]["message"].as_str().unwrap();
-            assert_eq!(error, "a picture is no PNG, JPEG, GIF or WebP in base64");
+            assert_eq!(error, "a picture is not PNG, JPEG, GIF or WebP in base64");
         }
         scripted.result(&call, done()).await;
         scripted

@@ -162,6 +162,7 @@ impl StreamableHttpClient for InMemory {
         std::future::pending().await
     }
 
+    #[expect(clippy::default_trait_access, reason = "the type has no name here")]
     async fn get_stream(
         &self,
         _uri: Arc<str>,
