@@ -229,7 +229,7 @@ impl Region {
         self.dialect.compiled().form(self.form).stops().are_absent(text)
     }
 
-    /// Reads text in which no marker begins, within the limit, behind so many bytes that were passed on
+    /// Reads text in which no marker begins, within the limit, behind `skipped` bytes that were passed on
     /// without a look. Returns `false`, and reads nothing, where the grammar may end the call.
     pub(crate) fn pass_unmarked(&mut self, skipped: usize, text: &str, out: &mut Emit<'_>) -> bool {
         let is_read = !self.body.ends_itself();
