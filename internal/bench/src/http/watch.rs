@@ -21,7 +21,7 @@ pub(super) const READ: &str = "read";
 pub(super) const WHOLE: &str = "whole";
 
 /// Longest wait for a line.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The number of deltas that the browser has, and 1 for its being there; 0 before. One browser reads at a time.
 static SEEN: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
