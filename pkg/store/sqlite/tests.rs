@@ -4,7 +4,9 @@ use futures_util::future::join_all;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 use super::*;
-use crate::store::{EventLog, LogError, LogKey, LogRecord, sqlite_folder as folder};
+use crate::store::{
+    EventLog, LogError, LogKey, LogRecord, RunRecord, RunStore, sqlite_folder as folder,
+};
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
     vec![LogRecord::new("kind", vec![b'x'; size]); count]
@@ -35,6 +37,26 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     change(&path, "PRAGMA user_version = 2").await;
     SqliteStore::open(&path).await.unwrap().close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
+    let folder = folder("older");
+    let path = folder.join("service.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    let run = |name: &str| RunRecord::new(key(name), "c", "ann", "main", 1_000);
+    RunStore::begin(&store, run("old")).await.unwrap();
+    store.close_file().await;
+    change(&path, "ALTER TABLE run DROP COLUMN about; PRAGMA user_version = 1").await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    assert_eq!(RunStore::get(&store, &key("old")).await.unwrap(), run("old"));
+    let mut new = run("new");
+    new.about = Some("{\"page\":\"list\"}".to_owned());
+    RunStore::begin(&store, new.clone()).await.unwrap();
+    assert_eq!(RunStore::get(&store, &key("new")).await.unwrap(), new);
+    store.check().await.unwrap();
+    store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -20,6 +20,7 @@ use forgeline::{
     server::{Service, router},
     store::{SqliteStore, Stores},
 };
+use tokio::time::timeout;
 
 pub(crate) use self::tokens::{TokenArgs, new_token};
 use self::{
@@ -110,7 +111,8 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let stop = interrupts.begin(false);
     let listening = Listening::at(config.listen, config.tokens.is_some())?;
     runtime.block_on(async {
-        let stores = stores(config.database.as_deref()).await?;
+        let database = open(config.database.as_deref()).await?;
+        let stores = database.clone().map_or_else(Stores::in_memory, Stores::of);
         let mut builder =
             Service::builder().stores(stores).limits(config.limits).dev(config.is_dev);
         builder = builder.keep(config.keep).origins(config.origins);
@@ -140,6 +142,10 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         service.shutdown(DRAIN).await;
         connections.end(LAST_WORDS).await;
         agents.close().await;
+        if let Some(database) = database {
+            // What is in its log goes into the file; the next process would do it otherwise.
+            drop(timeout(LAST_WORDS, database.close_file()).await);
+        }
         anyhow::Ok(())
     })?;
     runtime.shutdown_background();
@@ -164,9 +170,9 @@ fn check(args: &ServeArgs, config: anyhow::Result<Config>) -> Exit {
     Exit::Failed
 }
 
-/// Opens the stores.
-async fn stores(database: Option<&Path>) -> anyhow::Result<Stores> {
-    let Some(path) = database else { return Ok(Stores::in_memory()) };
+/// Opens the database, if there is one.
+async fn open(database: Option<&Path>) -> anyhow::Result<Option<SqliteStore>> {
+    let Some(path) = database else { return Ok(None) };
     let advice = || format!("cannot use the database {}", path.display());
-    Ok(Stores::of(SqliteStore::open(path).await.usage_context(advice)?))
+    Ok(Some(SqliteStore::open(path).await.usage_context(advice)?))
 }

@@ -110,6 +110,7 @@ fn what_is_kept_in_a_database_is_there_after_a_restart() {
         let run = serve.begin("What is 6*7?");
         assert!(serve.answer(&run).contains("6*7 = 42"));
         assert_eq!(serve.end("-TERM"), Some(0));
+        assert!(!fs::exists(format!("{path}-wal")).unwrap(), "all is in one file");
     }
     // What is no database is told at once, and stays as it is.
     let foreign = format!("{folder}/foreign.db");
