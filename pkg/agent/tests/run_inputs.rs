@@ -333,7 +333,7 @@ async fn an_input_chooses_a_model_whose_abilities_and_names_are_its_own() {
     let (own, other) = (ready("own-1", false, true), ready("other-1", true, false));
     let agent = DefaultAgent::builder(own.clone()).model("other", other.clone()).tool(Calculator);
     let agent = agent.build().unwrap();
-    let picture = Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let picture = Part::Image { media_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
     let look = || RunInput::from("Look.").part(picture.clone());
     assert_eq!(agent.run(look().model("other")).await.unwrap().text, "other-1");
     let request = &other.requests()[0];

@@ -48,6 +48,7 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     let run = |name: &str| RunRecord::new(key(name), "c", "ann", "main", 1_000);
     RunStore::begin(&store, run("old")).await.unwrap();
     store.close_file().await;
+    drop(store);
     change(&path, "ALTER TABLE run DROP COLUMN about; PRAGMA user_version = 1").await;
     let store = SqliteStore::open(&path).await.unwrap();
     assert_eq!(RunStore::get(&store, &key("old")).await.unwrap(), run("old"));

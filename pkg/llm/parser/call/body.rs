@@ -244,6 +244,11 @@ impl Body {
         self.reader().is_some_and(Reader::may_recover)
     }
 
+    /// Returns `true` once the text holds something: until then it is held.
+    pub(super) fn has_begun(&self) -> bool {
+        self.blank.is_none()
+    }
+
     /// Begins the call, whose text holds something.
     pub(super) fn begin(&mut self, out: &mut Emit<'_>) {
         if let Some(Blank { text, .. }) = self.blank.take() {

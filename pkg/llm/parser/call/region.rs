@@ -230,12 +230,13 @@ impl Region {
     }
 
     /// Reads text in which no marker begins, within the limit, behind `skipped` bytes that were passed on
-    /// without a look. Returns `false`, and reads nothing, where the grammar may end the call.
+    /// without a look. Returns `false`, and reads nothing, where text is held or the grammar may end the call.
     pub(crate) fn pass_unmarked(&mut self, skipped: usize, text: &str, out: &mut Emit<'_>) -> bool {
-        let is_read = !self.body.ends_itself();
+        let is_read = self.body.has_begun() && !self.body.ends_itself();
         if is_read {
-            self.body.skip(skipped);
-            self.body.pass(text, out);
+            let Self { body, rest, .. } = self;
+            body.skip(skipped);
+            pass_all(body, rest, text, out);
         }
         is_read
     }

@@ -1,4 +1,4 @@
-//! Where a payload ends, for who wants nothing else of it.
+//! The end of a payload, for readers that want nothing else of it.
 
 use super::call::{Call, JsonCall};
 use crate::{
