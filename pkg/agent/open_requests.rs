@@ -54,6 +54,7 @@ impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
     }
 
     /// Returns `true` while one is open.
+    #[cfg(feature = "server")]
     pub(super) fn has_any(&self) -> bool {
         self.0.iter().any(|open| !open.answer.is_closed())
     }

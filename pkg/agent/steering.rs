@@ -238,6 +238,7 @@ impl Steering {
     }
 
     /// Returns `true` while a request for approval or a call at the client is open, and whether a question is.
+    #[cfg(feature = "server")]
     pub(crate) fn has_open(&self) -> (bool, bool) {
         let line = self.lock();
         (line.asked.has_any() || line.at_client.has_any(), line.questions.has_any())
