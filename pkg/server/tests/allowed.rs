@@ -1,4 +1,4 @@
-//! Who may answer for a call: whoever may not use its tool is told so, and the call stays open.
+//! Answers of callers who may not use the tool of a call: they are refused, and the call stays open.
 
 use super::*;
 

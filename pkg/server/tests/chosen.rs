@@ -1,4 +1,4 @@
-//! What a request may choose, and what it tells of the place where it was written.
+//! Choices of a request, and the place that it says it was written in.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! What is planted in a request is where it belongs and nowhere else: not in the system prompt, and no key to what is another's.
+//! Words planted in a request: they stay where they belong, reach no system prompt and open nothing that is another's.
 
 use super::*;
 use crate::agent::prompts::{ClockPrompt, IdentityPrompt, ModulePrompts};
@@ -104,7 +104,7 @@ async fn no_field_of_a_request_reaches_the_system_prompt() {
     }
 }
 
-/// What is Ann's, and its places.
+/// Begins what Ann has; returns the routes to it.
 async fn kept(app: &Router) -> Vec<(Method, String)> {
     let run = begin(app, "ann", &json!({ "input": "Go.", "conversation_id": "anns" })).await;
     until(app, &run, "client_tool_request").await;

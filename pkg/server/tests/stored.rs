@@ -1,4 +1,4 @@
-//! What is stored of a run, and for whom its answers are.
+//! Titles, partial answers and caches: the parts of a run that are stored, and for whom.
 
 use super::*;
 use crate::{llm::ProviderError, store::Stores};

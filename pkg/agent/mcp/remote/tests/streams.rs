@@ -86,11 +86,11 @@ enum Kind {
     Tired,
     /// It does not even greet.
     Silent,
-    /// It opens its stream again and again, and ends it at once.
+    /// A server that ends its stream at once, each time.
     Opening,
-    /// It ends its stream after a while without an event, as what is before a server does.
+    /// A server behind a proxy that ends streams after a while without an event.
     Resting,
-    /// It ends its stream after an event.
+    /// A server that ends its stream after an event.
     Speaking,
     /// It lists a tool, and wants a token for a call.
     Guarded,
