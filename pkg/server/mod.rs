@@ -73,6 +73,7 @@ pub use self::{
     identity::{Identify, Tokens},
     keep::Keep,
     limits::Limits,
+    origins::is_origin,
     problem::Problem,
     recover::Recovered,
     routes::router,

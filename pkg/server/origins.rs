@@ -37,8 +37,17 @@ pub(super) fn is_allowed(parts: &Parts) -> bool {
     parts.extensions.get::<IsAllowed>().is_some()
 }
 
-/// Returns `true` for an origin as browsers write it: a scheme, a host, and a port where it is another than that of the scheme.
-fn is_origin(text: &str) -> bool {
+/// Returns `true` for an origin as browsers write it, and [`ServiceBuilder::origins`](crate::server::ServiceBuilder::origins) takes it: a scheme,
+/// a host, and a port where it is another than that of the scheme.
+///
+/// # Examples
+///
+/// ```
+/// assert!(forgeline::server::is_origin("https://app.example"));
+/// assert!(!forgeline::server::is_origin("*"));
+/// ```
+#[must_use]
+pub fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let is_sign =
         |sign: u8| sign.is_ascii_lowercase() || sign.is_ascii_digit() || b"-.:[]".contains(&sign);

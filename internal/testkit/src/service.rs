@@ -42,6 +42,23 @@ pub fn client(script: &str) -> Option<Command> {
     Some(command)
 }
 
+/// Returns the command that runs a script of the folder that the environment variable `FORGELINE_CLIENTS` names, with the packages that are
+/// installed; `None` without it.
+///
+/// # Panics
+///
+/// As [`client`], and when the folder does not have the script.
+#[must_use]
+pub fn client_of_others(script: &str) -> Option<Command> {
+    let folder = PathBuf::from(env::var_os("FORGELINE_CLIENTS")?);
+    let name = format!("others_{script}");
+    let command = client(&name)?;
+    // A test runs in the folder of its crate.
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::copy(root.join(folder).join(script), command.get_current_dir()?.join(name)).unwrap();
+    Some(command)
+}
+
 /// Returns the command that drives a page of the AI SDK in Chromium.
 ///
 /// Returns `None` and prints the reason when Chromium or the packages are not installed.

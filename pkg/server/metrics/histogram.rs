@@ -45,20 +45,24 @@ impl Histogram {
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// Appends the metric of this name.
-    pub(super) fn write(&self, name: &str, help: &str, out: &mut String) {
-        writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram").unwrap_or_default();
+    /// Appends the rows of the metric of this name, with these labels.
+    pub(super) fn write(&self, name: &str, labels: &str, out: &mut String) {
+        let (before, own) = match labels {
+            "" => (String::new(), String::new()),
+            labels => (format!("{labels},"), format!("{{{labels}}}")),
+        };
         let mut sum = 0;
         for (bound, bucket) in BOUNDS.iter().zip(&self.buckets) {
             sum += bucket.load(Ordering::Relaxed);
-            writeln!(out, "{name}_bucket{{le=\"{}\"}} {sum}", seconds(*bound)).unwrap_or_default();
+            writeln!(out, "{name}_bucket{{{before}le=\"{}\"}} {sum}", seconds(*bound))
+                .unwrap_or_default();
         }
         // One that is recorded meanwhile may be in its bucket only.
         let count = self.count.load(Ordering::Relaxed).max(sum);
-        writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {count}").unwrap_or_default();
-        writeln!(out, "{name}_sum {}", seconds(self.micros.load(Ordering::Relaxed)))
+        writeln!(out, "{name}_bucket{{{before}le=\"+Inf\"}} {count}").unwrap_or_default();
+        writeln!(out, "{name}_sum{own} {}", seconds(self.micros.load(Ordering::Relaxed)))
             .unwrap_or_default();
-        writeln!(out, "{name}_count {count}").unwrap_or_default();
+        writeln!(out, "{name}_count{own} {count}").unwrap_or_default();
     }
 }
 

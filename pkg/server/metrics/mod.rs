@@ -1,6 +1,7 @@
 //! Counts of the service, in the text form of Prometheus. Ids, prompts and names of callers are in none of it.
 
 mod histogram;
+mod models;
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +12,7 @@ use std::{
     },
 };
 
-use self::histogram::Histogram;
+use self::{histogram::Histogram, models::Models};
 use super::{
     places::Places,
     usage::{Usage, What},
@@ -36,12 +37,8 @@ pub(super) struct Metrics {
     requests: Rows<(Text, u16)>,
     /// By tool and end.
     calls: Rows<(Text, &'static str)>,
-    turns_failed: AtomicU64,
-    input_tokens: AtomicU64,
-    output_tokens: AtomicU64,
-    first_token: Histogram,
+    models: Models,
     emission: Histogram,
-    turn: Histogram,
     tool: Histogram,
     run: Histogram,
 }
@@ -122,20 +119,15 @@ impl Metrics {
         let calls = ("forgeline_tool_calls_total", "Calls of tools by their end.");
         self.calls
             .write(calls, out, |(tool, end)| format!("tool=\"{}\",end=\"{end}\"", escaped(tool)));
-        let failed = "Answers of models that failed.";
-        counter("forgeline_turns_failed_total", failed, &self.turns_failed, out);
-        let input = "Tokens of prompts, as providers reported them.";
-        counter("forgeline_input_tokens_total", input, &self.input_tokens, out);
-        let output = "Tokens of answers, as providers reported them.";
-        counter("forgeline_output_tokens_total", output, &self.output_tokens, out);
+        self.models.write(out);
         for (name, help, histogram) in [
-            ("first_token", "From the request to the first token of the model.", &self.first_token),
             ("emission", "Longest time of a turn from a chunk to its last event.", &self.emission),
-            ("turn", "From the request to the end of the last call of the answer.", &self.turn),
             ("tool", "Calls that succeeded.", &self.tool),
             ("run", "Runs, waits included.", &self.run),
         ] {
-            histogram.write(&format!("forgeline_{name}_seconds"), help, out);
+            let name = format!("forgeline_{name}_seconds");
+            head(&name, help, "histogram", out);
+            histogram.write(&name, "", out);
         }
         std::mem::take(out)
     }
@@ -154,21 +146,10 @@ impl Observer for Metrics {
     }
 
     fn turn_ended(&self, turn: &TurnRecord) {
-        if let Some(time) = turn.time_to_first_token {
-            self.first_token.record(time);
-        }
+        self.models.add(turn);
         if turn.emission.chunks > 0 {
             self.emission.record(turn.emission.longest);
         }
-        if turn.requests > 0 {
-            self.turn.record(turn.duration);
-        }
-        if turn.error.is_some() {
-            self.turns_failed.fetch_add(1, Ordering::Relaxed);
-        }
-        let usage = turn.usage.unwrap_or_default();
-        self.input_tokens.fetch_add(usage.input_tokens.unwrap_or(0), Ordering::Relaxed);
-        self.output_tokens.fetch_add(usage.output_tokens.unwrap_or(0), Ordering::Relaxed);
     }
 }
 

@@ -60,6 +60,7 @@ async fn a_provider_that_is_gone_or_refuses_the_key_is_not_ready() {
     }
 }
 
+// Covers: T-94
 #[tokio::test]
 async fn metrics_count_and_have_neither_ids_nor_what_was_said() {
     let app = router(observed(chatty()).build().unwrap());
@@ -81,7 +82,10 @@ async fn metrics_count_and_have_neither_ids_nor_what_was_said() {
         "forgeline_runs_begun_total 1\n",
         "forgeline_runs_ended_total{status=\"completed\"} 1\n",
         "forgeline_tool_calls_total{tool=\"calculator\",end=\"succeeded\"} 1\n",
-        "forgeline_turn_seconds_count 2\n",
+        "forgeline_turn_seconds_count{provider=\"scripted\",model=\"scripted\"} 2\n",
+        "forgeline_turn_seconds_bucket{provider=\"scripted\",model=\"scripted\",le=\"+Inf\"} 2\n",
+        "forgeline_cached_tokens_total{provider=\"scripted\",model=\"scripted\"} 0\n",
+        "forgeline_run_seconds_count 1\n",
         "forgeline_requests_total{route=\"/v1/runs/{id}\",status=\"404\"} 1\n",
         "forgeline_requests_total{route=\"other\",status=\"404\"} 1\n",
         "forgeline_runs_live 0\n",

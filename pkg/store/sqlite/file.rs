@@ -24,28 +24,60 @@ const MAX_READERS: u32 = 4;
 /// Size of the log of the database that is kept between commits, in bytes.
 const WAL_BYTES: u64 = 64 << 20;
 
+/// Pages of that log at which a commit itself moves them into the file: where the task for it did not keep up, or the log never ended meanwhile.
+const WAL_PAGES: &str = "12000";
+
 /// Keeps other processes out until it is dropped, or the process ends.
 pub(super) struct Lock(#[expect(dead_code, reason = "it is held")] File);
 
 /// An open file.
 pub(super) struct Opened {
     pub(super) writer: SqliteConnection,
+    /// For moving what was committed into the file.
+    pub(super) mover: SqliteConnection,
     pub(super) readers: SqlitePool,
     pub(super) lock: Lock,
+}
+
+/// Looks whether a file can be opened or created.
+pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let place = if path.exists() { path } else { folder };
+    match std::fs::metadata(place) {
+        Err(error) => {
+            let reason = format!("{}: {error}", place.display());
+            return Err(StoreError::Unavailable { reason });
+        }
+        Ok(found) if found.permissions().readonly() => {
+            let reason = format!("{}: it may not be written", place.display());
+            return Err(StoreError::ReadOnly { reason });
+        }
+        Ok(found) if found.is_dir() != (place == folder) => {
+            let reason = format!("{}: expected a file in a folder", path.display());
+            return Err(StoreError::Unavailable { reason });
+        }
+        Ok(_) => {}
+    }
+    known(path).await
+}
+
+/// Looks for the version of a file that is there.
+async fn known(path: &Path) -> Result<(), StoreError> {
+    if std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        let mut reader = base(path).read_only(true).connect().await.map_err(errors::of)?;
+        version(&mut reader).await?;
+        reader.close().await.map_err(errors::of)?;
+    }
+    Ok(())
 }
 
 /// Opens the file, and brings it to the newest version.
 pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> {
     let path = &options.path;
     let lock = lock(path)?;
-    let exists = std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
-    if exists {
-        // Of a file that is not ours nothing is changed, its journal mode included.
-        let reading = base(path).read_only(true);
-        let mut reader = reading.connect().await.map_err(errors::of)?;
-        version(&mut reader).await?;
-        reader.close().await.map_err(errors::of)?;
-    }
+    // Of a file that is not ours nothing is changed, its journal mode included.
+    known(path).await?;
     let synchronous = match options.durability {
         Durability::Process => SqliteSynchronous::Normal,
         Durability::Power => SqliteSynchronous::Full,
@@ -54,9 +86,11 @@ pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> 
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(synchronous)
+        .pragma("wal_autocheckpoint", WAL_PAGES)
         .pragma("journal_size_limit", WAL_BYTES.to_string());
     let mut writer = writing.connect().await.map_err(errors::of)?;
     migrate(&mut writer).await?;
+    let mover = writing.connect().await.map_err(errors::of)?;
     if let Some(bytes) = options.max_bytes {
         let page: i64 = scalar(&mut writer, "PRAGMA page_size").await?;
         let pages = bytes / u64::try_from(page).unwrap_or(4_096).max(1);
@@ -68,7 +102,7 @@ pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> 
     let reading = base(path).pragma("query_only", "1");
     let pool = SqlitePoolOptions::new().max_connections(MAX_READERS).acquire_timeout(WAIT);
     let readers = pool.connect_with(reading).await.map_err(errors::of)?;
-    Ok(Opened { writer, readers, lock })
+    Ok(Opened { writer, mover, readers, lock })
 }
 
 fn base(path: &Path) -> SqliteConnectOptions {

@@ -1,6 +1,7 @@
 //! Stores in a file of `SQLite`.
 
 mod bounded;
+mod checkpoint;
 mod conversations;
 mod erase;
 mod errors;
@@ -93,9 +94,19 @@ impl SqliteStore {
     pub async fn open_with(options: SqliteOptions) -> Result<Self, StoreError> {
         let opened = file::open(&options).await?;
         let tails = Arc::new(Tails::default());
-        let writer = Writer::start(opened.writer);
+        let writer = Writer::start(opened.writer, opened.mover);
         let (path, readers) = (options.path, opened.readers);
         Ok(Self(Arc::new(Inside { path, writer, readers, tails, _lock: opened.lock })))
+    }
+
+    /// Looks whether a store can be opened in a file, or created where it is not there, as far as that can be known without changing anything.
+    /// Another process may have it open.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub async fn look(path: impl AsRef<Path>) -> Result<(), StoreError> {
+        file::look(path.as_ref()).await
     }
 
     /// Makes each write fail as in a file that cannot be written.

@@ -41,6 +41,55 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_look_at_a_file_changes_nothing_and_tells_what_opening_it_would() {
+    let folder = folder("look");
+    let path = folder.join("service.db");
+    SqliteStore::look(&path).await.unwrap();
+    assert!(!path.exists());
+    let store = SqliteStore::open(&path).await.unwrap();
+    SqliteStore::look(&path).await.unwrap();
+    store.close_file().await;
+    drop(store);
+    for (sql, is_newer) in [("PRAGMA user_version = 7", true), ("PRAGMA application_id = 1", false)]
+    {
+        change(&path, sql).await;
+        let before = std::fs::read(&path).unwrap();
+        let refused = SqliteStore::look(&path).await.unwrap_err();
+        assert_eq!(matches!(refused, StoreError::Newer { .. }), is_newer, "{refused}");
+        assert_eq!(refused, SqliteStore::open(&path).await.unwrap_err());
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+    for nowhere in [folder.clone(), folder.join("not/there.db"), path.join("below.db")] {
+        let refused = SqliteStore::look(&nowhere).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Unavailable { .. }), "{refused}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn commits_do_not_move_what_was_written_until_enough_was() {
+    let folder = folder("moved");
+    let path = folder.join("service.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.create(key("run")).await.unwrap();
+    let size = || std::fs::metadata(&path).unwrap().len();
+    let begun = size();
+    // As many pages as SQLite moves by itself.
+    for at in 0..600 {
+        store.append(&key("run"), at, records(1, 100)).await.unwrap();
+    }
+    assert_eq!(size(), begun, "a commit moved what was written");
+    let mut at = 600;
+    while size() == begun {
+        assert!(at < 20_000, "it was never moved");
+        store.append(&key("run"), at, records(1, 4_000)).await.unwrap();
+        at += 1;
+    }
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
 async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     let folder = folder("older");
     let path = folder.join("service.db");

@@ -11,8 +11,13 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
     task::JoinHandle,
 };
+use tokio_util::sync::CancellationToken;
 
-use super::{bounded::within, errors};
+use super::{
+    bounded::within,
+    checkpoint::{self, Checkpoints},
+    errors,
+};
 use crate::store::StoreError;
 
 /// Most writes that wait.
@@ -28,8 +33,9 @@ const MAX_BATCH: usize = 256;
 pub(super) struct Writer {
     queue: mpsc::Sender<Box<dyn Write>>,
     room: Arc<Semaphore>,
-    task: Mutex<Option<JoinHandle<()>>>,
-    stop: tokio_util::sync::CancellationToken,
+    tasks: Mutex<Option<[JoinHandle<()>; 2]>>,
+    stop: CancellationToken,
+    checkpoints: Arc<Checkpoints>,
     /// The number of transactions so far.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests count them"))]
     commits: Arc<AtomicU64>,
@@ -127,14 +133,17 @@ where
 }
 
 impl Writer {
-    /// Spawns the task.
-    pub(super) fn start(connection: SqliteConnection) -> Self {
+    /// Spawns the task, and the one that moves what it committed by a connection of its own.
+    pub(super) fn start(connection: SqliteConnection, mover: SqliteConnection) -> Self {
         let (queue, writes) = mpsc::channel(MAX_QUEUED);
-        let stop = tokio_util::sync::CancellationToken::new();
+        let stop = CancellationToken::new();
         let commits = Arc::<AtomicU64>::default();
-        let task = tokio::spawn(serve(connection, writes, stop.clone(), Arc::clone(&commits)));
+        let checkpoints = Arc::<Checkpoints>::default();
+        let moves = checkpoint::serve(mover, Arc::clone(&checkpoints), stop.clone());
+        let serves = serve(connection, writes, stop.clone(), Arc::clone(&commits));
+        let tasks = Mutex::new(Some([tokio::spawn(moves), tokio::spawn(serves)]));
         let room = Arc::new(Semaphore::new(MAX_QUEUED_KIB as usize));
-        Self { queue, room, task: Mutex::new(Some(task)), stop, commits }
+        Self { queue, room, tasks, stop, checkpoints, commits }
     }
 
     /// Writes, and returns once it is committed. A wait that is dropped has written all, or nothing.
@@ -153,6 +162,7 @@ impl Writer {
             let (reply, replied) = oneshot::channel();
             let task = Task { ways, result: None, reply, after, _room: room };
             self.queue.send(Box::new(task)).await.map_err(|_| closed())?;
+            self.checkpoints.wrote(bytes);
             replied.await.map_err(|_| closed())?
         })
         .await
@@ -164,11 +174,11 @@ impl Writer {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Ends the task behind what waits.
+    /// Ends the tasks behind what waits.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for task in tasks.into_iter().flatten() {
             drop(task.await);
         }
     }
@@ -177,7 +187,7 @@ impl Writer {
 async fn serve(
     mut connection: SqliteConnection,
     mut writes: mpsc::Receiver<Box<dyn Write>>,
-    stop: tokio_util::sync::CancellationToken,
+    stop: CancellationToken,
     commits: Arc<AtomicU64>,
 ) {
     let mut batch = Vec::new();

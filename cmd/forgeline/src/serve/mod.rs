@@ -84,9 +84,7 @@ impl ServeArgs {
             database: self.database.as_deref(),
             is_dev: self.dev,
         };
-        let config = Config::read(self.config.as_deref(), &above)?;
-        Listening::at(config.listen, config.tokens.is_some())?;
-        Ok(config)
+        Config::read(self.config.as_deref(), &above)
     }
 }
 
@@ -155,11 +153,17 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
 /// Tells what is wrong with the configuration.
 fn check(args: &ServeArgs, config: anyhow::Result<Config>) -> Exit {
     let mut mistakes = Vec::new();
-    match config {
-        Ok(config) if config.agents.is_empty() => mistakes = args.setup.mistakes(),
-        Ok(_) => {}
-        Err(error) => mistakes.push(error),
+    let (database, has_agents) = match config {
+        Ok(config) => (config.database, !config.agents.is_empty()),
+        Err(error) => {
+            mistakes.push(error);
+            (args.database.clone(), args.config.is_some())
+        }
+    };
+    if !has_agents {
+        mistakes.extend(args.setup.mistakes());
     }
+    mistakes.extend(database.and_then(|path| unusable(&path).err()));
     for mistake in &mistakes {
         complain(&format!("{mistake:#}"));
     }
@@ -170,9 +174,19 @@ fn check(args: &ServeArgs, config: anyhow::Result<Config>) -> Exit {
     Exit::Failed
 }
 
+/// Tells what is wrong with a database, of which nothing is changed.
+fn unusable(path: &Path) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let looked = runtime.block_on(SqliteStore::look(path));
+    looked.usage_context(|| cannot_use(path))
+}
+
+fn cannot_use(path: &Path) -> String {
+    format!("cannot use the database {}", path.display())
+}
+
 /// Opens the database, if there is one.
 async fn open(database: Option<&Path>) -> anyhow::Result<Option<SqliteStore>> {
     let Some(path) = database else { return Ok(None) };
-    let advice = || format!("cannot use the database {}", path.display());
-    Ok(Some(SqliteStore::open(path).await.usage_context(advice)?))
+    Ok(Some(SqliteStore::open(path).await.usage_context(|| cannot_use(path))?))
 }

@@ -42,12 +42,13 @@ impl Process {
     /// Starts the service, whose database is this file.
     pub(super) fn service(binary: &Path, source: Source, database: &Path) -> Result<Self> {
         let mut command = Command::new(binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--quiet", "--no-tools", "--database"]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--quiet", "--database"]);
         command.arg(database).envs(LIMITS).env("OPENAI_API_KEY", "none");
         match source {
+            // Its tools ask for an approval.
             Source::Demo => command.args(["--provider", "demo"]),
             Source::Model(address) => command
-                .args(["--provider", "openai", "--model", "bench", "--base-url"])
+                .args(["--no-tools", "--provider", "openai", "--model", "bench", "--base-url"])
                 .arg(format!("http://{address}/v1")),
         };
         Self::start(&mut command)

@@ -7,15 +7,16 @@ mod keep;
 mod limits;
 
 use std::{
+    collections::BTreeMap,
     env,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
 
-use forgeline::server::{Keep, Limits, Tokens};
+use forgeline::server::{Keep, Limits, Tokens, is_origin};
 
 use self::file::File;
-use super::tokens;
+use super::{listen::Listening, tokens};
 use crate::{
     exit::{UsageResult as _, usage},
     input::read_text,
@@ -61,25 +62,26 @@ impl Config {
     pub(super) fn read(path: Option<&Path>, above: &Above<'_>) -> anyhow::Result<Self> {
         let text = path.map(read_text).transpose()?.unwrap_or_default();
         let name = path.map(|path| path.display().to_string()).unwrap_or_default();
-        Self::of(&File::parse(&name, &text), above, |name| env::var(name).ok())
+        let set = env::vars_os()
+            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
+        Self::of(&File::parse(&name, &text), above, &set.collect())
     }
 
-    fn of(
-        file: &File<'_>,
-        above: &Above<'_>,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> anyhow::Result<Self> {
+    fn of(file: &File<'_>, above: &Above<'_>, variables: &Variables) -> anyhow::Result<Self> {
         let mut mistakes = file.mistakes.clone();
-        let mut values = Values { file, variable: &variable, mistakes: &mut mistakes };
+        let mut values = Values { file, variables, mistakes: &mut mistakes };
         let listen = values.parsed("listen", "an address such as \"127.0.0.1:8787\"");
         let tokens = values.text("tokens").map(PathBuf::from);
         let database = values.text("database").map(PathBuf::from);
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
         let limits = limits::read(&mut values);
         let keep = keep::read(&mut values);
-        let origins = values.texts("origins").unwrap_or_default();
+        let origins = values.origins();
         values.refuse_unknown();
+        let listen = above.listen.or(listen).map_or_else(|| LISTEN.parse(), Ok);
+        let listen = listen.usage_context(|| "the address to listen on".to_owned())?;
         let tokens = above.tokens.map(Path::to_path_buf).or(tokens);
+        mistakes.extend(Listening::at(listen, tokens.is_some()).err().map(|it| it.to_string()));
         let tokens = tokens.and_then(|path| match tokens::read(&path) {
             Ok(tokens) => Some(tokens),
             Err(wrong) => {
@@ -91,9 +93,8 @@ impl Config {
         if !mistakes.is_empty() {
             return Err(usage(mistakes.join("\n")));
         }
-        let listen = above.listen.or(listen).map_or_else(|| LISTEN.parse(), Ok);
         Ok(Self {
-            listen: listen.usage_context(|| "the address to listen on".to_owned())?,
+            listen,
             tokens,
             database: above.database.map(Path::to_path_buf).or(database),
             is_dev: above.is_dev || is_dev,
@@ -105,10 +106,13 @@ impl Config {
     }
 }
 
+/// The variables of the environment.
+type Variables = BTreeMap<String, String>;
+
 /// The values of the file and of the environment.
 struct Values<'a, 'f> {
     file: &'a File<'f>,
-    variable: &'a dyn Fn(&str) -> Option<String>,
+    variables: &'a Variables,
     mistakes: &'a mut Vec<String>,
 }
 
@@ -119,11 +123,21 @@ const MEMBERS: [&str; 5] = ["listen", "tokens", "database", "dev", "origins"];
 const TABLES: [(&str, &[&str]); 2] = [("limits", &limits::NAMES), ("keep", &keep::NAMES)];
 
 impl Values<'_, '_> {
+    /// Returns the variable of a member.
+    fn variable(&self, path: &str) -> Option<(&String, &String)> {
+        self.variables.get_key_value(&variable(path))
+    }
+
+    /// Returns where the value of a member stands.
+    fn place(&self, path: &str) -> String {
+        let place = || self.file.find(path).map(|member| self.file.place(member));
+        self.variable(path).map(|(name, _)| name.clone()).or_else(place).unwrap_or_default()
+    }
+
     /// Returns a value as text, and where it stands.
     fn find(&self, path: &str) -> Option<(String, String)> {
-        let variable = format!("{PREFIX}{}", path.replace('.', "_").to_uppercase());
-        if let Some(text) = (self.variable)(&variable) {
-            return Some((text, variable));
+        if let Some((variable, text)) = self.variable(path) {
+            return Some((text.clone(), variable.clone()));
         }
         let member = self.file.find(path)?;
         Some((member.text()?, self.file.place(member)))
@@ -136,8 +150,7 @@ impl Values<'_, '_> {
 
     /// Returns the texts of a list; those of a variable are parted by commas.
     fn texts(&mut self, path: &str) -> Option<Vec<String>> {
-        let variable = format!("{PREFIX}{}", path.replace('.', "_").to_uppercase());
-        if let Some(text) = (self.variable)(&variable) {
+        if let Some((_, text)) = self.variable(path) {
             return Some(text.split(',').map(|part| part.trim().to_owned()).collect());
         }
         let member = self.file.find(path)?;
@@ -147,6 +160,17 @@ impl Values<'_, '_> {
             self.mistakes.push(format!("{place}: expected a list of texts in quotes"));
         }
         texts
+    }
+
+    /// Returns the origins.
+    fn origins(&mut self) -> Vec<String> {
+        let origins = self.texts("origins").unwrap_or_default();
+        for other in origins.iter().filter(|text| !is_origin(text)) {
+            let place = self.place("origins");
+            let expected = "expected origins such as \"https://app.example\"";
+            self.mistakes.push(format!("{place}: {expected}, not {other:?}"));
+        }
+        origins
     }
 
     /// Returns a value that is spelled so.
@@ -165,8 +189,18 @@ impl Values<'_, '_> {
         value
     }
 
-    /// Tells members of the file that mean nothing.
+    /// Tells members of the file, and variables of its tables, that mean nothing.
     fn refuse_unknown(&mut self) {
+        for (table, names) in TABLES {
+            let own: Vec<_> =
+                names.iter().map(|name| variable(&format!("{table}.{name}"))).collect();
+            let begin = variable(&format!("{table}."));
+            let others = self.variables.keys().filter(|name| name.starts_with(&begin));
+            for other in others.filter(|name| !own.contains(name)) {
+                let own = own.join(", ");
+                self.mistakes.push(format!("{other}: there is no such variable; expected {own}"));
+            }
+        }
         for member in &self.file.members {
             let table = |name: &str| TABLES.iter().find(|(table, _)| *table == name);
             let (first, rest) = match member.path.split_first() {
@@ -193,15 +227,18 @@ impl Values<'_, '_> {
     }
 }
 
+/// Returns the name of the variable of a member.
+fn variable(path: &str) -> String {
+    format!("{PREFIX}{}", path.replace('.', "_").to_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of(text: &str, set: &[(&str, &str)]) -> anyhow::Result<Config> {
-        let variable = |name: &str| {
-            set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
-        };
-        Config::of(&File::parse("serve.toml", text), &Above::default(), variable)
+        let set = set.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        Config::of(&File::parse("serve.toml", text), &Above::default(), &set.collect())
     }
 
     #[test]
@@ -253,7 +290,13 @@ mod tests {
         let text = "listen = \"nowhere\"\nport = 1\n[limits]\nruns = -3\nruns_per_hour = 1\n\
                     [agents.a]\nprovider = \"nope\"\nmax_turns = 0\nfrobnicate = 1\ncall_mode = true\n[other]\n\
                     [keep]\nhours = 1\ndays = 0\n[other.more]\na = 1\n";
-        let error = of(text, &[("FORGELINE_DEV", "perhaps")]).unwrap_err().to_string();
+        let set = [
+            ("FORGELINE_DEV", "perhaps"),
+            ("FORGELINE_LIMITS_RUN", "1"),
+            ("FORGELINE_ORIGINS", "*,https://a.example"),
+            ("FORGELINE_OTHER", "of another program"),
+        ];
+        let error = of(text, &set).unwrap_err().to_string();
         for line in [
             "serve.toml:1: listen: expected an address",
             "serve.toml:2: port: there is no such member",
@@ -268,9 +311,15 @@ mod tests {
             "serve.toml:14: keep.days: expected",
             "serve.toml:16: other.more.a: there is no such member",
             "FORGELINE_DEV: expected true or false",
+            "FORGELINE_LIMITS_RUN: there is no such variable; expected FORGELINE_LIMITS_RUNS, ",
+            "FORGELINE_ORIGINS: expected origins such as \"https://app.example\", not \"*\"",
         ] {
             assert!(error.contains(line), "{line}\n---\n{error}");
         }
+        assert!(!error.contains("FORGELINE_OTHER") && !error.contains("a.example"), "{error}");
+        let text = "listen = \"0.0.0.0:80\"\norigins = \"null\"\n";
+        let error = of(text, &[]).unwrap_err().to_string();
+        assert!(error.contains("--tokens FILE") && error.contains("2: origins: "), "{error}");
         let error = of("a = \nb = = 1\n", &[]).unwrap_err().to_string();
         assert!(error.contains("serve.toml:1: ") && error.contains("serve.toml:2: "), "{error}");
     }

@@ -4,8 +4,10 @@ use std::process::{Command, Stdio};
 
 use forgeline_testkit::{
     say,
-    service::{client, python},
+    service::{client, client_of_others, python},
 };
+
+use serde_json::Value;
 
 use super::started::Started;
 
@@ -32,4 +34,44 @@ fn clients_of_each_protocol_read_decide_run_stop_and_resume() {
     let done: Vec<_> = printed.lines().filter(|line| line.starts_with("ok ")).collect();
     assert_eq!(done.len(), 11, "{printed}");
     say(format!("clients of the service: {} scenarios", done.len()));
+}
+
+#[test]
+fn clients_of_others_hold_a_conversation_and_stay_away_behind_its_end() {
+    let prompts = [
+        "What is 6 * 7?",
+        "Think about 6 * 7.",
+        "Call notes.keep with \"Buy milk.\"",
+        "Use ask_user: \"Which colour?\"",
+        "What is 2 * 3?",
+    ];
+    let serve = Started::demo();
+    let ask = |script: &str, route: &str, prompt: &str| -> Option<Value> {
+        let mut command = client_of_others(script)?;
+        command.arg(format!("{}{route}", serve.link)).arg(prompt);
+        Some(serde_json::from_str(&output(command)).unwrap())
+    };
+    let mut done = 0;
+    // What waits for a person does not keep the next message of the conversation waiting.
+    for (at, prompt) in prompts.into_iter().enumerate() {
+        let Some(read) = ask("ui_stream_client.mjs", "api/chat", prompt) else { return };
+        let parts = read["message"]["parts"].to_string();
+        assert!(at != 2 || parts.contains("approval-requested"), "{read}");
+        assert!(at != 3 || parts.contains("input-available"), "{read}");
+        assert!(at != 4 || parts.contains("2 * 3 = 6"), "{read}");
+        done += 1;
+    }
+    for (at, prompt) in prompts.into_iter().enumerate() {
+        let Some(read) = ask("agui_client.mjs", "agui", prompt) else { return };
+        let types = read["types"].to_string();
+        assert!(read.get("error").is_none() && types.contains("RUN_FINISHED"), "{read}");
+        assert!(at != 4 || read["newMessages"].to_string().contains("2 * 3 = 6"), "{read}");
+        done += 1;
+    }
+    let run = serve.begin("What is 6 * 7?");
+    serve.answer(&run);
+    let read = ask("eventsource_client.mjs", &format!("v1/runs/{run}/events"), "6").unwrap();
+    let last = read.as_array().unwrap().last().unwrap();
+    assert_eq!((&last["code"], &last["readyState"]), (&204.into(), &2.into()), "{read}");
+    say(format!("clients of others: {} conversations and a reader", done / prompts.len()));
 }

@@ -1,6 +1,7 @@
 //! `forgeline serve` from outside.
 
 mod clients;
+mod curl;
 mod hostile;
 mod http;
 mod page;

@@ -1,0 +1,105 @@
+//! Counts of turns by provider and model.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use super::{escaped, head, histogram::Histogram};
+use crate::{agent::TurnRecord, types::Text};
+
+/// Most models that are told apart; what is beyond them is counted as `other`.
+const MAX_MODELS: usize = 100;
+
+/// The counts by provider and model.
+#[derive(Debug, Default)]
+pub(super) struct Models(Mutex<BTreeMap<(Text, Text), Arc<Counts>>>);
+
+/// The counts of a model.
+#[derive(Debug, Default)]
+struct Counts {
+    failed: AtomicU64,
+    input: AtomicU64,
+    cached: AtomicU64,
+    output: AtomicU64,
+    first_token: Histogram,
+    turn: Histogram,
+}
+
+impl Models {
+    /// Counts a turn.
+    pub(super) fn add(&self, turn: &TurnRecord) {
+        let counts = self.of(turn);
+        if let Some(time) = turn.time_to_first_token {
+            counts.first_token.record(time);
+        }
+        if turn.requests > 0 {
+            counts.turn.record(turn.duration);
+        }
+        let usage = turn.usage.unwrap_or_default();
+        for (counter, count) in [
+            (&counts.failed, Some(turn.error.is_some().into())),
+            (&counts.input, usage.input_tokens),
+            (&counts.cached, usage.cache_read_tokens),
+            (&counts.output, usage.output_tokens),
+        ] {
+            counter.fetch_add(count.unwrap_or(0), Ordering::Relaxed);
+        }
+    }
+
+    fn of(&self, turn: &TurnRecord) -> Arc<Counts> {
+        let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut key = (turn.provider.clone(), turn.model.clone());
+        if models.len() >= MAX_MODELS && !models.contains_key(&key) {
+            key = ("other".into(), "other".into());
+        }
+        Arc::clone(models.entry(key).or_default())
+    }
+
+    /// Appends the metrics.
+    pub(super) fn write(&self, out: &mut String) {
+        let models = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let rows: Vec<_> = models
+            .iter()
+            .map(|((provider, model), counts)| {
+                let (provider, model) = (escaped(provider), escaped(model));
+                (format!("provider=\"{provider}\",model=\"{model}\""), &**counts)
+            })
+            .collect();
+        type Counter = fn(&Counts) -> &AtomicU64;
+        for (name, help, counter) in [
+            ("turns_failed", "Answers of models that failed.", (|it| &it.failed) as Counter),
+            ("input_tokens", "Tokens of prompts, as providers reported them.", |it| &it.input),
+            ("cached_tokens", "Those of them that came from a cache of the provider.", |it| {
+                &it.cached
+            }),
+            ("output_tokens", "Tokens of answers, as providers reported them.", |it| &it.output),
+        ] {
+            let name = format!("forgeline_{name}_total");
+            head(&name, help, "counter", out);
+            for (labels, counts) in &rows {
+                let count = counter(counts).load(Ordering::Relaxed);
+                writeln!(out, "{name}{{{labels}}} {count}").unwrap_or_default();
+            }
+        }
+        type Times = fn(&Counts) -> &Histogram;
+        for (name, help, times) in [
+            (
+                "first_token",
+                "From the request to the first token of the model.",
+                (|it| &it.first_token) as Times,
+            ),
+            ("turn", "From the request to the end of the last call of the answer.", |it| &it.turn),
+        ] {
+            let name = format!("forgeline_{name}_seconds");
+            head(&name, help, "histogram", out);
+            for (labels, counts) in &rows {
+                times(counts).write(&name, labels, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Moving what was committed into the main file, beside the writer: the disk takes milliseconds for it, which no event is to wait for.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use sqlx::{Connection as _, SqliteConnection};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of writes after which what was committed is moved.
+const MOVED_BYTES: usize = 8 << 20;
+
+/// Bytes that a write takes beside its own, for the pages of tables and indexes that it changes.
+const BESIDE_BYTES: usize = 12 << 10;
+
+/// The count of what was written since the last time.
+#[derive(Default)]
+pub(super) struct Checkpoints {
+    written: AtomicUsize,
+    due: Notify,
+}
+
+impl Checkpoints {
+    /// Counts a write.
+    pub(super) fn wrote(&self, bytes: usize) {
+        let bytes = bytes.saturating_add(BESIDE_BYTES);
+        let before = self.written.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) >= MOVED_BYTES {
+            self.written.store(0, Ordering::Relaxed);
+            self.due.notify_one();
+        }
+    }
+}
+
+/// Moves what was committed whenever enough was written, until it is stopped.
+pub(super) async fn serve(
+    mut connection: SqliteConnection,
+    checkpoints: Arc<Checkpoints>,
+    stop: CancellationToken,
+) {
+    while stop.run_until_cancelled(checkpoints.due.notified()).await.is_some() {
+        // Passive: it waits for no reader and keeps no writer waiting. What it cannot move now, it moves the next time.
+        let moved = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await;
+        if let Err(error) = moved {
+            tracing::warn!(%error, "what was committed could not be moved into the file of the store");
+        }
+    }
+    drop(connection.close().await);
+}
