@@ -13,15 +13,16 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     Problem, Service,
-    body::{self, encode, encoded},
+    body::{self, encoded},
     encode::{AgUi, Encode, UiMessageStream},
     pieces::Pieces,
-    run::{RUN_END, Run, WaitsFor},
+    run::{Run, WaitsFor},
+    sharing::Sharing,
 };
 use crate::{
     agent::RunInput,
     store::{EventLog, LogError, LogRecord, follow},
-    types::{Envelope, Text},
+    types::Text,
 };
 
 /// Most records that are read at a time.
@@ -145,16 +146,16 @@ fn frames<P: Pause>(
                 Ok(Some(Ok((number, record)))) => {
                     may_wait |= asks(&record);
                     at = number + 1;
-                    let frames = pieces.piece(|out| match shared.get(number, &record) {
-                        Some(envelope) => encoder.event(&envelope, out),
-                        None => encode(&mut encoder, &record, out),
-                    });
+                    let frames =
+                        pieces.piece(|out| shared.encode(&mut encoder, number, &record, out));
                     if !frames.is_empty() {
                         yield frames;
                     }
                 }
                 Ok(Some(Err(error))) => return tracing::debug!(%error, "a reader is let go"),
                 Ok(None) => break,
+                // What it waits for in the end is not open again.
+                Err(_) if !run.is_settled() => {}
                 Err(_) => {
                     may_wait = run.waits_for(P::ENDS);
                     if may_wait {
@@ -174,27 +175,6 @@ fn frames<P: Pause>(
         if let Some(guard) = &mut guard {
             guard.disarm();
         }
-    }
-}
-
-/// A reader of the events of a run, which are kept for it.
-struct Sharing(Arc<Run>);
-
-impl Sharing {
-    fn of(run: &Arc<Run>) -> Self {
-        run.events.enter();
-        Self(Arc::clone(run))
-    }
-
-    /// Returns the event of a record, if it is kept; the record of the end is none.
-    fn get(&self, number: u64, record: &LogRecord) -> Option<Arc<Envelope>> {
-        self.0.events.get(number).filter(|_| record.kind != RUN_END)
-    }
-}
-
-impl Drop for Sharing {
-    fn drop(&mut self) {
-        self.0.events.leave();
     }
 }
 

@@ -180,12 +180,7 @@ impl Service {
         if inside.tasks.is_closed() {
             return Err(Problem::busy("the service is shutting down", 30));
         }
-        let most = inside.usage.limits().input_bytes;
-        if input.text().len() > most {
-            let detail = format!("the text of the input has more than {most} bytes; send less");
-            let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
-            return Err(Problem::new(status, "input_too_long", detail));
-        }
+        inside.usage.limits().check_input(&input.text())?;
         let about = input.about();
         if about.as_ref().is_some_and(|about| about.len() > MAX_ABOUT_BYTES) {
             let detail = format!(
@@ -267,9 +262,13 @@ impl Service {
         let (inside, begun) = (&self.0, Instant::now());
         inside.records.begin(run.id());
         let stores = (&inside.stores, &*inside.told);
-        let end = run.drive(stream, stores, place, from, &inside.away).await;
+        let ending = run.drive(stream, stores, place, from, &inside.away).await;
         inside.records.keep(run, &inside.stores).await;
-        let Some(end) = end else { return };
+        let Some(ending) = ending else { return };
+        if ending.is_unsaid {
+            self.keep_said_of(&run.key).await;
+        }
+        let end = run.tell_end(&inside.stores, ending).await;
         let (status, took) = (run.shown().status(), begun.elapsed());
         inside.metrics.end_run(status, end.seq.saturating_sub(from), took);
         tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
@@ -390,19 +389,6 @@ impl Service {
             failed(format!("the service has no agent `{}` any more", stored.agent))
         })?;
         Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
-    }
-
-    /// Takes a run out of memory, and cancels it if it goes on.
-    pub(super) fn drop_run(&self, key: &LogKey) {
-        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
-            run.cancel.cancel();
-            self.0.runs.remove(key);
-        }
-    }
-
-    /// Takes a conversation out of memory.
-    pub(super) fn drop_conversation(&self, key: &ConversationKey) {
-        self.0.conversations.remove(&key.scope, &key.id);
     }
 
     pub(super) fn add_run(&self, run: &Arc<Run>) {

@@ -1,10 +1,6 @@
 //! AG-UI.
 
-use axum::{
-    extract::{Query, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,7 +14,7 @@ use crate::{
         Problem, Service,
         client_tools::{ClientTools, Offered},
         encode::AgUi,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Query},
         going_on::{Reading, answer},
         run::{Run, WaitsFor},
         service::Asked,
@@ -65,7 +61,7 @@ pub(super) async fn begin(
     let encoder = AgUi::new(thread_id.clone());
     let open = service.open_run(&caller, &thread_id);
     if let Some(run) = &open {
-        run.settled().await;
+        run.settled().await?;
     }
     if let Some(run) = open.filter(|run| run.waits_for(WaitsFor::Anything)) {
         let is_said = messages.last().is_some_and(UiMessage::is_users);

@@ -1,7 +1,7 @@
 //! The chat of the AI SDK: `useChat` reads it.
 
 use axum::{
-    extract::{Path, Query, State},
+    extract::State,
     http::{HeaderName, HeaderValue},
     response::Response,
 };
@@ -15,7 +15,7 @@ use crate::{
     server::{
         Problem, Service, body,
         encode::UiMessageStream,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Path, Query},
         going_on::{Reading, answer},
         run::Run,
         service::Asked,
@@ -34,7 +34,7 @@ pub(super) async fn begin(
         let run = service.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
         let run = run.ok_or_else(|| Problem::not_found("open run of the chat", &conversation))?;
-        run.settled().await;
+        run.settled().await?;
         let from = answered.next().unwrap_or_else(|| run.paused());
         // A place that is not there is told before anything is decided.
         service.log().read(&run.key, from, 1).await?;

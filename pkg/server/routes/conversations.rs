@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::State,
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
@@ -13,7 +13,7 @@ use crate::{
     agent,
     server::{
         Problem, Service,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Path, Query},
         scope::scope,
         service::check_id,
     },

@@ -1,16 +1,11 @@
 //! The events of a run are read.
 
-use axum::{
-    extract::{Path, Query, State},
-    http::HeaderMap,
-    response::Response,
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 use serde::Deserialize;
 
 use crate::server::{
-    Problem, Service,
-    body::{self, Numbered},
-    extract::Caller,
+    Problem, Service, body,
+    extract::{Caller, Path, Query},
 };
 
 #[derive(Debug, Deserialize)]
@@ -48,5 +43,5 @@ pub(super) async fn read(
     if page.is_end && page.records.is_empty() {
         return Ok(body::nothing());
     }
-    Ok(body::answer(&service, run.key.clone(), from, Numbered(run)))
+    Ok(body::answer(&service, run, from))
 }
