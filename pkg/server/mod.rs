@@ -69,6 +69,7 @@ mod sweep;
 mod take_back;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod usage;
 
 pub use self::{

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},
-    store::{ConversationKey, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms},
+    store::{ConversationKey, LogError, RunRecord, StoreError},
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
 };
 
@@ -92,7 +92,6 @@ impl Service {
             Some((record.key.name.clone(), client_tools::kept_tools(record.input.as_deref()?)?))
         });
         let tools: Tools = tools.collect();
-        let mut order = None;
         for record in records {
             let events = self.log_end(&record).await;
             let conversation = self.unread_conversation(&record).await;
@@ -117,11 +116,8 @@ impl Service {
                     }
                     let run = Arc::new(Run::left(&record, ways, turn, from, awaited));
                     self.add_run(&run);
-                    conversation.begin(&run);
-                    if order.is_none() {
-                        order = Some(Arc::clone(&conversation.order).lock_owned().await);
-                    }
-                    going_on.push((run, stream, from));
+                    let turn = conversation.begin(&run);
+                    going_on.push((run, stream, turn, from));
                 }
                 (Fate::Ended(end), _) => {
                     recovered.ended += 1;
@@ -142,16 +138,8 @@ impl Service {
                 (Fate::Resumed(_), Err(_)) => {}
             }
         }
-        let this = self.clone();
-        if !going_on.is_empty() {
-            self.spawn(async move {
-                for (run, stream, from) in going_on {
-                    let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
-                    run.keep(this.stores(), change).await;
-                    this.go_on(&run, stream, from).await;
-                }
-                drop(order);
-            });
+        for (run, stream, turn, from) in going_on {
+            self.go_on(run, stream, turn, from);
         }
     }
 

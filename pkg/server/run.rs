@@ -64,7 +64,7 @@ pub(super) struct Ending {
     end: RunEnd,
     /// The reason for which its events could not be kept.
     failed: Option<LogError>,
-    /// `true` when it failed before what the user said was in the conversation.
+    /// `true` when it ended before what the user said was in the conversation.
     pub(super) is_unsaid: bool,
 }
 
@@ -140,8 +140,9 @@ impl Run {
         awaited: Vec<Text>,
     ) -> Self {
         let (id, owner) = (record.conversation.clone(), record.owner.clone());
-        let run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
+        let mut run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
         run.settling.begin(awaited);
+        run.kept = tokio::sync::Mutex::new(record.progress);
         if let Some(turn) = turn {
             run.own_calls.resumed_in(turn);
         }
@@ -298,7 +299,7 @@ impl Run {
             let message = "the events of the run could not be kept";
             end.error = Some(AgentError::new(ErrorCode::Journal, message));
         }
-        let is_unsaid = outcome.messages.is_empty() && end.status == RunStatus::Failed;
+        let is_unsaid = outcome.messages.is_empty();
         Some(Ending { end, failed, is_unsaid })
     }
 

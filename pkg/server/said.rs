@@ -15,7 +15,7 @@ impl Service {
         }
     }
 
-    /// Does so for a run that failed here.
+    /// Does so for a run that ended here.
     pub(super) async fn keep_said_of(&self, run: &LogKey) {
         match self.stores().runs.get(run).await {
             Ok(record) => self.keep_said(&record).await,

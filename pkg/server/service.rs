@@ -25,6 +25,7 @@ use super::{
     runs::Runs,
     scope::scope,
     scope_events,
+    turns::Turn,
     usage::{Held, Usage, What},
 };
 use crate::{
@@ -223,7 +224,7 @@ impl Service {
         let log = &inside.stores.log;
         let ready = async {
             if let Some(again) = &again {
-                self.take_back(&conversation, again).await?;
+                self.take_back(&run.key.scope, &conversation, again).await?;
             }
             log.create(key).await?;
             Ok(scope_events::note(&**log, &run).await?)
@@ -233,11 +234,10 @@ impl Service {
             return Err(problem);
         }
         inside.runs.add(&run);
-        conversation.begin(&run);
+        let turn = conversation.begin(&run);
         inside.metrics.begin_run();
         tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
-        let order = Arc::clone(&conversation.order);
-        self.drive(Arc::clone(&run), stream, order, (place, held));
+        self.drive(Arc::clone(&run), stream, turn, (place, held));
         Ok(run)
     }
 
@@ -245,16 +245,19 @@ impl Service {
         &self,
         run: Arc<Run>,
         stream: RunStream,
-        order: Arc<tokio::sync::Mutex<()>>,
-        (place, held): (Place, Held),
+        turn: Turn,
+        (mut place, held): (Place, Held),
     ) {
         let this = self.clone();
+        if !turn.is_first() {
+            // Who waits for a run, which may wait for a person, has no place that another could have.
+            place.leave();
+        }
         self.0.tasks.spawn(async move {
-            // Runs that another process left come first.
-            let earlier = run.cancel.run_until_cancelled(order.lock());
-            drop(this.0.away.run_until_cancelled(earlier).await);
+            let comes = run.cancel.run_until_cancelled(turn.comes());
+            this.0.away.run_until_cancelled(comes).await;
             this.drive_here(&run, stream, place, 0).await;
-            drop(held);
+            drop((turn, held));
         });
     }
 
@@ -401,8 +404,16 @@ impl Service {
     }
 
     /// Drives a run that another process left, from this number of events on.
-    pub(super) async fn go_on(&self, run: &Run, stream: RunStream, from: u64) {
-        self.drive_here(run, stream, self.0.places.beside(), from).await;
+    pub(super) fn go_on(&self, run: Arc<Run>, stream: RunStream, turn: Turn, from: u64) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            let comes = run.cancel.run_until_cancelled(turn.comes());
+            this.0.away.run_until_cancelled(comes).await;
+            let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
+            run.keep(this.stores(), change).await;
+            this.drive_here(&run, stream, this.0.places.beside(), from).await;
+            drop(turn);
+        });
     }
 
     /// Returns a run of this caller; that of another is not found.
@@ -422,6 +433,15 @@ impl Service {
     pub(super) fn open_runs(&self, scope: &Text, owner: &str) -> Vec<Arc<Run>> {
         let mut runs = self.0.runs.all();
         runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
+        runs
+    }
+
+    /// Returns the runs of a conversation that have not ended.
+    pub(super) fn open_runs_of(&self, scope: &Text, conversation: &str) -> Vec<Arc<Run>> {
+        let mut runs = self.0.runs.all();
+        runs.retain(|run| {
+            run.key.scope == *scope && run.conversation == conversation && !run.has_ended()
+        });
         runs
     }
 
@@ -451,15 +471,14 @@ pub(super) fn digest(bytes: &[u8]) -> u64 {
     hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
 }
 
-/// Refuses a model that the agent does not have: which ones a request may choose is up to the host.
+/// Refuses a model that the agent does not have: which ones a request may choose is up to the host. So is an input that the model cannot read.
 fn check_model(agent: &DefaultAgent, input: &RunInput) -> Result<(), Problem> {
-    agent.check_model(input).map_err(|error| {
-        Problem::new(
-            axum::http::StatusCode::BAD_REQUEST,
-            "unknown_model",
-            error.message.to_string(),
-        )
-    })
+    let status = axum::http::StatusCode::BAD_REQUEST;
+    let no_model =
+        |error: AgentError| Problem::new(status, "unknown_model", error.message.to_string());
+    agent.check_model(input).map_err(no_model)?;
+    let unfit = |error: AgentError| Problem::new(status, "unfit_input", error.message.to_string());
+    agent.check_input(input).map_err(unfit)
 }
 
 fn other_request() -> Problem {

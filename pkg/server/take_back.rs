@@ -5,21 +5,21 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{Problem, Service, again::Again, conversations::Conversation};
+use crate::types::Text;
 
 /// Longest wait for the run whose answer is taken back.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 impl Service {
-    /// Cancels the run that goes on, and takes the conversation back.
+    /// Cancels the runs that go on, and takes the conversation back.
     pub(super) async fn take_back(
         &self,
+        scope: &Text,
         conversation: &Conversation,
         again: &Again,
     ) -> Result<(), Problem> {
-        if let Some(run) = conversation.last_run().filter(|run| !run.has_ended()) {
-            run.cancel.cancel();
-        }
         let id = &conversation.id;
+        self.open_runs_of(scope, id).iter().for_each(|run| run.cancel.cancel());
         let rewound = conversation.agent.rewind_to(|begun| again.place(begun));
         match timeout(MAX_WAIT, rewound).await {
             Ok(Ok(_)) => Ok(()),

@@ -1,5 +1,7 @@
 //! The chat of the AI SDK: `useChat` reads it.
 
+use std::sync::Arc;
+
 use axum::{
     extract::State,
     http::{HeaderName, HeaderValue},
@@ -17,7 +19,7 @@ use crate::{
         encode::UiMessageStream,
         extract::{Body, Caller, Path, Query},
         going_on::{Reading, answer},
-        run::Run,
+        run::{Run, WaitsFor},
         service::Asked,
     },
 };
@@ -55,11 +57,28 @@ pub(super) async fn begin(
     let agent = reading.agent.clone();
     let input = chat.about(reading.input(said));
     let (conversation, tools) = (chat.conversation(), None);
+    let waits = match &conversation {
+        Some(id) => waiting(&service, &caller, id).await?,
+        None => None,
+    };
     let asked = Asked { input, agent, conversation, tools, request: None, again };
     let run = service.begin(caller, asked).await?;
+    // Who says something else does not answer what was asked, and the next run would wait for that.
+    waits.inspect(|waits| waits.cancel.cancel());
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
     Ok(marked(response, &conversation))
+}
+
+/// Returns the run of a chat that waits for its reader.
+pub(super) async fn waiting(
+    service: &Service,
+    caller: &agent::Caller,
+    conversation: &str,
+) -> Result<Option<Arc<Run>>, Problem> {
+    let Some(run) = service.open_run(caller, conversation) else { return Ok(None) };
+    run.settled().await?;
+    Ok(Some(run).filter(|run| run.waits_for(WaitsFor::Anything)))
 }
 
 /// Refuses an answer whose caller may not use the tool; all are looked at before one is given.

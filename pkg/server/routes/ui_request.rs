@@ -184,6 +184,11 @@ impl UiMessage {
         Some(self.text()).filter(|text| !text.trim().is_empty())
     }
 
+    /// Returns the id of the call whose result it is.
+    pub(super) fn call_id(&self) -> Option<&CallId> {
+        self.tool_call_id.as_ref().filter(|_| self.is_of("tool"))
+    }
+
     /// Returns the result of a call at the client, of a message of a tool.
     pub(super) fn ran(self) -> Option<(CallId, ClientReturn)> {
         if !self.is_of("tool") {

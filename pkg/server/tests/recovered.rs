@@ -207,6 +207,10 @@ fn a_run_that_cannot_go_on_is_interrupted_and_its_conversation_goes_on() {
         assert_eq!(shown["status"], "interrupted");
         let next = begin(&app, "ann", &json!({ "input": "On.", "conversation_id": "c" })).await;
         assert_eq!(whole(&app, &next).await.last().unwrap()["status"], "completed");
+        // Its readers see the end before the store has it.
+        while value(get(&app, &next, "ann").await).await.1["status"] != "completed" {
+            tokio::task::yield_now().await;
+        }
         assert_eq!(service.recover().await.unwrap(), Recovered::default(), "nothing is left");
     });
 }

@@ -250,3 +250,29 @@ async fn a_word_is_as_long_as_an_input_may_be_and_one_that_is_refused_is_not_kep
     let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
     assert!(kept.contains("\"63\"") && !kept.contains("\"65\""), "{kept}");
 }
+
+#[tokio::test]
+async fn what_was_said_is_kept_of_a_run_that_was_cancelled_before_its_turn() {
+    let (_, app) =
+        over(&Stores::in_memory(), scripted([ScriptedTurn::new().text("So far.").hang()]));
+    let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+    let queued = begin(&app, "ann", &json!({ "input": "And then?", "conversation_id": "c" })).await;
+    until(&app, &run, "message_content").await;
+    for run in [&queued, &run] {
+        assert_eq!(post(&app, &format!("{run}/cancel"), "ann", &json!({})).await.status(), 200);
+        assert_eq!(ends(&app, run).await["status"], "cancelled");
+    }
+    assert_eq!(said_by_user(&app).await, ["Tell.", "And then?"]);
+}
+
+#[tokio::test]
+async fn an_input_that_the_model_cannot_read_is_refused_before_it_is_acknowledged() {
+    let (_, app) = over(&Stores::in_memory(), DefaultAgent::builder(answering()).build().unwrap());
+    let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let parts = json!([{ "type": "image", "media_type": "image/png", "data": picture }]);
+    let body = json!({ "input": parts, "conversation_id": "c" });
+    let (status, problem) = value(post(&app, "/v1/runs", "ann", &body).await).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("unfit_input")), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("reads no pictures"), "{problem}");
+    assert_eq!(get(&app, "/v1/conversations/c", "ann").await.status(), 404, "nothing was begun");
+}
