@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     encode::{Encode, RunEnd},
+    going_on::Guard,
     run::{RUN_END, Run},
     service::Service,
     streamed::Streamed,
@@ -41,10 +42,23 @@ pub(super) fn encode(encoder: &mut impl Encode, record: &LogRecord, out: &mut Ve
 }
 
 /// Returns the answer that reads a run from the number `from` on: each record as an event with its number, in a frame that its readers share.
-pub(super) fn answer(service: &Service, run: Arc<Run>, from: u64) -> Response {
+/// The guard is for a reader that goes away before the end.
+pub(super) fn answer(
+    service: &Service,
+    run: Arc<Run>,
+    from: u64,
+    mut guard: Option<Guard>,
+) -> Response {
     let records = follow(service.log(), run.key.clone(), from);
     let frames = records.map_while(move |record| match record {
-        Ok((number, record)) => Some(run.frames.frame(number, &record)),
+        Ok((number, record)) => {
+            if let Some(guard) = &mut guard
+                && record.kind == RUN_END
+            {
+                guard.disarm();
+            }
+            Some(run.frames.frame(number, &record))
+        }
         Err(error) => {
             tracing::debug!(%error, "a reader is let go");
             None

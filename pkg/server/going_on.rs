@@ -22,7 +22,7 @@ use super::{
 use crate::{
     agent::RunInput,
     store::{EventLog, LogError, LogRecord, follow},
-    types::Text,
+    types::{Part, Text},
 };
 
 /// Most records that are read at a time.
@@ -65,15 +65,16 @@ pub(super) struct Reading {
     on_disconnect: Option<Leave>,
 }
 
+/// What ends when a reader goes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Leave {
+pub(super) enum Leave {
     Cancel,
 }
 
 impl Reading {
     /// Returns the input of a message, for the model that the query chooses.
-    pub(super) fn input(&self, said: String) -> RunInput {
+    pub(super) fn input(&self, said: Vec<Part>) -> RunInput {
         let input = RunInput::from(said);
         match &self.model {
             Some(model) => input.model(model.clone()),
@@ -83,8 +84,15 @@ impl Reading {
 
     /// Returns what cancels the run when it is dropped, where the reader wants that.
     pub(super) fn guard(&self, run: &Run) -> Option<Guard> {
-        (self.on_disconnect? == Leave::Cancel)
-            .then(|| Guard { guard: Some(CancellationToken::drop_guard(run.cancel.clone())) })
+        self.on_disconnect.map(|leave| leave.guard(run))
+    }
+}
+
+impl Leave {
+    /// Returns what cancels the run when it is dropped.
+    pub(super) fn guard(self, run: &Run) -> Guard {
+        let Self::Cancel = self;
+        Guard { guard: Some(CancellationToken::drop_guard(run.cancel.clone())) }
     }
 }
 

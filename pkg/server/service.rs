@@ -436,15 +436,6 @@ impl Service {
         runs
     }
 
-    /// Returns the runs of a conversation that have not ended.
-    pub(super) fn open_runs_of(&self, scope: &Text, conversation: &str) -> Vec<Arc<Run>> {
-        let mut runs = self.0.runs.all();
-        runs.retain(|run| {
-            run.key.scope == *scope && run.conversation == conversation && !run.has_ended()
-        });
-        runs
-    }
-
     pub(super) fn notifications(&self) -> Arc<dyn NotificationChannel> {
         Arc::clone(&self.0.stores.notifications)
     }
@@ -486,10 +477,13 @@ fn other_request() -> Problem {
     Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
 }
 
-/// Returns the title of a conversation that begins with this text: its first 60 characters.
+/// Returns the title of a conversation that begins with this text: its first 60 characters, and `…` where there are more.
 fn title(said: &str) -> Option<Text> {
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title: String = words.chars().take(MAX_TITLE).collect();
+    let mut title: String = words.chars().take(MAX_TITLE).collect();
+    if title.len() < words.len() {
+        title.push('…');
+    }
     (!title.is_empty()).then(|| title.into())
 }
 

@@ -1,10 +1,10 @@
 //! A chat is taken back to before what is answered again.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
 
-use super::{Problem, Service, again::Again, conversations::Conversation};
+use super::{Problem, Service, again::Again, conversations::Conversation, run::Run};
 use crate::types::Text;
 
 /// Longest wait for the run whose answer is taken back.
@@ -32,5 +32,14 @@ impl Service {
                 Err(Problem::busy(detail, 5))
             }
         }
+    }
+
+    /// Returns the runs of a conversation that have not ended.
+    fn open_runs_of(&self, scope: &Text, conversation: &str) -> Vec<Arc<Run>> {
+        let mut runs = self.0.runs.all();
+        runs.retain(|run| {
+            run.key.scope == *scope && run.conversation == conversation && !run.has_ended()
+        });
+        runs
     }
 }

@@ -97,8 +97,11 @@ pub(super) async fn begin(
     if let Some(Resume { interrupt_id, .. }) = resume.first() {
         return Err(Problem::not_found("open request", interrupt_id));
     }
-    let Some(said) = messages.pop().and_then(UiMessage::said) else {
-        return Err(Problem::bad("the last of `messages` must be a text of the user"));
+    let said = messages.pop().map_or(Ok(None), UiMessage::said)?;
+    let Some(said) = said else {
+        return Err(Problem::bad(
+            "the last of `messages` must be one of the user, with words, a picture or a document",
+        ));
     };
     let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));

@@ -51,7 +51,7 @@ pub(super) async fn begin(
         let response = answer(&service, run, from, UiMessageStream::new(), guard).await?;
         return Ok(marked(response, &conversation));
     }
-    let Some(said) = chat.said() else {
+    let Some(said) = chat.said()? else {
         return Err(Problem::bad("Message is required"));
     };
     let agent = reading.agent.clone();

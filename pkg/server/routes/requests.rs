@@ -57,7 +57,7 @@ pub(super) struct Steer {
 /// Returns the refusal of an answer whose caller may not use the tool; what it was for stays open.
 pub(super) fn may_not(id: &str) -> Problem {
     let detail = format!(
-        "this caller may not use the tool of `{id}`, which stays open; someone who may has to answer"
+        "this caller may not use the tool of `{id}`, which stays open; its owner has to answer with a token that may"
     );
     Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail)
 }

@@ -1,6 +1,7 @@
 //! Chats whose reader is asked: the answer ends where the run waits, and another goes on there.
 
 use super::*;
+use crate::types::{Capabilities, Part};
 
 /// An agent that asks to remove, then reads the page, then has an end.
 pub(super) fn asking() -> DefaultAgent {
@@ -247,4 +248,40 @@ async fn a_message_of_another_matter_ends_the_run_that_waits_for_its_reader() {
     assert_eq!(shown["status"], "cancelled");
     agui(&app, "ann", said("Remove.")).await;
     assert_eq!(agui(&app, "ann", said("Hello.")).await.0, 409);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_of_both_chats_reach_the_model_and_other_files_are_refused() {
+    let provider = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("I see."));
+    let provider = provider.capabilities(Capabilities::ALL);
+    let (_, app) = service(DefaultAgent::builder(provider.clone()).build().unwrap());
+    let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let file = json!({ "type": "file", "mediaType": "image/png", "url": format!("data:image/png;base64,{picture}") });
+    let words = json!({ "type": "text", "text": "What is it?" });
+    for parts in [json!([words, file]), json!([file])] {
+        let (status, all, _) = chat(&app, "ann", json!({ "role": "user", "parts": parts })).await;
+        assert_eq!((status, told(&all).as_str()), (200, "I see."));
+    }
+    let binary = json!({ "type": "binary", "mimeType": "image/png", "data": picture });
+    let said = json!({ "messages": [{ "role": "user", "content": [words, binary] }] });
+    assert_eq!(agui(&app, "ann", said).await.0, 200);
+    let pictures = |at: usize| {
+        let requests = provider.requests();
+        let parts = requests[at].messages.iter().last().unwrap().parts.clone();
+        parts
+            .iter()
+            .filter(|part| matches!(part, Part::Image { data, .. } if data == picture))
+            .count()
+    };
+    assert_eq!([pictures(0), pictures(1), pictures(2)], [1, 1, 1]);
+    for (kind, url) in [
+        ("audio/wav", "data:audio/wav;base64,AAAA"),
+        ("image/png", "data:image/png;base64,%%%"),
+        ("image/png", ""),
+    ] {
+        let file = json!({ "type": "file", "mediaType": kind, "url": url });
+        let (status, _, problem) =
+            chat(&app, "ann", json!({ "role": "user", "parts": [words, file] })).await;
+        assert_eq!(status, 400, "{kind} {url}: {problem}");
+    }
 }

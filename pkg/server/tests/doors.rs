@@ -239,3 +239,39 @@ async fn runs_that_wait_for_another_one_of_their_conversation_keep_no_one_from_w
         answers.filter_map(|it| it["message"]["parts"][0]["text"].as_str()).collect();
     assert_eq!(texts, ["A.", "0", "1", "2", "4", "5", "6", "7", "8", "9"], "in their order");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_leaves_ends_the_run_only_where_it_says_so() {
+    for (query, status) in [("", "running"), ("?on_disconnect=cancel", "cancelled")] {
+        let (_, app) = service(scripted([ScriptedTurn::new().text("So far.").hang()]));
+        let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+        let path = format!("{run}/events{query}");
+        let mut frames = get(&app, &path, "ann").await.into_body().into_data_stream();
+        assert!(frames.next().await.is_some());
+        drop(frames);
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], status, "{query}");
+    }
+    let (_, app) = service(chatty());
+    let run = begin(&app, "ann", &json!({ "input": "What is 6*7?" })).await;
+    text(get(&app, &format!("{run}/events?on_disconnect=cancel"), "ann").await).await;
+    assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "completed");
+}
+
+#[tokio::test]
+async fn the_scheme_of_a_token_has_no_case() {
+    let (_, app) = service(chatty());
+    for (given, want) in [
+        ("bearer ann", 200),
+        ("BEARER ann", 200),
+        ("Bearer  ann", 200),
+        ("Basic ann", 401),
+        ("ann", 401),
+        ("Bearer", 401),
+        ("Bearerann", 401),
+    ] {
+        let request = Request::builder().uri("/v1/agents").header("authorization", given);
+        let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), want, "{given}");
+    }
+}
