@@ -163,6 +163,14 @@ impl DefaultAgent {
         self.0.parts.chosen(&input.context).map(drop)
     }
 
+    /// Checks that the model of an input can read it.
+    #[cfg(feature = "server")]
+    pub(crate) fn check_input(&self, input: &RunInput) -> Result<(), AgentError> {
+        let chosen = self.0.parts.chosen(&input.context)?;
+        let provider = chosen.unwrap_or(&self.0.parts.provider);
+        input.check(provider.info(), super::clock::system_now())
+    }
+
     /// Returns the tools that it was built with, and their descriptions.
     #[cfg(feature = "server")]
     pub(crate) fn own_tools(

@@ -97,9 +97,9 @@ impl Reopened {
         self.run.events
     }
 
-    /// Returns `true` when the journal has no message of the run yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.run.state.outcome().messages.is_empty()
+    /// Returns the ids of the requests that the run waits for: to people, and to the client.
+    pub(crate) fn requests(&self) -> Vec<Text> {
+        self.run.state.requests()
     }
 
     /// Returns the run as a stream of the events that follow those that were told from that number on.

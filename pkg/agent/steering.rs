@@ -244,6 +244,14 @@ impl Steering {
         (line.asked.has_any() || line.at_client.has_any(), line.questions.has_any())
     }
 
+    /// Returns `true` while a request of this id is open, of whichever kind.
+    #[cfg(feature = "server")]
+    pub(crate) fn is_open(&self, id: &str) -> bool {
+        let line = self.lock();
+        let is_asked = line.asked.find(id).is_some() || line.at_client.find(id).is_some();
+        is_asked || line.questions.find(id).is_some()
+    }
+
     /// Ends the run's hearing; returns what it has not heard.
     pub(super) fn close(&self) -> VecDeque<Said> {
         let mut line = self.lock();

@@ -25,8 +25,8 @@ const LONGEST_SHARED: usize = 4 << 10;
 pub(super) trait Origin {
     fn is_cancelled(&self) -> bool;
 
-    /// Returns `true` while something is open that others have to end.
-    fn waits(&self) -> bool;
+    /// Returns `true` once all that it waited for in another process is open again.
+    fn is_back(&self) -> bool;
 
     /// Notes that the run has come to where it was.
     fn settle(&self);
@@ -92,8 +92,7 @@ impl<'r, O: Origin> Batches<'r, O> {
             }
         }
         let waits = records.is_empty() && !self.is_over;
-        let is_there = self.is_over || self.has_answer || self.run.waits();
-        if !self.is_settled && is_there {
+        if !self.is_settled && (self.is_over || self.has_answer || self.run.is_back()) {
             self.run.settle();
             self.is_settled = true;
         }

@@ -13,41 +13,16 @@ use tokio_stream::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    encode::{AgUi, Encode, RunEnd, UiMessageStream},
+    encode::{Encode, RunEnd},
+    going_on::Guard,
     run::{RUN_END, Run},
     service::Service,
     streamed::Streamed,
 };
 use crate::{
-    store::{LogKey, LogRecord, follow},
+    store::{LogRecord, follow},
     types::Envelope,
 };
-
-/// The frames of one record.
-pub(super) trait Frames: Send + 'static {
-    fn frames(&mut self, number: u64, record: &LogRecord) -> Bytes;
-}
-
-/// The frames of a run that its readers share: each record as an event with its number.
-pub(super) struct Numbered(pub(super) Arc<Run>);
-
-impl Frames for Numbered {
-    fn frames(&mut self, number: u64, record: &LogRecord) -> Bytes {
-        self.0.frames.frame(number, record)
-    }
-}
-
-impl Frames for UiMessageStream {
-    fn frames(&mut self, _number: u64, record: &LogRecord) -> Bytes {
-        encoded(self, record)
-    }
-}
-
-impl Frames for AgUi {
-    fn frames(&mut self, _number: u64, record: &LogRecord) -> Bytes {
-        encoded(self, record)
-    }
-}
 
 pub(super) fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
     let mut out = Vec::new();
@@ -66,16 +41,24 @@ pub(super) fn encode(encoder: &mut impl Encode, record: &LogRecord, out: &mut Ve
     }
 }
 
-/// Returns the answer that reads a log from the number `from` on.
+/// Returns the answer that reads a run from the number `from` on: each record as an event with its number, in a frame that its readers share.
+/// The guard is for a reader that goes away before the end.
 pub(super) fn answer(
     service: &Service,
-    key: LogKey,
+    run: Arc<Run>,
     from: u64,
-    mut frames: impl Frames,
+    mut guard: Option<Guard>,
 ) -> Response {
-    let records = follow(service.log(), key, from);
+    let records = follow(service.log(), run.key.clone(), from);
     let frames = records.map_while(move |record| match record {
-        Ok((number, record)) => Some(frames.frames(number, &record)),
+        Ok((number, record)) => {
+            if let Some(guard) = &mut guard
+                && record.kind == RUN_END
+            {
+                guard.disarm();
+            }
+            Some(run.frames.frame(number, &record))
+        }
         Err(error) => {
             tracing::debug!(%error, "a reader is let go");
             None

@@ -6,7 +6,10 @@ use futures_util::future::{BoxFuture, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Problem;
+use super::{
+    Problem,
+    steered::{Counts, Word, Words},
+};
 use crate::{
     agent::{
         RunContext, RunInput, ToolSource,
@@ -61,16 +64,34 @@ impl ClientTools {
 #[derive(Debug, Deserialize, Serialize)]
 struct Kept {
     input: String,
+    #[serde(default)]
     tools: Vec<Offered>,
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    said: Words,
 }
 
 /// Returns an input and the tools that came with it, as they are kept.
 pub(super) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json::Result<String> {
     let input = input.to_json()?;
     match tools.map(|tools| tools.offered.clone()).filter(|tools| !tools.is_empty()) {
-        Some(tools) => serde_json::to_string(&Kept { input, tools }),
+        Some(tools) => serde_json::to_string(&Kept { input, tools, said: Words::default() }),
         None => Ok(input),
     }
+}
+
+/// Returns what is kept with another word, where the journal of the run has this number of them; `None` when it cannot be read.
+pub(super) fn keep_word(kept: &str, word: Word, journaled: Counts) -> Option<String> {
+    let mut kept = serde_json::from_str(kept).unwrap_or_else(|_| {
+        let (input, tools, said) = (kept.to_owned(), Vec::new(), Words::default());
+        Kept { input, tools, said }
+    });
+    kept.said.add(word, journaled);
+    serde_json::to_string(&kept).ok()
+}
+
+/// Returns the words that are kept so.
+pub(super) fn kept_words(kept: &str) -> Words {
+    serde_json::from_str(kept).map(|Kept { said, .. }| said).unwrap_or_default()
 }
 
 /// Returns the input that is kept so; `None` when it cannot be read.
@@ -88,7 +109,7 @@ pub(super) fn kept_input(kept: &str) -> Option<RunInput> {
 /// Returns the tools that are kept so, if there are any.
 pub(super) fn kept_tools(kept: &str) -> Option<Arc<ClientTools>> {
     let Kept { tools, .. } = serde_json::from_str(kept).ok()?;
-    ClientTools::new(tools).ok()
+    if tools.is_empty() { None } else { ClientTools::new(tools).ok() }
 }
 
 /// The source of the tools of requests, for each agent of a service.

@@ -5,7 +5,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{journal::StoredJournal, run::Run};
+use super::{
+    journal::StoredJournal,
+    run::Run,
+    turns::{Turn, Turns},
+};
 use crate::{agent::DefaultAgent, store::Conversation as Stored, types::Text};
 
 /// Conversations by scope and id. Another scope's are not found.
@@ -34,8 +38,8 @@ pub(super) struct Conversation {
     /// The run that began last.
     last_run: Mutex<Option<Arc<Run>>>,
     pub(super) journal: StoredJournal,
-    /// Held while runs that another process left go on; those that begin meanwhile come behind them.
-    pub(super) order: Arc<tokio::sync::Mutex<()>>,
+    /// The order of its runs; those that another process left come first.
+    pub(super) turns: Turns,
 }
 
 impl Conversations {
@@ -83,12 +87,15 @@ impl Conversation {
             agent: agent.fork_with_journal(journal.clone()),
             last_run: Mutex::default(),
             journal,
-            order: Arc::default(),
+            turns: Turns::default(),
         }
     }
 
-    pub(super) fn begin(&self, run: &Arc<Run>) {
-        *self.last_run.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(run));
+    /// Adds a run; it comes behind those that have not ended.
+    pub(super) fn begin(&self, run: &Arc<Run>) -> Turn {
+        let mut last = self.last_run.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(Arc::clone(run));
+        self.turns.take()
     }
 
     /// Returns the run that began last.

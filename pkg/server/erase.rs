@@ -111,4 +111,17 @@ impl Service {
             Err(error) => Err(error.into()),
         }
     }
+
+    /// Takes a run out of memory, and cancels it if it goes on.
+    fn drop_run(&self, key: &LogKey) {
+        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
+            run.cancel.cancel();
+            self.0.runs.remove(key);
+        }
+    }
+
+    /// Takes a conversation out of memory.
+    fn drop_conversation(&self, key: &ConversationKey) {
+        self.0.conversations.remove(&key.scope, &key.id);
+    }
 }

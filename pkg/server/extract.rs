@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{FromRequest, FromRequestParts, Request, rejection::JsonRejection},
+    extract::{self, FromRequest, FromRequestParts, Request, rejection::JsonRejection},
     http::{StatusCode, request::Parts},
 };
 use serde::de::DeserializeOwned;
@@ -20,6 +20,32 @@ impl FromRequestParts<Service> for Caller {
         // Known from the gate.
         let known = parts.extensions.get::<agent::Caller>().cloned();
         known.map_or_else(|| service.identify(parts), Ok).map(Self)
+    }
+}
+
+/// The query of a request.
+pub(super) struct Query<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = extract::Query::<T>::from_request_parts(parts, state).await;
+        read.map(|extract::Query(query)| Self(query))
+            .map_err(|rejection| Problem::bad(rejection.body_text()))
+    }
+}
+
+/// The names in the path of a request.
+pub(super) struct Path<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = extract::Path::<T>::from_request_parts(parts, state).await;
+        read.map(|extract::Path(path)| Self(path))
+            .map_err(|rejection| Problem::bad(rejection.body_text()))
     }
 }
 

@@ -13,15 +13,16 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     Problem, Service,
-    body::{self, encode, encoded},
+    body::{self, encoded},
     encode::{AgUi, Encode, UiMessageStream},
     pieces::Pieces,
-    run::{RUN_END, Run, WaitsFor},
+    run::{Run, WaitsFor},
+    sharing::Sharing,
 };
 use crate::{
     agent::RunInput,
     store::{EventLog, LogError, LogRecord, follow},
-    types::{Envelope, Text},
+    types::{Part, Text},
 };
 
 /// Most records that are read at a time.
@@ -64,15 +65,16 @@ pub(super) struct Reading {
     on_disconnect: Option<Leave>,
 }
 
+/// What ends when a reader goes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Leave {
+pub(super) enum Leave {
     Cancel,
 }
 
 impl Reading {
     /// Returns the input of a message, for the model that the query chooses.
-    pub(super) fn input(&self, said: String) -> RunInput {
+    pub(super) fn input(&self, said: Vec<Part>) -> RunInput {
         let input = RunInput::from(said);
         match &self.model {
             Some(model) => input.model(model.clone()),
@@ -82,8 +84,15 @@ impl Reading {
 
     /// Returns what cancels the run when it is dropped, where the reader wants that.
     pub(super) fn guard(&self, run: &Run) -> Option<Guard> {
-        (self.on_disconnect? == Leave::Cancel)
-            .then(|| Guard { guard: Some(CancellationToken::drop_guard(run.cancel.clone())) })
+        self.on_disconnect.map(|leave| leave.guard(run))
+    }
+}
+
+impl Leave {
+    /// Returns what cancels the run when it is dropped.
+    pub(super) fn guard(self, run: &Run) -> Guard {
+        let Self::Cancel = self;
+        Guard { guard: Some(CancellationToken::drop_guard(run.cancel.clone())) }
     }
 }
 
@@ -145,16 +154,16 @@ fn frames<P: Pause>(
                 Ok(Some(Ok((number, record)))) => {
                     may_wait |= asks(&record);
                     at = number + 1;
-                    let frames = pieces.piece(|out| match shared.get(number, &record) {
-                        Some(envelope) => encoder.event(&envelope, out),
-                        None => encode(&mut encoder, &record, out),
-                    });
+                    let frames =
+                        pieces.piece(|out| shared.encode(&mut encoder, number, &record, out));
                     if !frames.is_empty() {
                         yield frames;
                     }
                 }
                 Ok(Some(Err(error))) => return tracing::debug!(%error, "a reader is let go"),
                 Ok(None) => break,
+                // What it waits for in the end is not open again.
+                Err(_) if !run.is_settled() => {}
                 Err(_) => {
                     may_wait = run.waits_for(P::ENDS);
                     if may_wait {
@@ -174,27 +183,6 @@ fn frames<P: Pause>(
         if let Some(guard) = &mut guard {
             guard.disarm();
         }
-    }
-}
-
-/// A reader of the events of a run, which are kept for it.
-struct Sharing(Arc<Run>);
-
-impl Sharing {
-    fn of(run: &Arc<Run>) -> Self {
-        run.events.enter();
-        Self(Arc::clone(run))
-    }
-
-    /// Returns the event of a record, if it is kept; the record of the end is none.
-    fn get(&self, number: u64, record: &LogRecord) -> Option<Arc<Envelope>> {
-        self.0.events.get(number).filter(|_| record.kind != RUN_END)
-    }
-}
-
-impl Drop for Sharing {
-    fn drop(&mut self) {
-        self.0.events.leave();
     }
 }
 

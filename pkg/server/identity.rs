@@ -100,7 +100,11 @@ impl Tokens {
 impl Identify for Tokens {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
         let given = parts.headers.get(header::AUTHORIZATION);
-        let token = given.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        // The scheme has no case.
+        let token = given.and_then(|value| {
+            let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token)
+        });
         let caller = token.and_then(|token| self.find(token.trim()));
         caller.cloned().ok_or_else(|| {
             let detail = "this needs a known token: `Authorization: Bearer TOKEN`";

@@ -8,9 +8,11 @@ use std::{
     },
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
 use tokio::sync::{Mutex, Notify};
 
+use super::steered::Counts;
 use crate::{
     agent::journal::{Journal, JournalError, JournalFuture},
     store::{ConversationKey, ConversationStore, Entry, StoreError, now_ms},
@@ -19,6 +21,9 @@ use crate::{
 
 /// Most lines that are read at a time.
 const PAGE: usize = 256;
+
+/// The number of the last messages among which one is looked for that a process before this one may have added.
+const LAST_SAID: u64 = 200;
 
 /// The journal of a conversation. A line is kept together with the messages that it added, and behind the events that came before it:
 /// what a process that goes on with the run tells, joins to what the log has.
@@ -30,8 +35,8 @@ struct Inside {
     key: ConversationKey,
     /// The number of entries; `None` while it is not known.
     entries: Mutex<Option<u64>>,
-    /// The run whose lines come.
-    run: std::sync::Mutex<Text>,
+    /// The run whose lines come, as far as they are written.
+    run: std::sync::Mutex<Journaled>,
     told: Arc<Told>,
 }
 
@@ -87,16 +92,38 @@ impl Told {
     }
 }
 
+/// The part of a run that the journal has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Journaled {
+    run: Text,
+    /// `true` once it has a message of the run.
+    pub(super) has_said: bool,
+    /// The numbers of words that the user said while the run went on.
+    pub(super) words: Counts,
+}
+
+impl Journaled {
+    /// Notes an input of the run, and whether it added messages.
+    fn note(&mut self, input: Option<&RawValue>, adds: bool) {
+        self.has_said |= adds;
+        let is = |words: &str| input.is_some_and(|input| input.get().starts_with(words));
+        self.words.steers += u64::from(is(r#"{"said":{"steer":"#));
+        self.words.follow_ups += u64::from(is(r#"{"said":{"follow_up":"#));
+    }
+}
+
 /// The facts that a line tells of itself.
 #[derive(Deserialize)]
-struct Line {
-    record: Record,
+struct Line<'l, M> {
+    #[serde(borrow, bound(deserialize = "M: Deserialize<'de>"))]
+    record: Record<'l, M>,
 }
 
 #[derive(Deserialize)]
-struct Record {
+struct Record<'l, M> {
     began: Option<Began>,
-    took: Option<Took>,
+    #[serde(borrow, bound(deserialize = "M: Deserialize<'de>"))]
+    took: Option<Took<'l, M>>,
 }
 
 #[derive(Deserialize)]
@@ -114,9 +141,13 @@ struct Outcome {
     run_id: Text,
 }
 
+/// An input that a run took; the messages of other versions are not read.
 #[derive(Deserialize)]
-struct Took {
-    messages: Vec<Message>,
+struct Took<'l, M> {
+    #[serde(borrow)]
+    input: Option<&'l RawValue>,
+    messages: Vec<M>,
+    #[serde(default)]
     events: u64,
 }
 
@@ -130,24 +161,75 @@ impl StoredJournal {
         Self(Arc::new(Inside { store, key, entries, run, told }))
     }
 
+    /// Returns what is known here to be written of a run.
+    pub(super) fn journaled(&self, run: &str) -> Journaled {
+        let current = self.0.lock();
+        if current.run == run { current.clone() } else { Journaled::default() }
+    }
+
+    /// Returns what the lines have of a run. Those that cannot be read are passed over.
+    pub(super) async fn read_run(&self, run: &str) -> Result<Journaled, StoreError> {
+        let (Inside { store, key, .. }, mut from, mut is_its) = (&*self.0, 0, false);
+        let mut journaled = Journaled { run: run.into(), ..Journaled::default() };
+        loop {
+            let page = store.lines(key, from, PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(journaled) };
+            from = last + 1;
+            for (_, line) in &page {
+                let Ok(Line { record }) = serde_json::from_str::<Line<'_, IgnoredAny>>(line) else {
+                    continue;
+                };
+                if let Some(began) = record.began {
+                    is_its = began.state.outcome.run_id == run;
+                }
+                if let Some(took) = record.took.filter(|_| is_its) {
+                    journaled.note(took.input, !took.messages.is_empty());
+                }
+            }
+        }
+    }
+
+    /// Adds a message that is of no line, with the time at which it was said, unless it is there.
+    pub(super) async fn say(&self, at_ms: u64, message: Message) -> Result<(), StoreError> {
+        let Inside { store, key, entries, .. } = &*self.0;
+        // No line comes in between.
+        let mut entries = entries.lock().await;
+        let head = store.get(key).await?;
+        let last = head.messages.saturating_sub(LAST_SAID);
+        let said = store.messages(key, last, PAGE).await?;
+        if said.iter().any(|it| it.at_ms == at_ms && it.message == message) {
+            return Ok(());
+        }
+        *entries = None;
+        store.append(key, head.entries, Entry::new(at_ms).message(message)).await?;
+        *entries = Some(head.entries + 1);
+        Ok(())
+    }
+
     /// Sets the run whose lines come, where another process has written its first.
-    pub(super) fn goes_on_with(&self, run: &str) {
-        *self.0.run.lock().unwrap_or_else(PoisonError::into_inner) = run.into();
+    pub(super) fn goes_on_with(&self, journaled: Journaled) {
+        *self.0.lock() = journaled;
     }
 }
 
 impl Inside {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Journaled> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn append(&self, line: String) -> Result<(), JournalError> {
-        let read: Line = serde_json::from_str(&line)
+        let read: Line<'_, Message> = serde_json::from_str(&line)
             .map_err(|error| JournalError::new(format!("a line cannot be read: {error}")))?;
-        let mut entry = Entry::new(now_ms()).line(line);
+        let mut entry = Entry::new(now_ms());
         if let Some(began) = read.record.began {
-            *self.run.lock().unwrap_or_else(PoisonError::into_inner) = began.state.outcome.run_id;
+            let run = began.state.outcome.run_id;
+            *self.lock() = Journaled { run, ..Journaled::default() };
         }
+        let mut journaled = self.lock().clone();
         if let Some(took) = read.record.took {
+            journaled.note(took.input, !took.messages.is_empty());
             entry.messages = took.messages;
-            let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            self.told.wait(&run, took.events).await;
+            self.told.wait(&journaled.run, took.events).await;
         }
         let mut entries = self.entries.lock().await;
         // While it is not known whether an entry was kept, the number is not either.
@@ -155,8 +237,9 @@ impl Inside {
             Some(at) => at,
             None => self.store.get(&self.key).await.map_err(failed)?.entries,
         };
-        self.store.append(&self.key, at, entry).await.map_err(failed)?;
+        self.store.append(&self.key, at, entry.line(line)).await.map_err(failed)?;
         *entries = Some(at + 1);
+        *self.lock() = journaled;
         Ok(())
     }
 

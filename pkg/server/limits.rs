@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use axum::http::StatusCode;
+
+use super::Problem;
+
 /// The bounds of what a service takes at a time, of all, of each scope, and of each caller. What is beyond a limit is answered with a problem
 /// that says so; see `docs/limits.md`.
 ///
@@ -56,5 +60,17 @@ impl Default for Limits {
             head_bytes: 32 << 10,
             body_time: Duration::from_secs(30),
         }
+    }
+}
+
+impl Limits {
+    /// Refuses a text of the user that is too long.
+    pub(super) fn check_input(&self, text: &str) -> Result<(), Problem> {
+        let most = self.input_bytes;
+        if text.len() <= most {
+            return Ok(());
+        }
+        let detail = format!("the text of the input has more than {most} bytes; send less");
+        Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "input_too_long", detail))
     }
 }

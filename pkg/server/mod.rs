@@ -54,17 +54,22 @@ mod request_log;
 mod routes;
 mod run;
 mod runs;
+mod said;
 mod scope;
 mod scope_events;
 mod service;
+mod settling;
 mod shared_events;
 mod shared_frames;
+mod sharing;
 mod shutdown;
+mod steered;
 mod streamed;
 mod sweep;
 mod take_back;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod usage;
 
 pub use self::{

@@ -8,13 +8,12 @@ use super::{
     conversations::Conversation,
     encode::RunEnd,
     run::{RUN_END, Run},
+    steered::{Counts, Word},
 };
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},
-    store::{
-        ConversationKey, Entry, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms,
-    },
-    types::{AgentError, Envelope, ErrorCode, Text},
+    store::{ConversationKey, LogError, RunRecord, StoreError},
+    types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
 };
 
 /// Most runs that are recovered.
@@ -41,10 +40,22 @@ pub struct Recovered {
     pub ended: usize,
 }
 
+/// A run that goes on.
+struct Resumed {
+    stream: RunStream,
+    /// The number of its events so far.
+    events: u64,
+    /// The turn that it was in, if it had one.
+    turn: Option<u32>,
+    /// The requests that it waited for.
+    awaited: Vec<Text>,
+    /// What was said to it and is not in its journal.
+    words: Vec<Word>,
+}
+
 /// The outcome for one.
 enum Fate {
-    /// The run goes on with this stream, from this number of events on, in this turn if it had one.
-    Resumed(Box<RunStream>, u64, Option<u32>),
+    Resumed(Box<Resumed>),
     Interrupted(AgentError),
     /// The log has its end already.
     Ended(Box<RunEnd>),
@@ -81,7 +92,6 @@ impl Service {
             Some((record.key.name.clone(), client_tools::kept_tools(record.input.as_deref()?)?))
         });
         let tools: Tools = tools.collect();
-        let mut order = None;
         for record in records {
             let events = self.log_end(&record).await;
             let conversation = self.unread_conversation(&record).await;
@@ -94,16 +104,20 @@ impl Service {
             };
             let events = events.unwrap_or_default();
             match (fate, conversation) {
-                (Fate::Resumed(stream, from, turn), Ok(conversation)) => {
+                (Fate::Resumed(resumed), Ok(conversation)) => {
                     recovered.resumed += 1;
+                    let Resumed { stream, events: from, turn, awaited, words } = *resumed;
                     // Whoever decides now has read what the log has.
-                    let run = Arc::new(Run::left(&record, Ways::of(&stream), turn, from));
-                    self.add_run(&run);
-                    conversation.begin(&run);
-                    if order.is_none() {
-                        order = Some(Arc::clone(&conversation.order).lock_owned().await);
+                    let ways = Ways::of(&stream);
+                    for word in words {
+                        if let Err(error) = word.say(&ways.steering) {
+                            tracing::error!(%error, run_id = %record.key.name, "a word is lost");
+                        }
                     }
-                    going_on.push((run, *stream, from));
+                    let run = Arc::new(Run::left(&record, ways, turn, from, awaited));
+                    self.add_run(&run);
+                    let turn = conversation.begin(&run);
+                    going_on.push((run, stream, turn, from));
                 }
                 (Fate::Ended(end), _) => {
                     recovered.ended += 1;
@@ -112,6 +126,8 @@ impl Service {
                 (Fate::Interrupted(why), conversation) => {
                     recovered.interrupted += 1;
                     tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
+                    // Whatever becomes of the run, what was acknowledged is in the conversation.
+                    self.keep_said(&record).await;
                     Self::not_here(&record).interrupt(self.stores(), events, why).await;
                     if let Ok(conversation) = conversation
                         && let Err(error) = conversation.agent.reread().await
@@ -119,19 +135,11 @@ impl Service {
                         tracing::warn!(%error, "a conversation cannot go on");
                     }
                 }
-                (Fate::Resumed(..), Err(_)) => {}
+                (Fate::Resumed(_), Err(_)) => {}
             }
         }
-        let this = self.clone();
-        if !going_on.is_empty() {
-            self.spawn(async move {
-                for (run, stream, from) in going_on {
-                    let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
-                    run.keep(this.stores(), change).await;
-                    this.go_on(&run, stream, from).await;
-                }
-                drop(order);
-            });
+        for (run, stream, turn, from) in going_on {
+            self.go_on(run, stream, turn, from);
         }
     }
 
@@ -174,17 +182,7 @@ impl Service {
             }
         };
         let found = conversation.agent.reopen(&record.key.name, share).await?;
-        let is_said = match &found {
-            Found::Open(reopened) => !reopened.is_empty(),
-            Found::Over => true,
-            Found::Unknown => false,
-        };
-        let fate = self.fate_of(record, conversation, events, found).await;
-        // Whatever becomes of the run, what was acknowledged is in the conversation.
-        if fate.is_err() && !is_said {
-            self.keep_said(record).await?;
-        }
-        fate
+        self.fate_of(record, conversation, events, found).await
     }
 
     /// Returns what becomes of a run whose journal was found so.
@@ -199,6 +197,10 @@ impl Service {
             let why = format!("the run has gone on in {MAX_RESUMED} processes, and each has died");
             return Err(interrupted(why));
         }
+        let words = |journaled| {
+            let kept = record.input.as_deref().map(client_tools::kept_words);
+            kept.unwrap_or_default().without(journaled)
+        };
         match found {
             Found::Open(reopened) => {
                 let first = reopened.events();
@@ -208,9 +210,15 @@ impl Service {
                 let told = self.told(record, first, events).await?;
                 let last = self.told(record, events.saturating_sub(1), events).await?;
                 let turn = last.last().map(|last| last.turn);
-                conversation.journal.goes_on_with(&record.key.name);
-                let told = told.into_iter().map(|told| told.event).collect();
-                Ok(Fate::Resumed(Box::new(reopened.into_stream(told)), events, turn))
+                let journaled = conversation.journal.read_run(&record.key.name).await;
+                let journaled = journaled.map_err(|error| interrupted(error.to_string()))?;
+                let words = words(journaled.words);
+                conversation.journal.goes_on_with(journaled);
+                let told: Vec<_> = told.into_iter().map(|told| told.event).collect();
+                let mut awaited = reopened.requests();
+                awaited.extend(open_questions(&told));
+                let stream = reopened.into_stream(told);
+                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
             }
             Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
             // Nothing was done for it yet.
@@ -222,20 +230,11 @@ impl Service {
                     return Err(interrupted("it had begun, and its journal is lost".to_owned()));
                 }
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
-                Ok(Fate::Resumed(Box::new(stream), 0, None))
+                let (events, turn, awaited, words) =
+                    (0, None, Vec::new(), words(Counts::default()));
+                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
             }
         }
-    }
-
-    /// Adds what the user said to the conversation of a run that will not.
-    async fn keep_said(&self, record: &RunRecord) -> Result<(), AgentError> {
-        let input = record.input.as_deref().and_then(client_tools::kept_input);
-        let Some(input) = input else { return Ok(()) };
-        let (store, key) = (&self.stores().conversations, record.conversation_key());
-        let unkept = |error: StoreError| interrupted(error.to_string());
-        let at = store.get(&key).await.map_err(unkept)?.entries;
-        let entry = Entry::new(now_ms()).message(input.into_message());
-        store.append(&key, at, entry).await.map_err(unkept)
     }
 
     /// Returns the end of a run, if it is the last record of its log.
@@ -274,6 +273,19 @@ impl Service {
         }
         Ok(told)
     }
+}
+
+/// Returns the ids of the questions that were told and not answered: of a call that may run again, they are asked again.
+fn open_questions(told: &[AgentEvent]) -> Vec<Text> {
+    let mut open = Vec::new();
+    for event in told {
+        if let AgentEvent::ToolQuestion(question) = event {
+            open.push(question.question_id.clone());
+        } else if let AgentEvent::ToolQuestionEnd { question_id, .. } = event {
+            open.retain(|id| id != question_id);
+        }
+    }
+    open
 }
 
 fn interrupted(why: String) -> AgentError {

@@ -1,25 +1,23 @@
 //! A run of the service, from its first event to the end of its log.
 
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
 };
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    Problem,
     batches::{Batch, Batches, Origin},
     encode::{RunEnd, RunStatus},
     journal::Told,
     own_calls::OwnCalls,
     places::Place,
+    settling::Settling,
     shared_events::SharedEvents,
     shared_frames::SharedFrames,
 };
@@ -30,9 +28,6 @@ use crate::{
     },
     types::{AgentError, ClientToolRequest, Envelope, ErrorCode, Text},
 };
-
-/// Longest wait for a run of another process to come to where it was.
-const MAX_SETTLE: Duration = Duration::from_secs(5);
 
 /// The kind of the last record of a run.
 pub(super) const RUN_END: &str = "run_end";
@@ -55,12 +50,22 @@ pub(super) struct Run {
     /// The newest events, where readers need them.
     pub(super) events: SharedEvents,
     progress: Mutex<Progress>,
-    /// `false` while a run that goes on here has not come to where it was: what it waited for is not open again.
-    is_settled: watch::Sender<bool>,
+    settling: Settling,
+    /// How far the store knows the run to be; held while that changes.
+    kept: tokio::sync::Mutex<RunProgress>,
     /// The number of the event before which the last answer was paused.
     paused: AtomicU64,
     /// The facts that its request told besides the input.
     about: Option<Box<RawValue>>,
+}
+
+/// The end of a run that is not told yet.
+pub(super) struct Ending {
+    end: RunEnd,
+    /// The reason for which its events could not be kept.
+    failed: Option<LogError>,
+    /// `true` when it ended before what the user said was in the conversation.
+    pub(super) is_unsaid: bool,
 }
 
 /// The cause for which a run waits.
@@ -113,7 +118,8 @@ impl Run {
             frames: SharedFrames::default(),
             events: SharedEvents::default(),
             progress: Mutex::new(Progress::Queued),
-            is_settled: watch::Sender::new(true),
+            settling: Settling::default(),
+            kept: tokio::sync::Mutex::new(RunProgress::Queued),
             paused: AtomicU64::new(0),
             about: None,
         }
@@ -125,11 +131,18 @@ impl Run {
         self
     }
 
-    /// Returns a run that another process left in this turn; its readers have read up to the number `paused`.
-    pub(super) fn left(record: &RunRecord, ways: Ways, turn: Option<u32>, paused: u64) -> Self {
+    /// Returns a run that another process left in this turn, while it waited for these requests; its readers have read up to the number `paused`.
+    pub(super) fn left(
+        record: &RunRecord,
+        ways: Ways,
+        turn: Option<u32>,
+        paused: u64,
+        awaited: Vec<Text>,
+    ) -> Self {
         let (id, owner) = (record.conversation.clone(), record.owner.clone());
-        let run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
-        run.is_settled.send_replace(false);
+        let mut run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
+        run.settling.begin(awaited);
+        run.kept = tokio::sync::Mutex::new(record.progress);
         if let Some(turn) = turn {
             run.own_calls.resumed_in(turn);
         }
@@ -137,11 +150,19 @@ impl Run {
         run
     }
 
-    /// Waits until what the run waited for in another process is open again, for a while.
-    pub(super) async fn settled(&self) {
-        let mut is_settled = self.is_settled.subscribe();
-        // The sender is here; after that time, requests that are not open are told so.
-        drop(timeout(MAX_SETTLE, is_settled.wait_for(|is_settled| *is_settled)).await);
+    /// Waits until all that the run waited for in another process is open again, for a while.
+    pub(super) async fn settled(&self) -> Result<(), Problem> {
+        self.settling.settled().await
+    }
+
+    /// Waits until this request is open again, or will not be.
+    pub(super) async fn settled_for(&self, id: &str) -> Result<(), Problem> {
+        if self.steering.is_open(id) { Ok(()) } else { self.settled().await }
+    }
+
+    /// Returns `true` once the run has come to where it was in another process.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settling.is_settled()
     }
 
     pub(super) fn id(&self) -> &str {
@@ -219,8 +240,8 @@ impl Run {
         run
     }
 
-    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end; `None` when it was put away
-    /// for another process, once `away` asked for it. Its events are in the log before anybody sees them.
+    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end, which is to be [told](Self::tell_end);
+    /// `None` when it was put away for another process, once `away` asked for it. Its events are in the log before anybody sees them.
     pub(super) async fn drive(
         &self,
         mut stream: RunStream,
@@ -228,7 +249,7 @@ impl Run {
         mut place: Place,
         from: u64,
         away: &CancellationToken,
-    ) -> Option<RunEnd> {
+    ) -> Option<Ending> {
         let log = &stores.log;
         let told_events = told.begin(self.id(), from);
         // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
@@ -240,7 +261,10 @@ impl Run {
             self.cancel.cancel();
         }
         self.set(Progress::Running);
+        let mut kept = self.kept.lock().await;
         self.keep(stores, RunChange::to(RunProgress::Running, now_ms())).await;
+        *kept = RunProgress::Running;
+        drop(kept);
         let (mut batches, mut events, mut failed) = (Batches::new(self, away, from), from, None);
         loop {
             let records = match batches.next(&mut stream).await {
@@ -268,12 +292,22 @@ impl Run {
         }
         drop(batches);
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
+        told.end(self.id());
         let mut end = RunEnd::of(&outcome, events);
-        if let Some(error) = &failed {
-            tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be kept");
+        if failed.is_some() {
             end.status = RunStatus::Failed;
             let message = "the events of the run could not be kept";
             end.error = Some(AgentError::new(ErrorCode::Journal, message));
+        }
+        let is_unsaid = outcome.messages.is_empty();
+        Some(Ending { end, failed, is_unsaid })
+    }
+
+    /// Tells the end of a run.
+    pub(super) async fn tell_end(&self, stores: &Stores, ending: Ending) -> RunEnd {
+        let (log, Ending { end, failed, .. }) = (&stores.log, ending);
+        if let Some(error) = failed {
+            tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be kept");
             // Without its end, readers would wait for ever.
             if let Err(error) = log.close(&self.key).await {
                 tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
@@ -281,14 +315,12 @@ impl Run {
         } else if let Err(error) = self.close(&**log, &end).await {
             tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
         }
-        told.end(self.id());
-        drop(place);
         self.finish(stores, end.clone()).await;
-        Some(end)
+        end
     }
 
     /// Leaves the run to another process: its log has no end yet, and what was under way is done again there, or told as interrupted.
-    async fn put_away(&self, stores: &Stores, told: &Told, at: RunProgress) -> Option<RunEnd> {
+    async fn put_away(&self, stores: &Stores, told: &Told, at: RunProgress) -> Option<Ending> {
         told.end(self.id());
         self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
         tracing::info!(run_id = self.id(), "a run is put away for another process");
@@ -309,6 +341,11 @@ impl Run {
         self.keep(stores, change).await;
         self.set(Progress::Ended(Box::new(end)));
         self.settle();
+    }
+
+    /// Returns how far the store knows the run to be, which does not change until this is dropped, unless the run ends.
+    pub(super) async fn kept_progress(&self) -> tokio::sync::MutexGuard<'_, RunProgress> {
+        self.kept.lock().await
     }
 
     /// Writes down how far the run is. If it cannot be, the log still has its end.
@@ -348,18 +385,19 @@ impl Origin for Run {
         self.cancel.is_cancelled()
     }
 
-    fn waits(&self) -> bool {
-        self.waits_for(WaitsFor::Anything)
+    fn is_back(&self) -> bool {
+        self.settling.is_back(|id| self.steering.is_open(id), || self.waits_for(WaitsFor::Anything))
     }
 
     fn settle(&self) {
-        self.is_settled.send_if_modified(|is_settled| !std::mem::replace(is_settled, true));
+        self.settling.settle();
     }
 
     fn see(&self, envelope: &Envelope, is_first: bool) {
         if is_first {
             self.own_calls.resumed_in(envelope.turn);
         }
+        self.settling.see(envelope);
         self.own_calls.see(envelope, || self.client_calls.open());
     }
 

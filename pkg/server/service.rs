@@ -25,6 +25,7 @@ use super::{
     runs::Runs,
     scope::scope,
     scope_events,
+    turns::Turn,
     usage::{Held, Usage, What},
 };
 use crate::{
@@ -180,12 +181,7 @@ impl Service {
         if inside.tasks.is_closed() {
             return Err(Problem::busy("the service is shutting down", 30));
         }
-        let most = inside.usage.limits().input_bytes;
-        if input.text().len() > most {
-            let detail = format!("the text of the input has more than {most} bytes; send less");
-            let status = axum::http::StatusCode::PAYLOAD_TOO_LARGE;
-            return Err(Problem::new(status, "input_too_long", detail));
-        }
+        inside.usage.limits().check_input(&input.text())?;
         let about = input.about();
         if about.as_ref().is_some_and(|about| about.len() > MAX_ABOUT_BYTES) {
             let detail = format!(
@@ -228,7 +224,7 @@ impl Service {
         let log = &inside.stores.log;
         let ready = async {
             if let Some(again) = &again {
-                self.take_back(&conversation, again).await?;
+                self.take_back(&run.key.scope, &conversation, again).await?;
             }
             log.create(key).await?;
             Ok(scope_events::note(&**log, &run).await?)
@@ -238,11 +234,10 @@ impl Service {
             return Err(problem);
         }
         inside.runs.add(&run);
-        conversation.begin(&run);
+        let turn = conversation.begin(&run);
         inside.metrics.begin_run();
         tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
-        let order = Arc::clone(&conversation.order);
-        self.drive(Arc::clone(&run), stream, order, (place, held));
+        self.drive(Arc::clone(&run), stream, turn, (place, held));
         Ok(run)
     }
 
@@ -250,16 +245,19 @@ impl Service {
         &self,
         run: Arc<Run>,
         stream: RunStream,
-        order: Arc<tokio::sync::Mutex<()>>,
-        (place, held): (Place, Held),
+        turn: Turn,
+        (mut place, held): (Place, Held),
     ) {
         let this = self.clone();
+        if !turn.is_first() {
+            // Who waits for a run, which may wait for a person, has no place that another could have.
+            place.leave();
+        }
         self.0.tasks.spawn(async move {
-            // Runs that another process left come first.
-            let earlier = run.cancel.run_until_cancelled(order.lock());
-            drop(this.0.away.run_until_cancelled(earlier).await);
+            let comes = run.cancel.run_until_cancelled(turn.comes());
+            this.0.away.run_until_cancelled(comes).await;
             this.drive_here(&run, stream, place, 0).await;
-            drop(held);
+            drop((turn, held));
         });
     }
 
@@ -267,9 +265,13 @@ impl Service {
         let (inside, begun) = (&self.0, Instant::now());
         inside.records.begin(run.id());
         let stores = (&inside.stores, &*inside.told);
-        let end = run.drive(stream, stores, place, from, &inside.away).await;
+        let ending = run.drive(stream, stores, place, from, &inside.away).await;
         inside.records.keep(run, &inside.stores).await;
-        let Some(end) = end else { return };
+        let Some(ending) = ending else { return };
+        if ending.is_unsaid {
+            self.keep_said_of(&run.key).await;
+        }
+        let end = run.tell_end(&inside.stores, ending).await;
         let (status, took) = (run.shown().status(), begun.elapsed());
         inside.metrics.end_run(status, end.seq.saturating_sub(from), took);
         tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
@@ -392,19 +394,6 @@ impl Service {
         Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
     }
 
-    /// Takes a run out of memory, and cancels it if it goes on.
-    pub(super) fn drop_run(&self, key: &LogKey) {
-        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
-            run.cancel.cancel();
-            self.0.runs.remove(key);
-        }
-    }
-
-    /// Takes a conversation out of memory.
-    pub(super) fn drop_conversation(&self, key: &ConversationKey) {
-        self.0.conversations.remove(&key.scope, &key.id);
-    }
-
     pub(super) fn add_run(&self, run: &Arc<Run>) {
         self.0.runs.add(run);
     }
@@ -415,8 +404,16 @@ impl Service {
     }
 
     /// Drives a run that another process left, from this number of events on.
-    pub(super) async fn go_on(&self, run: &Run, stream: RunStream, from: u64) {
-        self.drive_here(run, stream, self.0.places.beside(), from).await;
+    pub(super) fn go_on(&self, run: Arc<Run>, stream: RunStream, turn: Turn, from: u64) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            let comes = run.cancel.run_until_cancelled(turn.comes());
+            this.0.away.run_until_cancelled(comes).await;
+            let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
+            run.keep(this.stores(), change).await;
+            this.drive_here(&run, stream, this.0.places.beside(), from).await;
+            drop(turn);
+        });
     }
 
     /// Returns a run of this caller; that of another is not found.
@@ -465,15 +462,14 @@ pub(super) fn digest(bytes: &[u8]) -> u64 {
     hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
 }
 
-/// Refuses a model that the agent does not have: which ones a request may choose is up to the host.
+/// Refuses a model that the agent does not have: which ones a request may choose is up to the host. So is an input that the model cannot read.
 fn check_model(agent: &DefaultAgent, input: &RunInput) -> Result<(), Problem> {
-    agent.check_model(input).map_err(|error| {
-        Problem::new(
-            axum::http::StatusCode::BAD_REQUEST,
-            "unknown_model",
-            error.message.to_string(),
-        )
-    })
+    let status = axum::http::StatusCode::BAD_REQUEST;
+    let no_model =
+        |error: AgentError| Problem::new(status, "unknown_model", error.message.to_string());
+    agent.check_model(input).map_err(no_model)?;
+    let unfit = |error: AgentError| Problem::new(status, "unfit_input", error.message.to_string());
+    agent.check_input(input).map_err(unfit)
 }
 
 fn other_request() -> Problem {
@@ -481,10 +477,13 @@ fn other_request() -> Problem {
     Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
 }
 
-/// Returns the title of a conversation that begins with this text: its first 60 characters.
+/// Returns the title of a conversation that begins with this text: its first 60 characters, and `…` where there are more.
 fn title(said: &str) -> Option<Text> {
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title: String = words.chars().take(MAX_TITLE).collect();
+    let mut title: String = words.chars().take(MAX_TITLE).collect();
+    if title.len() < words.len() {
+        title.push('…');
+    }
     (!title.is_empty()).then(|| title.into())
 }
 

@@ -1,25 +1,25 @@
 //! A chat is taken back to before what is answered again.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
 
-use super::{Problem, Service, again::Again, conversations::Conversation};
+use super::{Problem, Service, again::Again, conversations::Conversation, run::Run};
+use crate::types::Text;
 
 /// Longest wait for the run whose answer is taken back.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 impl Service {
-    /// Cancels the run that goes on, and takes the conversation back.
+    /// Cancels the runs that go on, and takes the conversation back.
     pub(super) async fn take_back(
         &self,
+        scope: &Text,
         conversation: &Conversation,
         again: &Again,
     ) -> Result<(), Problem> {
-        if let Some(run) = conversation.last_run().filter(|run| !run.has_ended()) {
-            run.cancel.cancel();
-        }
         let id = &conversation.id;
+        self.open_runs_of(scope, id).iter().for_each(|run| run.cancel.cancel());
         let rewound = conversation.agent.rewind_to(|begun| again.place(begun));
         match timeout(MAX_WAIT, rewound).await {
             Ok(Ok(_)) => Ok(()),
@@ -32,5 +32,14 @@ impl Service {
                 Err(Problem::busy(detail, 5))
             }
         }
+    }
+
+    /// Returns the runs of a conversation that have not ended.
+    fn open_runs_of(&self, scope: &Text, conversation: &str) -> Vec<Arc<Run>> {
+        let mut runs = self.0.runs.all();
+        runs.retain(|run| {
+            run.key.scope == *scope && run.conversation == conversation && !run.has_ended()
+        });
+        runs
     }
 }

@@ -200,6 +200,8 @@ pub struct RunChange {
     pub is_resumed: bool,
     /// `true` when its process puts it away for another one: [`resumed`](RunRecord::resumed) begins with 0 again.
     pub is_put_away: bool,
+    /// The [`input`](RunRecord::input) as it is kept from now on; `None` leaves it as it is.
+    pub input: Option<String>,
     /// The record of its end, as JSON.
     pub end: Option<String>,
     /// The tokens of all its requests, where they are known.
@@ -210,7 +212,8 @@ impl RunChange {
     /// Returns a change to this progress, at this time.
     #[must_use]
     pub fn to(progress: RunProgress, at_ms: u64) -> Self {
-        Self { progress, at_ms, is_resumed: false, is_put_away: false, end: None, usage: None }
+        let (is_resumed, is_put_away, input, end, usage) = (false, false, None, None, None);
+        Self { progress, at_ms, is_resumed, is_put_away, input, end, usage }
     }
 
     setters! {
@@ -219,6 +222,7 @@ impl RunChange {
         is_resumed(bool),
         /// Sets whether its process puts the run away for another one.
         is_put_away(bool),
+        input(some into String),
         end(some into String),
     }
 

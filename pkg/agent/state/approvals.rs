@@ -144,6 +144,14 @@ impl RunState {
         self.calls.approval(id.place).filter(|_| id.answer == self.answer)
     }
 
+    /// Returns the ids of the requests that are open: to people, and to the client.
+    #[cfg(feature = "server")]
+    pub(crate) fn requests(&self) -> Vec<Text> {
+        let asked = self.calls.asked().filter_map(|place| self.calls.approval(place));
+        let sent = self.calls.at_client().filter_map(|place| self.calls.client_call(place));
+        asked.chain(sent).cloned().collect()
+    }
+
     /// Appends the requests that are open.
     pub(super) fn request_again(&self, out: &mut Vec<Effect>) {
         let id = |place| CallId { answer: self.answer, place };

@@ -55,8 +55,8 @@ impl Reader {
                 if page.records.is_empty() {
                     break;
                 }
-                for record in &page.records {
-                    reader.source.messages(record, &mut passed);
+                for (number, record) in (reader.at..).zip(&page.records) {
+                    reader.source.messages(number, record, &mut passed);
                     passed.clear();
                 }
                 reader.at = page.next;
@@ -76,8 +76,8 @@ impl Reader {
         let (mut messages, mut bytes, mut has_end) = (Vec::new(), 0, false);
         let count = page.records.len();
         let mut taken = 0;
-        for record in &page.records {
-            self.source.messages(record, &mut messages);
+        for (number, record) in (self.at..).zip(&page.records) {
+            self.source.messages(number, record, &mut messages);
             has_end |= self.source.is_end(record);
             bytes += record.data.len();
             taken += 1;

@@ -2,7 +2,7 @@
 
 use axum::{
     body::Body,
-    extract::{Path, Query, Request, State},
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
@@ -22,7 +22,14 @@ use super::{
 };
 use crate::{
     agent,
-    server::{Problem, Service, encode::AgUi, extract::Caller, scope::scope, service::check_id},
+    server::{
+        Problem, Service,
+        encode::AgUi,
+        extract::{Caller, Path, Query},
+        scope::scope,
+        service::check_id,
+        sharing::Sharing,
+    },
     store::LogKey,
 };
 
@@ -179,7 +186,10 @@ pub(in crate::server) async fn read_run(
     let run = service.run(&caller, &id).await?;
     let source = match protocol.as_deref() {
         None | Some("native") => Source::Run,
-        Some("ag-ui") => Source::AgUi(Box::new(AgUi::new(run.conversation.clone()))),
+        Some("ag-ui") => {
+            let encoder = AgUi::new(run.conversation.clone());
+            Source::AgUi(Box::new(encoder), Sharing::of(&run))
+        }
         Some(_) => return Err(Problem::bad("`as` must be `native` or `ag-ui`")),
     };
     let asked = Asked::read(&query)?;

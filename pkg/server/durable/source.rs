@@ -7,7 +7,7 @@ use super::{
     state::{CLOSED, DATA},
 };
 use crate::{
-    server::{body::encoded, encode::AgUi},
+    server::{encode::AgUi, sharing::Sharing},
     store::LogRecord,
 };
 
@@ -19,7 +19,7 @@ pub(super) enum Source {
     /// The events of a run as they are.
     Run,
     /// The events of a run in AG-UI.
-    AgUi(Box<AgUi>),
+    AgUi(Box<AgUi>, Sharing),
 }
 
 impl Source {
@@ -28,19 +28,19 @@ impl Source {
         match self {
             // Before it is what the stream was created with.
             Self::Stream(_) => 1,
-            Self::Run | Self::AgUi(_) => 0,
+            Self::Run | Self::AgUi(..) => 0,
         }
     }
 
     /// Returns `true` where a message depends on all records before it.
     pub(super) fn has_past(&self) -> bool {
-        matches!(self, Self::AgUi(_))
+        matches!(self, Self::AgUi(..))
     }
 
     pub(super) fn content_type(&self) -> &str {
         match self {
             Self::Stream(config) => &config.content_type,
-            Self::Run | Self::AgUi(_) => "application/json",
+            Self::Run | Self::AgUi(..) => "application/json",
         }
     }
 
@@ -57,14 +57,16 @@ impl Source {
         matches!(self, Self::Stream(_)) && record.kind == CLOSED
     }
 
-    /// Appends the messages of the next record.
-    pub(super) fn messages(&mut self, record: &LogRecord, out: &mut Vec<Bytes>) {
+    /// Appends the messages of the next record, which has this number.
+    pub(super) fn messages(&mut self, number: u64, record: &LogRecord, out: &mut Vec<Bytes>) {
         match self {
             Self::Stream(_) if record.kind == DATA => out.push(record.data.clone()),
             Self::Stream(_) => {}
             Self::Run => out.push(record.data.clone()),
-            Self::AgUi(encoder) => {
-                let frames = encoded(&mut **encoder, record);
+            Self::AgUi(encoder, sharing) => {
+                let mut frames = Vec::new();
+                sharing.encode(&mut **encoder, number, record, &mut frames);
+                let frames = Bytes::from(frames);
                 let data = frames.split(|byte| *byte == b'\n');
                 let data = data.filter_map(|line| line.strip_prefix(b"data: "));
                 out.extend(data.map(|data| frames.slice_ref(data)));

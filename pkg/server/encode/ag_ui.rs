@@ -307,10 +307,18 @@ impl AgUi {
         }
     }
 
+    /// Keeps a request; one that is told again after a restart is one.
+    fn ask(&mut self, request: Interrupt) {
+        match self.open.iter_mut().find(|open| open.id == request.id) {
+            Some(open) => *open = request,
+            None => self.open.push(request),
+        }
+    }
+
     /// Keeps the requests that are open.
     fn requests(&mut self, event: &AgentEvent, at: &At<'_, '_>) {
         if let AgentEvent::ToolApprovalRequest(request) = event {
-            self.open.push(Interrupt {
+            self.ask(Interrupt {
                 id: request.approval_id.to_string(),
                 reason: "tool_approval",
                 message: format!("May `{}` run?", request.tool_name),
@@ -318,7 +326,7 @@ impl AgUi {
                 response_schema: Json::parse(APPROVAL_SCHEMA).ok(),
             });
         } else if let AgentEvent::ToolQuestion(question) = event {
-            self.open.push(Interrupt {
+            self.ask(Interrupt {
                 id: question.question_id.to_string(),
                 reason: "input_required",
                 message: question.message.clone(),

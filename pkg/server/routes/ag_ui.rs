@@ -1,16 +1,13 @@
 //! AG-UI.
 
-use axum::{
-    extract::{Query, State},
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
+    chat::waiting,
     requests::may_not,
-    ui_request::{UiMessage, decided},
+    ui_request::{CallId, UiMessage, decided},
 };
 use crate::{
     agent::{self, Decision},
@@ -18,9 +15,9 @@ use crate::{
         Problem, Service,
         client_tools::{ClientTools, Offered},
         encode::AgUi,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Query},
         going_on::{Reading, answer},
-        run::{Run, WaitsFor},
+        run::Run,
         service::Asked,
     },
     types::{ClientReturn, Json, Text, ToolAnswer},
@@ -63,11 +60,9 @@ pub(super) async fn begin(
 ) -> Result<Response, Problem> {
     let RunAgentInput { thread_id, mut messages, tools, resume } = input;
     let encoder = AgUi::new(thread_id.clone());
-    let open = service.open_run(&caller, &thread_id);
-    if let Some(run) = &open {
-        run.settled().await;
-    }
-    if let Some(run) = open.filter(|run| run.waits_for(WaitsFor::Anything)) {
+    let waits = waiting(&service, &caller, &thread_id).await?;
+    let leaves = waits.as_ref().is_some_and(|run| resume.is_empty() && leaves(run, &messages));
+    if let Some(run) = waits.clone().filter(|_| !leaves) {
         let is_said = messages.last().is_some_and(UiMessage::is_users);
         let count = resume.len();
         // All of them are taken, or none.
@@ -102,15 +97,28 @@ pub(super) async fn begin(
     if let Some(Resume { interrupt_id, .. }) = resume.first() {
         return Err(Problem::not_found("open request", interrupt_id));
     }
-    let Some(said) = messages.pop().and_then(UiMessage::said) else {
-        return Err(Problem::bad("the last of `messages` must be a text of the user"));
+    let said = messages.pop().map_or(Ok(None), UiMessage::said)?;
+    let Some(said) = said else {
+        return Err(Problem::bad(
+            "the last of `messages` must be one of the user, with words, a picture or a document",
+        ));
     };
     let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
     let asked = Asked { input, agent, conversation, tools, request: None, again: None };
     let run = service.begin(caller, asked).await?;
+    waits.inspect(|waits| waits.cancel.cancel());
     let guard = reading.guard(&run);
     answer(&service, run, 0, encoder, guard).await
+}
+
+/// Returns `true` when the user says something else while a run waits for no more than results of calls at the client.
+fn leaves(run: &Run, messages: &[UiMessage]) -> bool {
+    let is_asked = !run.approvals.open().is_empty() || !run.questions.open().is_empty();
+    let calls = run.own_calls();
+    let is_open = |id: &CallId| calls.iter().any(|(turn, call)| id.is_of(*turn, &call.id));
+    let has_result = messages.iter().filter_map(UiMessage::call_id).any(is_open);
+    !is_asked && !has_result && messages.last().is_some_and(UiMessage::is_users)
 }
 
 /// The answer to an open request of a run.

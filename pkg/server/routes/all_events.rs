@@ -1,15 +1,11 @@
 //! All that a caller may see is read.
 
-use axum::{
-    extract::{Query, State},
-    http::HeaderMap,
-    response::Response,
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::events::{From, last_seen};
 use crate::server::{
     Problem, Service, body,
-    extract::Caller,
+    extract::{Caller, Query},
     scope::scope,
     scope_events::{Place, Sources},
 };

@@ -1,7 +1,9 @@
 //! The chat of the AI SDK: `useChat` reads it.
 
+use std::sync::Arc;
+
 use axum::{
-    extract::{Path, Query, State},
+    extract::State,
     http::{HeaderName, HeaderValue},
     response::Response,
 };
@@ -15,9 +17,9 @@ use crate::{
     server::{
         Problem, Service, body,
         encode::UiMessageStream,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Path, Query},
         going_on::{Reading, answer},
-        run::Run,
+        run::{Run, WaitsFor},
         service::Asked,
     },
 };
@@ -34,7 +36,7 @@ pub(super) async fn begin(
         let run = service.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
         let run = run.ok_or_else(|| Problem::not_found("open run of the chat", &conversation))?;
-        run.settled().await;
+        run.settled().await?;
         let from = answered.next().unwrap_or_else(|| run.paused());
         // A place that is not there is told before anything is decided.
         service.log().read(&run.key, from, 1).await?;
@@ -49,17 +51,34 @@ pub(super) async fn begin(
         let response = answer(&service, run, from, UiMessageStream::new(), guard).await?;
         return Ok(marked(response, &conversation));
     }
-    let Some(said) = chat.said() else {
+    let Some(said) = chat.said()? else {
         return Err(Problem::bad("Message is required"));
     };
     let agent = reading.agent.clone();
     let input = chat.about(reading.input(said));
     let (conversation, tools) = (chat.conversation(), None);
+    let waits = match &conversation {
+        Some(id) => waiting(&service, &caller, id).await?,
+        None => None,
+    };
     let asked = Asked { input, agent, conversation, tools, request: None, again };
     let run = service.begin(caller, asked).await?;
+    // Who says something else does not answer what was asked, and the next run would wait for that.
+    waits.inspect(|waits| waits.cancel.cancel());
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
     Ok(marked(response, &conversation))
+}
+
+/// Returns the run of a chat that waits for its reader.
+pub(super) async fn waiting(
+    service: &Service,
+    caller: &agent::Caller,
+    conversation: &str,
+) -> Result<Option<Arc<Run>>, Problem> {
+    let Some(run) = service.open_run(caller, conversation) else { return Ok(None) };
+    run.settled().await?;
+    Ok(Some(run).filter(|run| run.waits_for(WaitsFor::Anything)))
 }
 
 /// Refuses an answer whose caller may not use the tool; all are looked at before one is given.

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::State,
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
@@ -13,17 +13,21 @@ use crate::{
     agent,
     server::{
         Problem, Service,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Path, Query},
         scope::scope,
         service::check_id,
     },
-    store::{Conversation, ConversationKey, ConversationQuery, now_ms},
-    types::Text,
+    store::{Conversation, ConversationKey, ConversationQuery, StoredMessage, now_ms},
+    types::{Part, Text},
 };
 
 /// Most entries of a page, and those of one that does not say how many.
 const MAX_PAGE: usize = 200;
 const PAGE: usize = 50;
+
+/// Bytes of messages behind which a page ends, and the messages that are read at a time.
+const PAGE_BYTES: usize = 4 << 20;
+const STEP: usize = 8;
 
 /// Longest title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
@@ -108,7 +112,7 @@ pub(super) async fn show(
 ) -> Answer {
     let found = find(&service, &caller, &id).await?;
     let (from, most) = (after(page.after.as_deref())?, page.most()?);
-    let messages = service.stores().conversations.messages(&found.key, from, most).await?;
+    let messages = page_of(&service, &found.key, from, most).await?;
     let next = messages.last().map(|last| last.number).filter(|last| last + 1 < found.messages);
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
@@ -117,6 +121,44 @@ pub(super) async fn show(
         fields.insert("open_run".to_owned(), open.map(|run| run.id().to_owned()).into());
     }
     Ok(Json(answer))
+}
+
+/// Returns at most this many messages, and no more behind one that makes the page large.
+async fn page_of(
+    service: &Service,
+    key: &ConversationKey,
+    from: u64,
+    most: usize,
+) -> Result<Vec<StoredMessage>, Problem> {
+    let (mut page, mut bytes, mut at) = (Vec::new(), 0, from);
+    while page.len() < most && bytes < PAGE_BYTES {
+        let step = STEP.min(most - page.len());
+        let messages = service.stores().conversations.messages(key, at, step).await?;
+        let is_all = messages.len() < step;
+        for message in messages {
+            if bytes >= PAGE_BYTES {
+                break;
+            }
+            bytes += message.message.parts.iter().map(size).sum::<usize>();
+            at = message.number + 1;
+            page.push(message);
+        }
+        if is_all {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+/// Returns about the size of a part, in bytes.
+fn size(part: &Part) -> usize {
+    match part {
+        Part::Text { text } | Part::Thinking { text, .. } => text.len(),
+        Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
+        Part::ToolCall(call) => call.arguments_raw.len(),
+        Part::ToolResult(result) => result.content.len(),
+        Part::ProviderItem(item) => serde_json::to_vec(item).map_or(0, |item| item.len()),
+    }
 }
 
 /// Returns the number behind the message that was seen last.

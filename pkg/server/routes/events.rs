@@ -1,21 +1,25 @@
 //! The events of a run are read.
 
-use axum::{
-    extract::{Path, Query, State},
-    http::HeaderMap,
-    response::Response,
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
 use serde::Deserialize;
 
 use crate::server::{
-    Problem, Service,
-    body::{self, Numbered},
-    extract::Caller,
+    Problem, Service, body,
+    extract::{Caller, Path, Query},
+    going_on::Leave,
 };
 
 #[derive(Debug, Deserialize)]
 pub(super) struct From {
     after: Option<String>,
+}
+
+/// The query of a reader of a run.
+#[derive(Debug, Deserialize)]
+pub(super) struct Events {
+    after: Option<String>,
+    /// The end of the run when its reader goes away.
+    on_disconnect: Option<Leave>,
 }
 
 /// Returns what a reader has seen last: what its browser says is newer than the address that it began with.
@@ -28,11 +32,11 @@ pub(super) async fn read(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-    Query(from): Query<From>,
+    Query(Events { after, on_disconnect }): Query<Events>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let run = service.run(&caller, &id).await?;
-    let from = match last_seen(&headers, from) {
+    let from = match last_seen(&headers, From { after }) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();
             // As it was given, without a sign.
@@ -48,5 +52,6 @@ pub(super) async fn read(
     if page.is_end && page.records.is_empty() {
         return Ok(body::nothing());
     }
-    Ok(body::answer(&service, run.key.clone(), from, Numbered(run)))
+    let guard = on_disconnect.map(|leave| leave.guard(&run));
+    Ok(body::answer(&service, run, from, guard))
 }

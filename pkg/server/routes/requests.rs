@@ -1,10 +1,6 @@
 //! A run that goes on is cancelled, answered and steered.
 
-use axum::{
-    Json,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,8 +9,10 @@ use crate::{
     agent::Decision,
     server::{
         Problem, Service,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Path},
+        steered::{When, Word},
     },
+    store::now_ms,
     types::{ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer},
 };
 
@@ -56,22 +54,10 @@ pub(super) struct Steer {
     answer: Option<ToolAnswer>,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum When {
-    /// After the calls under way.
-    #[default]
-    Next,
-    /// At once: the answer under way is cut.
-    Now,
-    /// When the run would end.
-    End,
-}
-
 /// Returns the refusal of an answer whose caller may not use the tool; what it was for stays open.
 pub(super) fn may_not(id: &str) -> Problem {
     let detail = format!(
-        "this caller may not use the tool of `{id}`, which stays open; someone who may has to answer"
+        "this caller may not use the tool of `{id}`, which stays open; its owner has to answer with a token that may"
     );
     Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail)
 }
@@ -107,7 +93,7 @@ pub(super) async fn approve(
             return Err(Problem::bad("other `arguments` go with the decision `grant` only"));
         }
     };
-    run.settled().await;
+    run.settled_for(&approval_id).await?;
     if !run.approvals.open().iter().any(|request| request.approval_id == approval_id) {
         return Err(Problem::not_found("open request", &approval_id));
     }
@@ -125,7 +111,7 @@ pub(super) async fn complete(
     Body(Complete { client_call_id, end }): Body<Complete>,
 ) -> Done {
     let run = service.run(&caller, &id).await?;
-    run.settled().await;
+    run.settled_for(&client_call_id).await?;
     if !run.client_calls.open().iter().any(|call| call.client_call_id == client_call_id) {
         return Err(Problem::not_found("open call", &client_call_id));
     }
@@ -146,7 +132,7 @@ pub(super) async fn steer(
     let input = match (input, question_id, answer) {
         (Some(input), None, None) => input,
         (None, Some(question_id), Some(answer)) => {
-            run.settled().await;
+            run.settled_for(&question_id).await?;
             if !run.questions.open().iter().any(|open| open.question_id == question_id) {
                 return Err(Problem::not_found("open question", &question_id));
             }
@@ -159,10 +145,7 @@ pub(super) async fn steer(
         return Err(Problem::not_found("open run", &id));
     }
     let message = Message::new(MessageRole::User, input.parts()?);
-    match when {
-        When::Next => run.steering.steer(message)?,
-        When::Now => run.steering.steer_now(message)?,
-        When::End => run.steering.follow_up(message)?,
-    }
+    service.usage().limits().check_input(&message.text())?;
+    service.steer(&run, Word { when, message, at_ms: now_ms() }).await?;
     Ok(done())
 }

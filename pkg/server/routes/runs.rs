@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::{
     Json,
-    extract::{Path, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
 };
@@ -16,7 +16,7 @@ use crate::{
     llm::media::unreadable,
     server::{
         Problem, Service,
-        extract::{Body, Caller},
+        extract::{Body, Caller, Path},
         service::{Asked, digest},
     },
     types::{Part, Text},

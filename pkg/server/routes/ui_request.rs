@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::{runs::Said, ui_files::FileFields};
 use crate::{
     agent::{Decision, RunInput},
-    server::again::Again,
-    types::{ClientFailure, ClientReturn, Text},
+    server::{Problem, again::Again},
+    types::{ClientFailure, ClientReturn, Part, Text},
 };
 
 /// A request of `useChat`, which may have more.
@@ -66,6 +67,8 @@ struct UiPart {
     approval: Option<Approval>,
     output: Option<Value>,
     error_text: Option<String>,
+    #[serde(flatten)]
+    file: FileFields,
 }
 
 #[derive(Debug, Deserialize)]
@@ -151,6 +154,12 @@ pub(super) fn decided(approved: bool, reason: Option<String>) -> Decision {
     if approved { Decision::Grant } else { Decision::reject(reason.unwrap_or_default()) }
 }
 
+/// Returns words of the user, if they are any.
+fn words(text: String) -> Result<Option<Vec<Part>>, Problem> {
+    let is_empty = text.trim().is_empty();
+    if is_empty { Ok(None) } else { Said::Text(text).parts().map(Some) }
+}
+
 /// Returns the result of a call at the client.
 fn returned(output: Value) -> ClientReturn {
     if let Value::String(text) = output { text.into() } else { output.to_string().into() }
@@ -176,12 +185,36 @@ impl UiMessage {
         parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str()).collect()
     }
 
-    /// Returns the text of a message of the user.
-    pub(super) fn said(self) -> Option<String> {
+    /// Returns what a message of the user says; `None` when that is nothing.
+    pub(super) fn said(self) -> Result<Option<Vec<Part>>, Problem> {
         if self.role.as_ref().is_some_and(|role| role != "user") {
-            return None;
+            return Ok(None);
         }
-        Some(self.text()).filter(|text| !text.trim().is_empty())
+        let parts = match self.content {
+            Some(Content::Text(text)) => return words(text),
+            Some(Content::Parts(parts)) => parts,
+            None => self.parts,
+        };
+        let mut said: Vec<Part> = Vec::new();
+        for UiPart { kind, text, file, .. } in parts {
+            if kind != "text" {
+                said.extend(file.part(&kind).transpose()?);
+            } else if let Some(Part::Text { text: before }) = said.last_mut() {
+                before.push_str(&text);
+            } else {
+                said.push(Part::Text { text });
+            }
+        }
+        let is_empty = |part: &Part| part.as_text().is_some_and(|text| text.trim().is_empty());
+        if said.iter().all(is_empty) {
+            return Ok(None);
+        }
+        Said::Parts(said).parts().map(Some)
+    }
+
+    /// Returns the id of the call whose result it is.
+    pub(super) fn call_id(&self) -> Option<&CallId> {
+        self.tool_call_id.as_ref().filter(|_| self.is_of("tool"))
     }
 
     /// Returns the result of a call at the client, of a message of a tool.
@@ -241,12 +274,12 @@ impl Chat {
         Some(Again { said, is_edited })
     }
 
-    /// Returns what the user says.
-    pub(super) fn said(&mut self) -> Option<String> {
+    /// Returns what the user says; `None` when that is nothing.
+    pub(super) fn said(&mut self) -> Result<Option<Vec<Part>>, Problem> {
         match self.message.take() {
-            Some(SaidMessage::Text(text)) => Some(text).filter(|text| !text.trim().is_empty()),
+            Some(SaidMessage::Text(text)) => words(text),
             Some(SaidMessage::Message(message)) => message.said(),
-            None => self.messages.pop()?.said(),
+            None => self.messages.pop().map_or(Ok(None), UiMessage::said),
         }
     }
 

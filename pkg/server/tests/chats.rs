@@ -1,6 +1,7 @@
 //! Chats whose reader is asked: the answer ends where the run waits, and another goes on there.
 
 use super::*;
+use crate::types::{Capabilities, Part};
 
 /// An agent that asks to remove, then reads the page, then has an end.
 pub(super) fn asking() -> DefaultAgent {
@@ -205,4 +206,82 @@ async fn tools_of_an_ag_ui_request_run_at_its_client() {
     let names: Vec<_> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["calculator", "colour"]);
     assert!(requests[0].system.as_deref().unwrap_or_default().is_empty(), "no member gets there");
+}
+
+/// An agent that reads the page when it is told to go, and asks to remove when it is told so.
+fn leaving() -> DefaultAgent {
+    let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
+    let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+    let provider = ScriptedProvider::from_fn(|request: &Asked| {
+        match request.messages.iter().last().unwrap().text().as_str() {
+            "Go." => ScriptedTurn::new().call("page", json!({})),
+            "Remove." => ScriptedTurn::new().call("remove", json!({})),
+            said => ScriptedTurn::new().text(format!("You say {said}")),
+        }
+    });
+    let agent =
+        DefaultAgent::builder(provider).tool(remove.effects(ToolEffects::Irreversible)).tool(page);
+    agent.build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_of_another_matter_ends_the_run_that_waits_for_its_reader() {
+    for first in ["Go.", "Remove."] {
+        let (_, app) = service(leaving());
+        let (_, asked, _) = chat(&app, "ann", user(first)).await;
+        let id = with(&asked, "start")["messageId"].as_str().unwrap();
+        for _ in 0..2 {
+            let (status, next, frames) = chat(&app, "ann", user("Hello.")).await;
+            assert_eq!((status, told(&next).as_str()), (200, "You say Hello."), "{frames}");
+        }
+        let (_, shown) = value(get(&app, &format!("/v1/runs/{id}"), "ann").await).await;
+        assert_eq!(shown["status"], "cancelled", "{first}");
+    }
+    // In AG-UI the same for a call; what a person is asked has to be answered.
+    let (_, app) = service(leaving());
+    let said = |text: &str| json!({ "messages": [{ "role": "user", "content": text }] });
+    let (_, asked) = agui(&app, "ann", said("Go.")).await;
+    let id = asked[0]["runId"].as_str().unwrap().to_owned();
+    let (status, next) = agui(&app, "ann", said("Hello.")).await;
+    assert_eq!((status, told(&next).as_str()), (200, "You say Hello."));
+    let (_, shown) = value(get(&app, &format!("/v1/runs/{id}"), "ann").await).await;
+    assert_eq!(shown["status"], "cancelled");
+    agui(&app, "ann", said("Remove.")).await;
+    assert_eq!(agui(&app, "ann", said("Hello.")).await.0, 409);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_of_both_chats_reach_the_model_and_other_files_are_refused() {
+    let provider = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("I see."));
+    let provider = provider.capabilities(Capabilities::ALL);
+    let (_, app) = service(DefaultAgent::builder(provider.clone()).build().unwrap());
+    let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let file = json!({ "type": "file", "mediaType": "image/png", "url": format!("data:image/png;base64,{picture}") });
+    let words = json!({ "type": "text", "text": "What is it?" });
+    for parts in [json!([words, file]), json!([file])] {
+        let (status, all, _) = chat(&app, "ann", json!({ "role": "user", "parts": parts })).await;
+        assert_eq!((status, told(&all).as_str()), (200, "I see."));
+    }
+    let binary = json!({ "type": "binary", "mimeType": "image/png", "data": picture });
+    let said = json!({ "messages": [{ "role": "user", "content": [words, binary] }] });
+    assert_eq!(agui(&app, "ann", said).await.0, 200);
+    let pictures = |at: usize| {
+        let requests = provider.requests();
+        let parts = requests[at].messages.iter().last().unwrap().parts.clone();
+        parts
+            .iter()
+            .filter(|part| matches!(part, Part::Image { data, .. } if data == picture))
+            .count()
+    };
+    assert_eq!([pictures(0), pictures(1), pictures(2)], [1, 1, 1]);
+    for (kind, url) in [
+        ("audio/wav", "data:audio/wav;base64,AAAA"),
+        ("image/png", "data:image/png;base64,%%%"),
+        ("image/png", ""),
+    ] {
+        let file = json!({ "type": "file", "mediaType": kind, "url": url });
+        let (status, _, problem) =
+            chat(&app, "ann", json!({ "role": "user", "parts": [words, file] })).await;
+        assert_eq!(status, 400, "{kind} {url}: {problem}");
+    }
 }

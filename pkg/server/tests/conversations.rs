@@ -153,3 +153,26 @@ async fn a_host_notifies_a_scope_and_others_may_not() {
     let long = json!({ "kind": "a", "data": "a".repeat(65 << 10) });
     assert_eq!(post(&app, "/v1/notifications", "host", &long).await.status(), 413);
 }
+
+#[tokio::test]
+async fn a_page_ends_behind_4_mib_and_the_next_goes_on_there() {
+    let long = "a".repeat(900 << 10);
+    let answers = ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("Yes."));
+    let (_, app) = service(DefaultAgent::builder(answers).build().unwrap());
+    for _ in 0..10 {
+        let run = begin(&app, "ann", &json!({ "input": long, "conversation_id": "c" })).await;
+        text(get(&app, &format!("{run}/events"), "ann").await).await;
+    }
+    let (mut seen, mut path, mut pages) = (0, "/v1/conversations/c?limit=200".to_owned(), 0);
+    loop {
+        let whole = text(get(&app, &path, "ann").await).await;
+        assert!(whole.len() < 6 << 20, "{}", whole.len());
+        let page: Value = serde_json::from_str(&whole).unwrap();
+        let messages = page["page"]["messages"].as_array().unwrap();
+        assert!(messages.iter().enumerate().all(|(at, it)| it["number"] == seen + at));
+        (seen, pages) = (seen + messages.len(), pages + 1);
+        let Some(next) = page["page"]["next"].as_u64() else { break };
+        path = format!("/v1/conversations/c?limit=200&after={next}");
+    }
+    assert_eq!((seen, pages), (20, 3));
+}

@@ -192,3 +192,86 @@ async fn a_run_that_waits_for_a_person_has_no_place() {
         assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
     }
 }
+
+#[tokio::test]
+async fn runs_that_wait_for_another_one_of_their_conversation_keep_no_one_from_working() {
+    let mut limits = Limits::default();
+    (limits.runs, limits.waiting_runs) = (2, 1);
+    let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+    let provider = ScriptedProvider::from_fn(|request: &Asked| {
+        let last = request.messages.iter().last().unwrap();
+        let result = last.tool_results().next().map(|it| it.content.clone());
+        let said = result.unwrap_or_else(|| last.text());
+        if said == "Wait." {
+            return ScriptedTurn::new().call("page", json!({}));
+        }
+        ScriptedTurn::new().text(said)
+    });
+    let agent = DefaultAgent::builder(provider).tool(page).build().unwrap();
+    let (service, app) = limited(agent, limits);
+    let said = |text: &str| json!({ "input": text, "conversation_id": "c" });
+    let first = begin(&app, "ann", &said("Wait.")).await;
+    let asked = until(&app, &first, "client_tool_request").await;
+    let mut behind = Vec::new();
+    for at in 0..10 {
+        behind.push(begin(&app, "ann", &said(&at.to_string())).await);
+    }
+    for _ in 0..5 {
+        let other = begin(&app, "eve", &json!({ "input": "Hi." })).await;
+        assert!(text(get(&app, &format!("{other}/events"), "eve").await).await.contains("Hi."));
+    }
+    assert!(service.metrics_text().contains("forgeline_runs_working 0\n"));
+    for run in &behind {
+        let (_, shown) = value(get(&app, run, "ann").await).await;
+        assert_eq!(shown["status"], "queued", "{shown}");
+    }
+    // One in the middle is cancelled, and ends at once.
+    assert_eq!(post(&app, &format!("{}/cancel", behind[3]), "ann", &json!({})).await.status(), 200);
+    assert_eq!(until(&app, &behind[3], "run_end").await["status"], "cancelled");
+    let result =
+        json!({ "client_call_id": asked["client_call_id"], "result": { "content": "A." } });
+    assert_eq!(post(&app, &format!("{first}/tool-results"), "ann", &result).await.status(), 200);
+    assert_eq!(until(&app, &behind[9], "run_end").await["status"], "completed");
+    let (_, shown) = value(get(&app, "/v1/conversations/c", "ann").await).await;
+    let messages = shown["page"]["messages"].as_array().unwrap().iter();
+    let answers = messages.filter(|it| it["message"]["role"] == "assistant");
+    let texts: Vec<_> =
+        answers.filter_map(|it| it["message"]["parts"][0]["text"].as_str()).collect();
+    assert_eq!(texts, ["A.", "0", "1", "2", "4", "5", "6", "7", "8", "9"], "in their order");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_leaves_ends_the_run_only_where_it_says_so() {
+    for (query, status) in [("", "running"), ("?on_disconnect=cancel", "cancelled")] {
+        let (_, app) = service(scripted([ScriptedTurn::new().text("So far.").hang()]));
+        let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+        let path = format!("{run}/events{query}");
+        let mut frames = get(&app, &path, "ann").await.into_body().into_data_stream();
+        assert!(frames.next().await.is_some());
+        drop(frames);
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], status, "{query}");
+    }
+    let (_, app) = service(chatty());
+    let run = begin(&app, "ann", &json!({ "input": "What is 6*7?" })).await;
+    text(get(&app, &format!("{run}/events?on_disconnect=cancel"), "ann").await).await;
+    assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "completed");
+}
+
+#[tokio::test]
+async fn the_scheme_of_a_token_has_no_case() {
+    let (_, app) = service(chatty());
+    for (given, want) in [
+        ("bearer ann", 200),
+        ("BEARER ann", 200),
+        ("Bearer  ann", 200),
+        ("Basic ann", 401),
+        ("ann", 401),
+        ("Bearer", 401),
+        ("Bearerann", 401),
+    ] {
+        let request = Request::builder().uri("/v1/agents").header("authorization", given);
+        let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), want, "{given}");
+    }
+}

@@ -17,8 +17,11 @@ mod origins;
 mod planted;
 mod recovered;
 mod resume;
+mod said;
+mod several;
 mod stored;
 mod streams;
+mod table;
 
 use std::time::Duration;
 

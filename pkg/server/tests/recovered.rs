@@ -11,7 +11,7 @@ use super::*;
 use crate::store::{ConversationKey, Stores};
 
 /// A service of this agent over these stores.
-fn over(stores: &Stores, agent: DefaultAgent) -> (Service, Router) {
+pub(super) fn over(stores: &Stores, agent: DefaultAgent) -> (Service, Router) {
     let tokens = Tokens::new().token("ann", Caller::new("ann").scope("team-a"));
     let builder = Service::builder().agent("main", agent).identify(tokens);
     let service = builder.stores(stores.clone()).build().unwrap();
@@ -19,14 +19,14 @@ fn over(stores: &Stores, agent: DefaultAgent) -> (Service, Router) {
 }
 
 /// Does work in a process that dies behind it.
-fn dies<T>(work: impl Future<Output = T>) -> T {
+pub(super) fn dies<T>(work: impl Future<Output = T>) -> T {
     let runtime = Runtime::new().unwrap();
     let done = runtime.block_on(work);
     runtime.shutdown_timeout(Duration::from_secs(5));
     done
 }
 
-fn lives<T>(work: impl Future<Output = T>) -> T {
+pub(super) fn lives<T>(work: impl Future<Output = T>) -> T {
     Runtime::new().unwrap().block_on(work)
 }
 
@@ -42,7 +42,7 @@ fn pay(begun: &Arc<AtomicUsize>) -> impl crate::agent::tools::Tool + use<> {
     })
 }
 
-async fn whole(app: &Router, run: &str) -> Vec<Value> {
+pub(super) async fn whole(app: &Router, run: &str) -> Vec<Value> {
     let frames = text(get(app, &format!("{run}/events"), "ann").await).await;
     let data = frames.split("\n\n").filter_map(|frame| frame.split_once("data: "));
     data.map(|(_, data)| serde_json::from_str(data).unwrap()).collect()
@@ -207,6 +207,10 @@ fn a_run_that_cannot_go_on_is_interrupted_and_its_conversation_goes_on() {
         assert_eq!(shown["status"], "interrupted");
         let next = begin(&app, "ann", &json!({ "input": "On.", "conversation_id": "c" })).await;
         assert_eq!(whole(&app, &next).await.last().unwrap()["status"], "completed");
+        // Its readers see the end before the store has it.
+        while value(get(&app, &next, "ann").await).await.1["status"] != "completed" {
+            tokio::task::yield_now().await;
+        }
         assert_eq!(service.recover().await.unwrap(), Recovered::default(), "nothing is left");
     });
 }

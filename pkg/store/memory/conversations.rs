@@ -92,7 +92,7 @@ impl Conversations {
         kept.messages.extend(messages.iter().map(|text| (entry.at_ms, keep(text))));
         kept.head.entries += 1;
         kept.head.messages = kept.messages.len() as u64;
-        kept.head.updated_ms = entry.at_ms;
+        kept.head.updated_ms = kept.head.updated_ms.max(entry.at_ms);
         Ok(())
     }
 

@@ -65,6 +65,7 @@ impl Runs {
         run.progress = change.progress;
         run.resumed =
             if change.is_put_away { 0 } else { run.resumed + u32::from(change.is_resumed) };
+        run.input = change.input.or(run.input.take());
         if change.progress.has_ended() {
             (run.end, run.ended_ms, run.input) = (change.end, Some(change.at_ms), None);
             run.usage = change.usage;

@@ -165,7 +165,7 @@ async fn append(
             .map_err(errors::of)?;
     }
     sqlx::query(
-        "UPDATE conversation SET entries = entries + 1, messages = messages + ?, updated_ms = ? WHERE id = ?",
+        "UPDATE conversation SET entries = entries + 1, messages = messages + ?, updated_ms = MAX(updated_ms, ?) WHERE id = ?",
     )
     .bind(int(texts.messages.len() as u64))
     .bind(int(texts.at_ms))

@@ -116,7 +116,7 @@ async fn change(
     let usage = change.usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
     let changed = sqlx::query(
         "UPDATE run SET progress = ?1, resumed = CASE WHEN ?9 THEN 0 ELSE resumed + ?2 END, \
-         input = CASE WHEN ?3 THEN NULL ELSE input END, ended_ms = CASE WHEN ?3 THEN ?4 END, \
+         input = CASE WHEN ?3 THEN NULL ELSE COALESCE(?10, input) END, ended_ms = CASE WHEN ?3 THEN ?4 END, \
          run_end = CASE WHEN ?3 THEN ?5 END, usage = CASE WHEN ?3 THEN ?6 END \
          WHERE scope = ?7 AND name = ?8 AND ended_ms IS NULL",
     )
@@ -129,6 +129,7 @@ async fn change(
     .bind(key.scope.as_str())
     .bind(key.name.as_str())
     .bind(change.is_put_away)
+    .bind(change.input.as_deref())
     .execute(&mut *connection)
     .await
     .map_err(errors::of)?;

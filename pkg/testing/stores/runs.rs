@@ -57,6 +57,12 @@ async fn whole(store: Arc<impl RunStore>) -> Found {
     same("it is put away with its input", &(away.resumed, &away.input), &(0, &new.input))?;
     let running = RunChange::to(RunProgress::Running, 1_003).is_resumed(true);
     done("change", store.change(&key("r"), running).await)?;
+    let said = RunChange::to(RunProgress::Running, 1_004).input("{\"a\":2}");
+    done("change", store.change(&key("r"), said).await)?;
+    let running = RunChange::to(RunProgress::Running, 1_005);
+    done("change", store.change(&key("r"), running).await)?;
+    let kept = done("get", store.get(&key("r")).await)?.input;
+    same("its input is the one that was set last", &kept.as_deref(), &Some("{\"a\":2}"))?;
     let usage = UsageInfo { input_tokens: Some(7), ..UsageInfo::default() };
     let ended = RunChange::to(RunProgress::Completed, 2_000).end("{}").usage(Some(usage));
     done("change", store.change(&key("r"), ended).await)?;

@@ -133,14 +133,72 @@ fn patient<S: AsyncRead + AsyncWrite>(stream: S) -> Pin<Box<TimeoutStream<S>>> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::ErrorKind;
+    use std::{future::pending, io::ErrorKind};
 
+    use forgeline::{
+        agent::DefaultAgent,
+        llm::demo::DemoProvider,
+        server::{Service, router},
+    };
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _, duplex},
         time::Instant,
     };
 
     use super::*;
+
+    const AGENTS: &str = "GET /v1/agents HTTP/1.1\r\nhost: 127.0.0.1\r\n";
+    const RUNS: &str =
+        "POST /v1/runs HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n";
+
+    /// Sends a beginning, then this each second until the connection ends; returns the answer.
+    async fn drip(address: SocketAddr, begin: &str, then: &[u8]) -> String {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(begin.as_bytes()).await.unwrap();
+        let (mut seen, mut piece) = (Vec::new(), [0; 1024]);
+        loop {
+            match time::timeout(Duration::from_secs(1), client.read(&mut piece)).await {
+                Ok(Ok(0) | Err(_)) => return String::from_utf8(seen).unwrap(),
+                Ok(Ok(count)) => seen.extend_from_slice(&piece[..count]),
+                // One that was closed is read to its end.
+                Err(_) => drop(client.write_all(then).await),
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_or_a_body_that_drips_ends_its_connection_after_30_s() {
+        let agent = DefaultAgent::builder(DemoProvider::new()).build().unwrap();
+        let app = router(Service::builder().agent("main", agent).build().unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let chunked = format!("{RUNS}transfer-encoding: chunked\r\n\r\n");
+        let sized = format!("{RUNS}content-length: 100000\r\n\r\n");
+        let clients = async {
+            #[rustfmt::skip]
+            let rows: [(&str, &str, &[u8], &str); 6] = [
+                ("nothing at all",        "",                             b"",              ""),
+                ("a byte of the head",    AGENTS,                         b"x",             ""),
+                ("a line of the head",    AGENTS,                         b"x: a\r\n",      ""),
+                ("an empty line first",   "",                             b"\r\n",          ""),
+                ("a byte of a body",      &sized,                         b"x",             "408"),
+                ("a chunk of a body",     &chunked,                       b"1\r\nx\r\n",    "408"),
+            ];
+            for (name, begin, then, status) in rows {
+                let begun = Instant::now();
+                let answer = drip(address, begin, then).await;
+                let took = begun.elapsed().as_secs();
+                assert!((29..=32).contains(&took), "{name}: {took} s, {answer}");
+                let is_it = answer.split(' ').nth(1).unwrap_or_default() == status;
+                assert!(is_it, "{name}: {answer}");
+            }
+        };
+        let connections = Connections::default();
+        tokio::select! {
+            () = connections.accept(listener, app, pending()) => {}
+            () = clients => {}
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_for_5_s_is_cut_off_and_a_slow_one_is_not() {

@@ -1,8 +1,12 @@
 //! Hostile connections with the real program.
 
-use std::io::Read as _;
+use std::{io::Read as _, time::Instant};
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use serde_json::json;
 
 use super::{http::Connection, started::Started};
+use crate::flood::SOON;
 
 /// Whether the service still answers others.
 fn answers(serve: &Started) -> bool {
@@ -31,17 +35,46 @@ fn heads_that_are_no_heads_are_refused() {
     }
 }
 
+/// Lets this process have as many files open as it may.
+fn allow_many() {
+    const NEEDED: u64 = 4_096;
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    assert!(most >= NEEDED, "the test needs {NEEDED} open files, and the system allows {most}");
+    setrlimit(Resource::RLIMIT_NOFILE, most.min(NEEDED), most).unwrap();
+}
+
 #[test]
 fn a_thousand_connections_of_one_client_do_not_keep_others_out() {
+    allow_many();
     let serve = Started::demo();
-    let mut idle: Vec<Connection> = Vec::new();
-    for _ in 0..300 {
+    let waits = serve.begin("Use ask_user: \"Which colour?\"");
+    serve.until(&waits, "client_tool_request");
+    // Those that say nothing, half of a head, and that read what goes on, all at once.
+    let mut held: Vec<Connection> = Vec::new();
+    for at in 0..1_000 {
         let mut connection = serve.connect().unwrap();
-        connection.write(b"POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-le").unwrap();
-        idle.push(connection);
+        match at % 3 {
+            0 => {}
+            1 => connection
+                .write(b"POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-le")
+                .unwrap(),
+            _ => connection.ask("GET", &format!("/v1/runs/{waits}/events"), "", ""),
+        }
+        held.push(connection);
     }
-    assert!(answers(&serve));
-    drop(idle);
+    for reader in held.iter_mut().skip(2).step_by(3) {
+        assert_eq!(reader.head().status, 200);
+    }
+    assert!(
+        serve.get("/metrics").body.contains("forgeline_connections 334\n"),
+        "333 read, and this one"
+    );
+    let begun = Instant::now();
+    let run = serve.begin("What is 6*7?");
+    assert!(serve.answer(&run).contains("42"));
+    assert!(begun.elapsed() < SOON / 2, "{:?}", begun.elapsed());
+    assert_eq!(held.len(), 1_000);
+    drop(held);
     for _ in 0..1_000 {
         drop(serve.connect().unwrap());
     }
@@ -56,8 +89,15 @@ fn an_upload_that_is_cut_leaves_the_service_as_it_was() {
         let head = "POST /v1/runs HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{";
         connection.write(head.as_bytes()).unwrap();
     }
-    let run = serve.begin("What is 6*7?");
-    assert!(serve.answer(&run).contains("42"));
+    // What they held is there again: the scope has 16 long bodies at a time.
+    let long = json!({ "input": format!("What is 6*7? {}", " ".repeat(100_000)) });
+    let begun = Instant::now();
+    let mut answer = serve.post("/v1/runs", &long);
+    while answer.status == 429 && begun.elapsed() < SOON {
+        answer = serve.post("/v1/runs", &long);
+    }
+    assert_eq!(answer.status, 202, "{answer:?}");
+    assert!(serve.answer(answer.json()["run_id"].as_str().unwrap()).contains("42"));
 }
 
 #[test]

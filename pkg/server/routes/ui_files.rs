@@ -1,0 +1,112 @@
+//! Pictures and documents in messages of both chat protocols.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{server::Problem, types::Part};
+
+/// The members of a part that tell of a file; each protocol, and each version of it, has some of them.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FileFields {
+    #[serde(alias = "mimeType")]
+    media_type: Option<Value>,
+    /// An address, or the bytes as `data:`.
+    url: Option<Value>,
+    /// The bytes in base64.
+    data: Option<Value>,
+    #[serde(alias = "name")]
+    filename: Option<Value>,
+    source: Option<Value>,
+}
+
+/// The kinds of parts that are files.
+const KINDS: [&str; 7] = ["file", "image", "binary", "document", "audio", "video", "input_audio"];
+
+impl FileFields {
+    /// Returns the file of a part of this kind; `None` for a kind that is none.
+    pub(super) fn part(self, kind: &str) -> Option<Result<Part, Problem>> {
+        KINDS.contains(&kind).then(|| self.file(kind))
+    }
+
+    fn file(self, kind: &str) -> Result<Part, Problem> {
+        let Self { media_type, url, data, filename, source } = self;
+        let text = |value: Option<Value>| value.and_then(|it| it.as_str().map(str::to_owned));
+        let inside = |name: &str| {
+            let source = source.as_ref().and_then(|source| source.get(name));
+            source.and_then(Value::as_str).map(str::to_owned)
+        };
+        let given = text(media_type).or_else(|| inside("mimeType")).or_else(|| inside("mediaType"));
+        let is_url = |it: &String| {
+            ["http://", "https://", "data:"].iter().any(|scheme| it.starts_with(scheme))
+        };
+        let missing = || {
+            Problem::bad(format!(
+                "a part of the kind `{kind}` has to have its bytes, as `data:` or in base64, or an address"
+            ))
+        };
+        let held =
+            text(url).or_else(|| text(data)).or_else(|| inside("value")).or_else(|| inside("url"));
+        let held = held.filter(|held| !held.is_empty()).ok_or_else(missing)?;
+        let (media_type, data) = match held.strip_prefix("data:") {
+            Some(rest) => {
+                let (head, bytes) = rest.split_once(',').ok_or_else(missing)?;
+                let media_type = head.strip_suffix(";base64").ok_or_else(missing)?;
+                (media_type.to_owned(), bytes.to_owned())
+            }
+            None if is_url(&held) || given.is_some() => (given.unwrap_or_default(), held),
+            None => return Err(missing()),
+        };
+        let is = |kind: &str| media_type.starts_with(kind);
+        if is("image/") || (media_type.is_empty() && kind == "image") {
+            return Ok(Part::Image { media_type, data });
+        }
+        if is("audio/") || is("video/") || media_type.is_empty() {
+            let detail = format!(
+                "a user says texts, pictures and documents only, and no `{kind}` of the type `{media_type}`"
+            );
+            return Err(Problem::bad(detail));
+        }
+        Ok(Part::Document { media_type, data, name: text(filename) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_each_protocol_writes_them() {
+        let picture = |media_type: &str, data: &str| {
+            Some(Part::Image { media_type: media_type.to_owned(), data: data.to_owned() })
+        };
+        let document = |data: &str, name: Option<&str>| {
+            let (media_type, data) = ("application/pdf".to_owned(), data.to_owned());
+            Some(Part::Document { media_type, data, name: name.map(str::to_owned) })
+        };
+        #[rustfmt::skip]
+        let rows = [
+            (json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA" }), picture("image/png", "AAAA")),
+            (json!({ "type": "file", "mediaType": "image/png", "url": "https://a.example/b" }), picture("image/png", "https://a.example/b")),
+            (json!({ "type": "file", "mediaType": "application/pdf", "filename": "a.pdf", "url": "data:application/pdf;base64,AAAA" }), document("AAAA", Some("a.pdf"))),
+            (json!({ "type": "binary", "mimeType": "image/gif", "data": "AAAA" }), picture("image/gif", "AAAA")),
+            (json!({ "type": "image", "source": { "type": "data", "value": "AAAA", "mimeType": "image/webp" } }), picture("image/webp", "AAAA")),
+            (json!({ "type": "image", "source": { "type": "url", "value": "https://a.example/b" } }), picture("", "https://a.example/b")),
+            (json!({ "type": "document", "source": { "type": "data", "value": "AAAA", "mimeType": "application/pdf" } }), document("AAAA", None)),
+            (json!({ "type": "file", "mediaType": "audio/wav", "url": "data:audio/wav;base64,AAAA" }), None),
+            (json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png,abc" }), None),
+            (json!({ "type": "file", "mediaType": "image/png" }), None),
+            (json!({ "type": "file", "url": "file:///etc/passwd" }), None),
+            (json!({ "type": "file", "mediaType": "image/png", "url": 7 }), None),
+        ];
+        for (part, want) in rows {
+            let kind = part["type"].as_str().unwrap().to_owned();
+            let fields: FileFields = serde_json::from_value(part.clone()).unwrap();
+            assert_eq!(fields.part(&kind).unwrap().ok(), want, "{part}");
+        }
+        let fields: FileFields = serde_json::from_value(json!({ "data": { "a": 1 } })).unwrap();
+        assert!(fields.part("data-weather").is_none());
+    }
+}

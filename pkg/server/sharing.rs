@@ -1,0 +1,42 @@
+//! Readers whose protocol is made of the events of a run share them.
+
+use std::sync::Arc;
+
+use super::{
+    body,
+    encode::Encode,
+    run::{RUN_END, Run},
+};
+use crate::store::LogRecord;
+
+/// A reader of the events of a run, which are kept for it while the run goes on.
+#[derive(Debug)]
+pub(super) struct Sharing(Arc<Run>);
+
+impl Sharing {
+    pub(super) fn of(run: &Arc<Run>) -> Self {
+        run.events.enter();
+        Self(Arc::clone(run))
+    }
+
+    /// Appends the frames of a record, which has this number among those of the run; it is parsed only where its event is not kept.
+    pub(super) fn encode(
+        &self,
+        encoder: &mut impl Encode,
+        number: u64,
+        record: &LogRecord,
+        out: &mut Vec<u8>,
+    ) {
+        // The record of the end is no event.
+        match self.0.events.get(number).filter(|_| record.kind != RUN_END) {
+            Some(envelope) => encoder.event(&envelope, out),
+            None => body::encode(encoder, record, out),
+        }
+    }
+}
+
+impl Drop for Sharing {
+    fn drop(&mut self) {
+        self.0.events.leave();
+    }
+}

@@ -1,0 +1,278 @@
+//! What the user said is in the conversation once it was acknowledged, whatever becomes of the run.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_util::future::{BoxFuture, pending, ready};
+
+use super::{
+    recovered::{dies, lives, over, whole},
+    *,
+};
+use crate::{
+    agent::{RunContext, RunInput, ToolSource, prompts::PromptContext, tools::Tool},
+    store::{Conversation, ConversationKey, Entry, RunRecord, Stores},
+    types::{AgentError, ErrorCode},
+};
+
+/// The texts of the conversation `c`, as its owner reads them.
+async fn texts(app: &Router) -> Vec<String> {
+    let (status, shown) = value(get(app, "/v1/conversations/c", "ann").await).await;
+    assert_eq!(status, 200, "{shown}");
+    let messages = shown["page"]["messages"].as_array().unwrap().iter();
+    let parts = messages.map(|it| it["message"]["parts"][0]["text"].as_str().unwrap_or_default());
+    parts.map(str::to_owned).collect()
+}
+
+async fn ends(app: &Router, run: &str) -> Value {
+    whole(app, run).await.last().unwrap().clone()
+}
+
+fn answering() -> ScriptedProvider {
+    ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("On."))
+}
+
+/// A process after the one that died.
+struct Next {
+    agent: fn() -> DefaultAgent,
+    name: &'static str,
+    /// The words of the end of the run.
+    why: &'static str,
+}
+
+#[test]
+fn what_came_before_the_first_step_is_kept_whatever_the_next_process_can_do() {
+    let rows = [
+        Next {
+            agent: || {
+                DefaultAgent::builder(answering()).model("large", answering()).build().unwrap()
+            },
+            name: "main",
+            why: "with other tools",
+        },
+        Next {
+            agent: || DefaultAgent::builder(answering()).tool(Calculator).build().unwrap(),
+            name: "main",
+            why: "no model `large`",
+        },
+        Next {
+            agent: || DefaultAgent::builder(answering()).tool(Calculator).build().unwrap(),
+            name: "other",
+            why: "no agent `main`",
+        },
+    ];
+    for Next { agent, name, why } in rows {
+        let stores = Stores::in_memory();
+        let (run, queued) = dies(async {
+            let begun = Arc::new(AtomicUsize::new(0));
+            let seen = Arc::clone(&begun);
+            let prompt = move |_: PromptContext| {
+                seen.fetch_add(1, Ordering::SeqCst);
+                pending::<Result<String, AgentError>>()
+            };
+            let agent = DefaultAgent::builder(answering()).model("large", answering());
+            let (_, app) = over(&stores, agent.tool(Calculator).system(prompt).build().unwrap());
+            let body = json!({ "input": "Tell.", "conversation_id": "c", "model": "large" });
+            let run = begin(&app, "ann", &body).await;
+            while begun.load(Ordering::SeqCst) == 0 {
+                tokio::task::yield_now().await;
+            }
+            let body = json!({ "input": "And then?", "conversation_id": "c", "model": "large" });
+            (run, begin(&app, "ann", &body).await)
+        });
+        lives(async {
+            let tokens = Tokens::new().token("ann", Caller::new("ann").scope("team-a"));
+            let service = Service::builder().agent(name, agent()).identify(tokens);
+            let service = service.stores(stores.clone()).build().unwrap();
+            let app = router(service.clone());
+            service.recover().await.unwrap();
+            let end = ends(&app, &run).await;
+            assert_eq!(end["status"], "interrupted", "{why}: {end}");
+            assert!(end["error"]["message"].as_str().unwrap().contains(why), "{why}: {end}");
+            let end = ends(&app, &queued).await;
+            assert_ne!(end["status"], "cancelled", "{why}: {end}");
+            let told = texts(&app).await;
+            assert_eq!(told[..2], ["Tell.", "And then?"], "{why}");
+            assert_eq!(service.recover().await.unwrap(), Recovered::default());
+            assert_eq!(texts(&app).await, told, "{why}: once");
+            if name == "main" {
+                let next = json!({ "input": "Well?", "conversation_id": "c" });
+                let next = begin(&app, "ann", &next).await;
+                assert_eq!(ends(&app, &next).await["status"], "completed", "{why}");
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_is_kept_beside_a_journal_that_cannot_be_read_and_once() {
+    let stores = Stores::in_memory();
+    let owner = Caller::new("ann").scope("team-a");
+    let key = ConversationKey::new("team-a", "c");
+    let conversation = Conversation::new(key.clone(), "ann", "main", 1);
+    stores.conversations.begin(conversation).await.unwrap();
+    let line = r#"{"n":0,"digest":"00","record":{"began":{"version":1,"state":{"outcome":{"run_id":"run_0"}}}}}"#;
+    stores.conversations.append(&key, 0, Entry::new(2).line(line)).await.unwrap();
+    for (at, said) in [(3, "Tell."), (4, "Tell.")] {
+        let id = format!("run_{at}");
+        let input = RunInput::from(said).caller(owner.clone()).conversation("c");
+        let log = crate::store::LogKey::new("team-a", id.as_str());
+        let record = RunRecord::new(log, "c", "ann", "main", at).input(input.to_json().unwrap());
+        stores.runs.begin(record).await.unwrap();
+    }
+    // A process before this one kept the first of them, and died.
+    let message = RunInput::from("Tell.").into_message();
+    stores.conversations.append(&key, 1, Entry::new(3).message(message)).await.unwrap();
+    let (service, app) = over(&stores, scripted([]));
+    assert_eq!(service.recover().await.unwrap().interrupted, 2);
+    assert_eq!(texts(&app).await, ["Tell.", "Tell."], "each once");
+    let end = ends(&app, "/v1/runs/run_3").await;
+    assert!(!end["error"]["message"].as_str().unwrap().is_empty(), "{end}");
+}
+
+/// Tools from a place that does not answer at first.
+#[derive(Debug)]
+struct Failing(AtomicUsize);
+
+impl ToolSource for Failing {
+    fn tools(&self, _: RunContext) -> BoxFuture<'static, Result<Vec<Arc<dyn Tool>>, AgentError>> {
+        let is_first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        let failed = || AgentError::new(ErrorCode::InvalidInput, "the tools do not answer");
+        Box::pin(ready(if is_first { Err(failed()) } else { Ok(Vec::new()) }))
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_is_kept_of_a_run_that_failed_before_its_first_step() {
+    let failing = Arc::new(AtomicUsize::new(0));
+    let prompt = move |_: PromptContext| {
+        let is_first = failing.fetch_add(1, Ordering::SeqCst) == 0;
+        let failed = || AgentError::new(ErrorCode::InvalidInput, "the prompt cannot be made");
+        ready(if is_first { Err(failed()) } else { Ok("You help.".to_owned()) })
+    };
+    let with_source = DefaultAgent::builder(answering()).tool_source(Failing(AtomicUsize::new(0)));
+    for agent in [with_source, DefaultAgent::builder(answering()).system(prompt)] {
+        let stores = Stores::in_memory();
+        let (_, app) = over(&stores, agent.build().unwrap());
+        let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+        assert_eq!(ends(&app, &run).await["status"], "failed");
+        assert_eq!(texts(&app).await, ["Tell."]);
+        let run = begin(&app, "ann", &json!({ "input": "Again?", "conversation_id": "c" })).await;
+        assert_eq!(ends(&app, &run).await["status"], "completed");
+        assert_eq!(texts(&app).await, ["Tell.", "Again?", "On."]);
+    }
+}
+
+/// The texts of the user in the conversation `c`.
+async fn said_by_user(app: &Router) -> Vec<String> {
+    let (_, shown) = value(get(app, "/v1/conversations/c", "ann").await).await;
+    let messages = shown["page"]["messages"].as_array().unwrap().iter();
+    let users = messages.filter(|it| it["message"]["role"] == "user");
+    users.map(|it| it["message"]["parts"][0]["text"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn steer(app: &Router, run: &str, text: &str, when: &str) {
+    let body = json!({ "input": text, "when": when });
+    assert_eq!(post(app, &format!("{run}/inputs"), "ann", &body).await.status(), 200, "{text}");
+}
+
+/// A process in which a word has reached the run, and two more were acknowledged, dies.
+fn steered(stores: &Stores) -> String {
+    dies(async {
+        let hangs =
+            ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("So far.").hang());
+        let (_, app) = over(stores, DefaultAgent::builder(hangs).build().unwrap());
+        let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+        until(&app, &run, "message_content").await;
+        steer(&app, &run, "Shorter.", "now").await;
+        while said_by_user(&app).await.len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        steer(&app, &run, "And a poem.", "end").await;
+        steer(&app, &run, "In French.", "next").await;
+        run
+    })
+}
+
+#[test]
+fn a_word_that_was_acknowledged_reaches_the_run_after_a_restart_and_once() {
+    let stores = Stores::in_memory();
+    let run = steered(&stores);
+    // It dies once more, before it has taken them.
+    dies(async {
+        let hangs =
+            ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().text("Again.").hang());
+        let (service, app) = over(&stores, DefaultAgent::builder(hangs).build().unwrap());
+        assert_eq!(service.recover().await.unwrap().resumed, 1);
+        steer(&app, &run, "Please.", "next").await;
+    });
+    lives(async {
+        let (service, app) = over(&stores, DefaultAgent::builder(answering()).build().unwrap());
+        assert_eq!(service.recover().await.unwrap().resumed, 1);
+        assert_eq!(ends(&app, &run).await["status"], "completed");
+        let want = ["Tell.", "Shorter.", "In French.", "Please.", "And a poem."];
+        assert_eq!(said_by_user(&app).await, want);
+    });
+}
+
+#[test]
+fn a_word_that_was_acknowledged_is_in_the_conversation_of_a_run_that_cannot_go_on() {
+    let stores = Stores::in_memory();
+    let run = steered(&stores);
+    lives(async {
+        let agent = DefaultAgent::builder(answering()).tool(Calculator).build().unwrap();
+        let (service, app) = over(&stores, agent);
+        assert_eq!(service.recover().await.unwrap().interrupted, 1);
+        assert_eq!(ends(&app, &run).await["status"], "interrupted");
+        let want = ["Tell.", "Shorter.", "And a poem.", "In French."];
+        assert_eq!(said_by_user(&app).await, want);
+    });
+}
+
+#[tokio::test]
+async fn a_word_is_as_long_as_an_input_may_be_and_one_that_is_refused_is_not_kept() {
+    let stores = Stores::in_memory();
+    let (_, app) = over(&stores, scripted([ScriptedTurn::new().text("So far.").hang()]));
+    let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+    until(&app, &run, "message_content").await;
+    let path = format!("{run}/inputs");
+    let body = json!({ "input": "a".repeat((1 << 20) + 1) });
+    let (status, problem) = value(post(&app, &path, "ann", &body).await).await;
+    assert_eq!((status, &problem["code"]), (413, &json!("input_too_long")));
+    for at in 0..64 {
+        steer(&app, &run, &at.to_string(), "next").await;
+    }
+    let (status, problem) = value(post(&app, &path, "ann", &json!({ "input": "65" })).await).await;
+    assert_eq!(status, 400, "{problem}");
+    let key = crate::store::LogKey::new("team-a", run.rsplit('/').next().unwrap());
+    let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
+    assert!(kept.contains("\"63\"") && !kept.contains("\"65\""), "{kept}");
+}
+
+#[tokio::test]
+async fn what_was_said_is_kept_of_a_run_that_was_cancelled_before_its_turn() {
+    let (_, app) =
+        over(&Stores::in_memory(), scripted([ScriptedTurn::new().text("So far.").hang()]));
+    let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+    let queued = begin(&app, "ann", &json!({ "input": "And then?", "conversation_id": "c" })).await;
+    until(&app, &run, "message_content").await;
+    for run in [&queued, &run] {
+        assert_eq!(post(&app, &format!("{run}/cancel"), "ann", &json!({})).await.status(), 200);
+        assert_eq!(ends(&app, run).await["status"], "cancelled");
+    }
+    assert_eq!(said_by_user(&app).await, ["Tell.", "And then?"]);
+}
+
+#[tokio::test]
+async fn an_input_that_the_model_cannot_read_is_refused_before_it_is_acknowledged() {
+    let (_, app) = over(&Stores::in_memory(), DefaultAgent::builder(answering()).build().unwrap());
+    let picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let parts = json!([{ "type": "image", "media_type": "image/png", "data": picture }]);
+    let body = json!({ "input": parts, "conversation_id": "c" });
+    let (status, problem) = value(post(&app, "/v1/runs", "ann", &body).await).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("unfit_input")), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("reads no pictures"), "{problem}");
+    assert_eq!(get(&app, "/v1/conversations/c", "ann").await.status(), 404, "nothing was begun");
+}
