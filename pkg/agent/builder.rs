@@ -373,9 +373,6 @@ impl AgentBuilder {
         if let Some(option) = config.budget.zero() {
             return Err(BuildError::Zero { option });
         }
-        if let Some(problem) = unfit_share(&config) {
-            return Err(BuildError::Unfit { option: "summarize_at", problem });
-        }
         let mut tools = ToolRegistry::default();
         for tool in self.tools {
             tools.register(tool)?;
@@ -410,16 +407,21 @@ impl AgentBuilder {
             config,
             card: OnceLock::new(),
         };
+        if let Some(problem) = unfit_share(&parts) {
+            return Err(BuildError::Unfit { option: "summarize_at", problem });
+        }
         parts.offer_tools()?;
         Ok(DefaultAgent::new(parts, self.memory, self.journal))
     }
 }
 
 /// Returns what does not fit of the share at which the conversation is summed up.
-fn unfit_share(config: &AgentConfig) -> Option<&'static str> {
-    match (config.summarize_at, config.max_context_tokens) {
+fn unfit_share(parts: &Parts) -> Option<&'static str> {
+    match (parts.config.summarize_at, parts.max_context_tokens()) {
         (Some(101..), _) => Some("is above 100; give a share of `max_context_tokens` in percent"),
-        (Some(_), None) => Some("is a share of `max_context_tokens`, which is not set; set both"),
+        (Some(_), None) => Some(
+            "is a share of `max_context_tokens`, which is not set, and the model's window is not known; set both",
+        ),
         _ => None,
     }
 }

@@ -22,6 +22,8 @@ use crate::{
 pub(super) struct Mode {
     /// `true` when calls go through the provider's function calling.
     pub(super) native: bool,
+    /// `true` when tools that were found are called through one that is offered from the start.
+    pub(super) indirect: bool,
     /// The tools of a native request.
     specs: Arc<[ToolSpec]>,
     /// The system prompt's section on tools; empty in native mode and without tools.
@@ -36,7 +38,9 @@ pub(super) struct Mode {
 
 impl Mode {
     fn new(parts: &Parts, native: bool) -> Self {
-        let specs = if native { Arc::clone(parts.offered()) } else { Arc::from([]) };
+        let indirect = native && parts.calls_through_one();
+        let offered = parts.offered(indirect);
+        let specs = if native { Arc::clone(offered) } else { Arc::from([]) };
         let described = !native && !parts.tools.is_empty();
         let info = parts.provider.info();
         let models = Dialect::for_model(&info.model);
@@ -47,7 +51,7 @@ impl Mode {
             || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
         let dialect = parts.config.tool_dialect.clone().unwrap_or_else(default);
         let neutral = Neutral::new(&dialect, &models.thinking);
-        let describe = || describe(&dialect, &neutral, parts.offered().iter());
+        let describe = || describe(&dialect, &neutral, offered.iter());
         let section = if described { describe() } else { String::new() };
         // Where no text is a call, nothing is typed by them.
         let typing = parts.specs.iter().filter(|_| !dialect.is_none());
@@ -61,7 +65,7 @@ impl Mode {
         options.bare_of_known = native;
         let read = parts.provider.written_thinking();
         let thinking = WrittenThinking::new(read, &models, parts.config.keep_thinking);
-        Self { native, specs, section, options, neutral, thinking }
+        Self { native, indirect, specs, section, options, neutral, thinking }
     }
 
     fn describe(&self, specs: &[ToolSpec]) -> String {

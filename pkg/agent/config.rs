@@ -112,7 +112,10 @@ pub struct AgentConfig {
     /// quarter off. Beyond it the results that the model has read, then the first messages are left out of
     /// the request, so that half of the room is free again; instructions, tools, the last message of the user and
     /// the last answer with its results always go. A call is never parted from its result. A custom event named
-    /// [`CONTEXT_TRIMMED`] tells it. The conversation and the journal keep all. Default: `None`, no limit.
+    /// [`CONTEXT_TRIMMED`] tells it. The conversation and the journal keep all. Default: `None`, three quarters of the window
+    /// of the run's model where that is known ([`ModelInfo::context_tokens`](crate::types::ModelInfo::context_tokens), else
+    /// the [catalog's](crate::llm::ModelCard)) and the server does not shorten conversations itself, else no limit. With
+    /// `u64::MAX` there is none.
     pub max_context_tokens: Option<u64>,
     /// The search for tools, where there are too many to describe them all in each request. Default: beyond a twentieth
     /// of the window of the model.

@@ -65,8 +65,8 @@ impl DefaultAgent {
         let writer = journal.map(|journal| Writer::new(journal, parts.config.journal_timeout));
         let (memory, turn) = (Arc::new(SharedMemory::new(memory)), Mutex::new(writer));
         let (written, grants, inputs) = (Written::default(), Grants::default(), Inputs::default());
-        let window = parts.config.max_context_tokens;
-        let window = window.map(|_| Box::new(Window::of(parts.estimator.clone()).into()));
+        let window = || Box::new(Window::of(parts.estimator.clone()).into());
+        let window = parts.may_have_window().then(window);
         let (outside, looked_through) = (AtomicBool::new(false), AtomicUsize::new(0));
         let prefix = std::sync::Mutex::default();
         Self(Arc::new(Shared {
@@ -82,6 +82,33 @@ impl DefaultAgent {
             prefix,
             looked_through,
         }))
+    }
+
+    /// Returns how many tokens a request with the conversation as it is now would have, instructions and tools included, by the
+    /// estimate of [`TokenEstimator`](crate::llm::TokenEstimator), which follows the reports of the provider. `None` where the
+    /// requests of the agent have no limit, and before its first one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use forgeline::{agent::DefaultAgent, llm::demo::DemoProvider};
+    ///
+    /// let agent = DefaultAgent::builder(DemoProvider::new()).max_context_tokens(8_000).build()?;
+    /// assert_eq!(agent.context_tokens(), None);
+    /// agent.run("Hi").await?;
+    /// assert!(agent.context_tokens().is_some_and(|tokens| tokens > 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn context_tokens(&self) -> Option<u64> {
+        let window = self.0.window.as_deref()?;
+        let conversation = self.0.memory.lock().transcript().clone();
+        let window = window.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let tokens = window.estimated_now(conversation.messages());
+        (window.estimated() > 0).then_some(tokens)
     }
 
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no

@@ -87,13 +87,21 @@ pub(super) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a Text>
 /// The end of the feedback for an unknown tool where tools are searched for.
 pub(super) const OR_FOUND: &str = " Other tools are found by `tool_search`.";
 
+/// The feedback for a call through `call_found_tool` that names no tool.
+pub(super) const NO_FOUND_TOOL: &str = "This call names no tool. Call `call_found_tool` with the name of a tool as `name` \
+    and its arguments, an object, as `arguments`; `tool_search` tells both.";
+
 /// The result of a search that found no tool.
 pub(super) const NOTHING_FOUND: &str = "No tool has any of these words. Search in other words, or say what is \
     missing.";
 
-/// Returns the beginning of what a search for tools has found.
-pub(super) fn found(count: usize) -> String {
-    let (tools, they) = if count == 1 { ("tool", "It") } else { ("tools", "They") };
+/// Returns the beginning of what a search for tools has found; `indirect` where they are called through one tool.
+pub(super) fn found(count: usize, indirect: bool) -> String {
+    let (tools, they, them) =
+        if count == 1 { ("tool", "It", "it") } else { ("tools", "They", "them") };
+    if indirect {
+        return format!("{count} {tools} found. Call {them} with `call_found_tool`:");
+    }
     format!("{count} {tools} found. {they} can be called from now on:")
 }
 

@@ -146,7 +146,7 @@ pub use self::{
     session::AgentHandle,
     steering::Steering,
     sub_agents::{Places, SUB_AGENT, SubAgent, SubAgentEvent},
-    tool_search::ToolSearch,
+    tool_search::{FoundTools, ToolSearch},
     tool_source::ToolSource,
     typed_run::TypedOutcome,
 };

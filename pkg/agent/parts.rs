@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    AgentConfig, Approver, AuditSink, Authorizer, Observer, Permissions, RunContext, ToolSource,
+    AgentConfig, Approver, AuditSink, Authorizer, FoundTools, Observer, Permissions, RunContext,
+    ToolSource,
     prompts::SystemPrompt,
     run::SharedState,
     state::Grant,
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec},
-    types::{AgentError, ErrorCode, Text},
+    types::{AgentError, ErrorCode, ModelInfo, Text},
 };
 
 /// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
@@ -88,9 +89,29 @@ impl Parts {
         self.permissions.is_some() || self.tools.iter().any(|entry| has_gate(&**entry.tool))
     }
 
-    /// Returns the descriptions of the tools that a model is offered from the start.
-    pub(super) fn offered(&self) -> &Arc<[ToolSpec]> {
-        self.index.as_ref().map_or(&self.specs, |index| index.first())
+    /// Returns the descriptions of the tools that a model is offered from the start; `indirect` where it calls the others
+    /// through one of them.
+    pub(super) fn offered(&self, indirect: bool) -> &Arc<[ToolSpec]> {
+        let Some(index) = &self.index else { return &self.specs };
+        if indirect { index.with_call() } else { index.first() }
+    }
+
+    /// Returns the most tokens of a request: as it is set, else three quarters of the model's window, where that is known
+    /// and the server does not shorten conversations itself.
+    pub(super) fn max_context_tokens(&self) -> Option<u64> {
+        self.config.max_context_tokens.or_else(|| room_of(self.provider.info()))
+    }
+
+    /// Returns `true` when the requests of a run may have a limit.
+    pub(super) fn may_have_window(&self) -> bool {
+        let has_room = |(_, it): &(Text, Arc<dyn Provider>)| room_of(it.info()).is_some();
+        self.max_context_tokens().is_some() || self.models.iter().any(has_room)
+    }
+
+    /// Returns `true` when found tools are called through another one, with native calls.
+    pub(super) fn calls_through_one(&self) -> bool {
+        let is_called = self.config.tool_search.found == FoundTools::Called;
+        self.index.is_some() && is_called && !self.provider.info().deferred_tools
     }
 
     /// Takes note of the tools: describes them, or lets the model search where there are too many.
@@ -135,4 +156,12 @@ impl Parts {
             card
         })
     }
+}
+
+/// Returns how many tokens of a model's window a request may have: a quarter is left for the answer, and for what an
+/// estimate is wrong by.
+fn room_of(model: &ModelInfo) -> Option<u64> {
+    let card = || ModelCard::for_model(&model.model)?.context_tokens;
+    let window = model.context_tokens.or_else(card).filter(|_| !model.compacts)?;
+    (window > 0).then(|| (window - window / 4).max(1))
 }

@@ -31,6 +31,9 @@ pub struct ToolCallDelta {
     /// `true` for a call that the provider runs itself, once it is [allowed](crate::types::ToolCall::hosted).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
+    /// `true` for a call that the model made through another tool, see [`ToolCall::indirect`](crate::types::ToolCall::indirect).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub indirect: bool,
     /// The provider's signature of the call, when this delta has it; it must go back with the call
     /// unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]

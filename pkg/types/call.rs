@@ -46,6 +46,10 @@ pub struct ToolCall {
     /// knows. The name is `server:tool`; the result is the answer, and an error refuses the call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
+    /// `true` for a call that the model made through `call_found_tool`, by which it calls tools that it has found: name and
+    /// arguments are those of the tool, and what goes back to the model is the call that it made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub indirect: bool,
 }
 
 impl ToolCall {
@@ -76,6 +80,7 @@ impl ToolCall {
             repairs: Vec::new(),
             signature: None,
             hosted: false,
+            indirect: false,
         }
     }
 

@@ -21,6 +21,17 @@ pub struct ModelInfo {
     /// every host that is not the vendor's own.
     #[serde(default)]
     pub text_calls: bool,
+    /// `true` when tools that a conversation finds later ([`ToolSpec::deferred`]) are described where they were found, so
+    /// that what was sent before stays as it is. Default: `false`; providers over HTTP set it for models and servers of
+    /// which it is known.
+    ///
+    /// [`ToolSpec::deferred`]: crate::llm::ToolSpec::deferred
+    #[serde(default)]
+    pub deferred_tools: bool,
+    /// `true` when the server shortens long conversations itself, as it was told to: an agent then leaves out nothing unless
+    /// it has a limit of its own. Default: `false`.
+    #[serde(default)]
+    pub compacts: bool,
 }
 
 impl ModelInfo {
@@ -33,6 +44,8 @@ impl ModelInfo {
             capabilities: Capabilities::default(),
             context_tokens: None,
             text_calls: false,
+            deferred_tools: false,
+            compacts: false,
         }
     }
 
@@ -41,6 +54,8 @@ impl ModelInfo {
         capabilities(Capabilities),
         context_tokens(Option<u64>),
         text_calls(bool),
+        deferred_tools(bool),
+        compacts(bool),
     }
 }
 

@@ -28,11 +28,12 @@ use crate::{
         feedback,
         nesting::{self, within_call},
         parts::Parts,
+        prompts::notes,
         state::{CallId, Decided, Failure, Returned, RunState, StepInput, ToolEnd, Verdict},
         sub_agents::{Above, Draw, Purse},
         tools::{CallPlace, ToolContext},
     },
-    types::{AgentEvent, ApprovalReason, ApprovalRequest, Text, ToolCall},
+    types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Text, ToolCall},
 };
 
 /// Most events of tools that wait for the run to pass them on.
@@ -61,6 +62,8 @@ pub(super) struct Site<'a> {
     pub(super) agent: &'a Shared,
     /// `true` when calls go through the provider's function calling.
     pub(super) native: bool,
+    /// `true` when found tools are called through one that is there from the start.
+    pub(super) indirect: bool,
 }
 
 /// The calls of one answer that run.
@@ -121,7 +124,7 @@ impl<'a> RunningCalls<'a> {
             return self.refuse(id, not_run());
         };
         if let Some(end) = self.site.search(&call.name, arguments, run_state) {
-            return self.refuse(id, end);
+            return self.end_search(id, end, emitter.cancel().clone());
         }
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let limit = tool.timeout().unwrap_or(parts.config.tool_timeout);
@@ -175,6 +178,19 @@ impl<'a> RunningCalls<'a> {
             News::Ended(id, Box::new(end))
         };
         self.running.push(Box::pin(running));
+    }
+
+    /// Ends a call that has searched for tools, once it is known what the prompt says of those it found.
+    fn end_search(&mut self, id: CallId, mut end: ToolEnd, cancel: CancellationToken) {
+        let parts = self.site.parts;
+        let notes = notes(&parts.prompts, &end.found, parts.config.prompt_timeout);
+        let Some(notes) = notes else { return self.refuse(id, end) };
+        self.running.push(Box::pin(async move {
+            if let Some(text) = or_cancelled(&cancel, notes).await.filter(|text| !text.is_empty()) {
+                end.parts.push(Part::Text { text });
+            }
+            News::Ended(id, Box::new(end))
+        }));
     }
 
     /// Ends a call at once.

@@ -22,10 +22,10 @@ use crate::{
         parts::Parts,
         records::Recorder,
         state::{Answer, AnswerId, AskKind, Prompt, RunState, Sealed, StepInput, missing_results},
-        tool_search::{Loaded, ToolIndex},
+        tool_search::{Loaded, ToolIndex, unwrap_call},
     },
     llm::{AnswerSchema, ProviderError, Request, ToolChoice, ToolSpec},
-    types::{AgentEvent, Completion, ErrorCode, FinishReason},
+    types::{AgentEvent, Completion, ErrorCode, FinishReason, Part},
 };
 
 /// The conversation of one run.
@@ -65,7 +65,8 @@ impl<'a> Conversation<'a> {
 
     /// Returns what calls need of the run's setup.
     pub(super) fn site(&self) -> Site<'a> {
-        Site { parts: self.parts, agent: self.agent, native: self.mode.native }
+        let Mode { native, indirect, .. } = *self.mode;
+        Site { parts: self.parts, agent: self.agent, native, indirect }
     }
 
     fn request(&self, state: &RunState) -> Request {
@@ -78,7 +79,8 @@ impl<'a> Conversation<'a> {
         }
         let is_offered =
             |spec: &&ToolSpec| !withheld.contains(&spec.name) && !now.contains(&spec.name);
-        let offered = self.parts.offered().iter().filter(is_offered).cloned().collect();
+        let offered = self.parts.offered(self.mode.indirect);
+        let offered = offered.iter().filter(is_offered).cloned().collect();
         self.mode.request(&self.parts.request, text, caches, Some(offered))
     }
 
@@ -88,7 +90,8 @@ impl<'a> Conversation<'a> {
             self.template = Some(Box::new(self.request(state)));
             self.loaded = None;
         }
-        if let Some(index) = self.parts.index.as_deref().filter(|_| self.mode.native) {
+        let is_loaded = self.mode.native && !self.mode.indirect;
+        if let Some(index) = self.parts.index.as_deref().filter(|_| is_loaded) {
             self.load(index, state);
         }
         self.template.as_deref().cloned().unwrap_or_default()
@@ -168,6 +171,7 @@ impl<'a> Conversation<'a> {
         let early = self.parts.config.call_start == CallStart::AsComplete && !is_last && !is_bound;
         let machine = mode.machine(is_bound);
         let reading = Reading::new(opening, machine, on_refusal, early, cancel, span);
+        let reading = reading.unwrapping(mode.indirect && !is_bound);
         self.open = Some(Box::new(Open { id, kind, estimated, reading }));
     }
 
@@ -183,7 +187,11 @@ impl<'a> Conversation<'a> {
             let heard = reading.next(&mut self.emitter, calls.as_deref_mut());
             let end = match heard.instrument(span).await {
                 Heard::Sealed(sealed) => {
-                    let SealedCall { call, body_bytes, parts, ends } = *sealed;
+                    let SealedCall { mut call, body_bytes, mut parts, ends } = *sealed;
+                    if self.mode.indirect {
+                        unwrap_call(&mut call);
+                        unwrap_all(&mut parts);
+                    }
                     let message = answer::message(parts, self.mode.native);
                     let sealed = Sealed { call, body_bytes, message, ends };
                     return Some(StepInput::Called(id, Box::new(sealed)));
@@ -286,7 +294,12 @@ impl<'a> Conversation<'a> {
         } else {
             self.mode = self.modes.current();
         }
-        let Completion { parts, text, refusal, tool_calls: calls, finish_reason, .. } = *completion;
+        let Completion { mut parts, text, refusal, tool_calls: mut calls, finish_reason, .. } =
+            *completion;
+        if self.mode.indirect {
+            calls.iter_mut().for_each(unwrap_call);
+            unwrap_all(&mut parts);
+        }
         let usage = completion.usage;
         let cost = usage.as_ref().and_then(|usage| self.parts.card()?.cost(usage));
         if let Some(recorder) = self.emitter.recorder() {
@@ -315,6 +328,15 @@ impl<'a> Conversation<'a> {
         let last = memory.recent(1).first();
         if let Some(results) = last.and_then(|last| missing_results(last)) {
             memory.add(Arc::new(results));
+        }
+    }
+}
+
+/// Makes of the calls among these parts those of the tools that they name.
+fn unwrap_all(parts: &mut [Part]) {
+    for part in parts {
+        if let Part::ToolCall(call) = part {
+            unwrap_call(call);
         }
     }
 }

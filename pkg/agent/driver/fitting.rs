@@ -58,11 +58,13 @@ impl Conversation<'_> {
     /// the conversation is to be summed up first.
     pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
         let config = &self.parts.config;
-        let (window, tokens) = (self.agent.window.as_deref()?, config.max_context_tokens?);
+        let (window, most) = (self.agent.window.as_deref()?, self.parts.max_context_tokens());
         if self.emitter.cancel().is_cancelled() {
             return None;
         }
-        let share = config.summarize_at.filter(|_| state.may_summarize());
+        let share = config.summarize_at.filter(|_| most.is_some() && state.may_summarize());
+        // A model whose window is not known may be one of several.
+        let tokens = most.unwrap_or(u64::MAX);
         let (around, memory) = (self.next_request(state), self.agent.memory.lock());
         let mut window = locked(window);
         if let Some(marks) = state.marks() {
@@ -90,7 +92,7 @@ impl Conversation<'_> {
     async fn summary(&mut self, state: &RunState, work: &mut Work) -> Result<Summary, AgentError> {
         let marks = state.marks().cloned().unwrap_or_default();
         let config = &self.parts.config;
-        let (Some(outgrown), Some(most)) = (marks.due(), config.max_context_tokens) else {
+        let (Some(outgrown), Some(most)) = (marks.due(), self.parts.max_context_tokens()) else {
             return Err(failed("there is nothing to sum up".to_owned()));
         };
         let messages = self.agent.memory.lock().transcript().clone();

@@ -478,7 +478,7 @@ impl<'a> Driver<'a> {
         let withheld = conversation.parts.withheld(&run).into_boxed_slice();
         let mut context = PromptContext::new(run_id, input, run, state);
         if !conversation.parts.prompts.is_empty() {
-            let specs = conversation.parts.offered().clone();
+            let specs = conversation.parts.offered(conversation.mode.indirect).clone();
             let messages = conversation.agent.memory.lock().transcript().clone();
             context = context.around(messages, nesting::depth(), specs, withheld.clone());
             if conversation.emitter.recorder().is_some() {

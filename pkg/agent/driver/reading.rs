@@ -17,6 +17,7 @@ use crate::{
         clock::elapsed_ms,
         core::{StreamEnd, StreamMachine},
         emitter::Emitter,
+        tool_search::Unwrapping,
     },
     llm::{ChunkStream, ProviderError, ProviderFuture, StreamChunk, is_notice},
     types::{AgentEvent, Completion, Envelope, FinishReason, Part, PartPlace, ToolCall},
@@ -81,6 +82,8 @@ pub(super) struct Reading {
     answered: bool,
     /// In a box: it is taken out at the end.
     machine: Box<StreamMachine>,
+    /// Makes calls of found tools of those through another; `None` where there are none.
+    unwrapping: Option<Box<Unwrapping>>,
     queue: Queue,
     started: Instant,
     first_token_ms: Option<u64>,
@@ -135,6 +138,7 @@ impl Reading {
             on_refusal,
             answered: false,
             machine,
+            unwrapping: None,
             queue: Queue::default(),
             started: Instant::now(),
             first_token_ms: None,
@@ -142,6 +146,12 @@ impl Reading {
             given: early.then(Default::default),
             span,
         }
+    }
+
+    /// Makes the calls through `call_found_tool` calls of the tools that they name.
+    pub(super) fn unwrapping(mut self, is_on: bool) -> Self {
+        self.unwrapping = is_on.then(Box::default);
+        self
     }
 
     /// Reads on, emits the events of the answer, and returns when something is to be done.
@@ -196,8 +206,11 @@ impl Reading {
     /// a place in the future.
     fn take(&mut self, item: Option<Result<StreamChunk, ProviderError>>) -> Taken {
         match item {
-            Some(Ok(chunk)) => {
+            Some(Ok(mut chunk)) => {
                 self.answered |= !chunk.is_notice();
+                if let Some(unwrapping) = &mut self.unwrapping {
+                    unwrapping.chunk(&mut chunk);
+                }
                 let queue = &mut self.queue;
                 let flow = self.machine.chunk(chunk, &mut |event| queue.push(event));
                 if flow.is_break() { Taken::Ends } else { Taken::GoesOn }
@@ -206,8 +219,22 @@ impl Reading {
             None if matches!(self.on_refusal, OnRefusal::FailWith(_)) && !self.answered => {
                 self.fail(ProviderError::EndedEarly { received: 0 })
             }
-            None => Taken::Ends,
+            None => {
+                self.release();
+                Taken::Ends
+            }
         }
+    }
+
+    /// Takes what waits of calls, before the answer ends otherwise than by its last chunk.
+    fn release(&mut self) {
+        let Some(unwrapping) = self.unwrapping.as_mut().filter(|it| it.is_waiting()) else {
+            return;
+        };
+        let (mut rest, queue) = (StreamChunk::default(), &mut self.queue);
+        unwrapping.finish(&mut rest);
+        // What passes a limit here ends with the answer.
+        let _ended = self.machine.chunk(rest, &mut |event| queue.push(event));
     }
 
     /// Returns the next call that has ended, where calls are given as they end.
@@ -228,6 +255,7 @@ impl Reading {
             self.interrupt();
             return StreamEnd::Done;
         }
+        self.release();
         let (error, queue) = (emitter.stop_reason().error(), &mut self.queue);
         self.machine.stop(error, &mut |event| queue.push(event));
         StreamEnd::Done
@@ -235,6 +263,7 @@ impl Reading {
 
     /// Ends the answer as one that was interrupted.
     pub(super) fn interrupt(&mut self) {
+        self.release();
         let (end, queue) = (StreamChunk::end(FinishReason::Interrupted), &mut self.queue);
         // The end is the last chunk in any case.
         let _ended = self.machine.chunk(end, &mut |event| queue.push(event));
@@ -248,6 +277,7 @@ impl Reading {
             OnRefusal::FailWith(first) if !self.answered => first,
             OnRefusal::HandBack(_) | OnRefusal::FailWith(_) | OnRefusal::Fail => error,
         };
+        self.release();
         let queue = &mut self.queue;
         self.machine.fail(&error, &mut |event| queue.push(event));
         Taken::Ends

@@ -8,7 +8,7 @@ use crate::{
         journal::ToolMark,
         parts::Parts,
         state::{Gate, Grant, Order, Rules, ToolFacts},
-        tools::{TOOL_SEARCH, ToolEffects, ToolPlace},
+        tools::{CALL_FOUND_TOOL, TOOL_SEARCH, ToolEffects, ToolPlace},
     },
     types::{Text, ToolCall},
 };
@@ -88,7 +88,10 @@ impl Rules for Parts {
     }
 
     fn unknown_tool(&self, name: &str, withheld: &[Text]) -> String {
-        let names = self.offered().iter().map(|spec| &spec.name);
+        if name == CALL_FOUND_TOOL && self.index.is_some() {
+            return feedback::NO_FOUND_TOOL.to_owned();
+        }
+        let names = self.offered(false).iter().map(|spec| &spec.name);
         let text = feedback::unknown_tool(name, names.filter(|name| !withheld.contains(name)));
         if self.index.is_some() { text + feedback::OR_FOUND } else { text }
     }

@@ -21,19 +21,25 @@ impl Site<'_> {
     /// Returns the end of a call that searches for tools; `None` where its tool is another.
     pub(super) fn search(&self, name: &str, arguments: &Json, state: &RunState) -> Option<ToolEnd> {
         let index = self.parts.index.as_ref().filter(|_| name == TOOL_SEARCH)?;
-        let Self { parts, native, .. } = *self;
+        let Self { parts, native, indirect, .. } = *self;
+        let most = parts.config.max_result_chars;
         let may_use = |spec: &ToolSpec| parts.is_open(&spec.name, state);
         let result = read_arguments(arguments).map(|Searched { query }| {
-            let found = index.find(&query, parts.config.tool_search.most, may_use);
+            let mut found = index.find(&query, parts.config.tool_search.most, may_use);
+            let mut text = told(&found, native, indirect);
+            // As many as the result has room for, the best of them.
+            while found.len() > 1 && text.chars().count() > most {
+                found.pop();
+                text = told(&found, native, indirect);
+            }
             let names: Box<[Text]> = found.iter().map(|spec| spec.name.clone()).collect();
-            (ToolOutput::new(told(&found, native)), names)
+            (ToolOutput::new(text), names)
         });
         let (output, names) = match result {
             Ok((output, names)) => (Ok(output), names),
             Err(error) => (Err(error), Box::default()),
         };
         let able = parts.provider.info().capabilities;
-        let most = parts.config.max_result_chars;
         // What the model cannot read is not loaded.
         let is_whole = output.as_ref().is_ok_and(|it| it.content.chars().count() <= most);
         let (result, _) = read(name, output, most, able);
@@ -42,16 +48,15 @@ impl Site<'_> {
     }
 }
 
-/// Returns the result of a search: with native calls names and beginnings of descriptions, in text what the system
-/// prompt says of other tools.
-fn told(found: &[&ToolSpec], native: bool) -> String {
+/// Returns the result of a search: whole descriptions where the model gets no others, else names and beginnings of them.
+fn told(found: &[&ToolSpec], native: bool, indirect: bool) -> String {
     if found.is_empty() {
         return feedback::NOTHING_FOUND.to_owned();
     }
-    let mut text = feedback::found(found.len());
+    let mut text = feedback::found(found.len(), indirect);
     for spec in found {
         // Writing to a string cannot fail.
-        let _written = if native {
+        let _written = if native && !indirect {
             let about = &spec.description;
             let end = about.floor_char_boundary(MAX_SHOWN_BYTES);
             let more = if end < about.len() { "…" } else { "" };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    agent::call_mode::Mode,
+    agent::{call_mode::Mode, tool_search::as_made},
     types::{Message, MessageRole, Transcript},
 };
 
@@ -15,7 +15,7 @@ use crate::{
 ///
 /// A provider knows a message again by its address, so each is written once.
 #[derive(Default)]
-pub(in crate::agent) struct Written(Mutex<HashMap<usize, Pair>>);
+pub(in crate::agent) struct Written(Mutex<HashMap<(usize, bool), Pair>>);
 
 /// A kept message and its text.
 struct Pair {
@@ -25,8 +25,8 @@ struct Pair {
 }
 
 impl Written {
-    /// Returns the messages to send for a conversation: results whose calls are text become text, and
-    /// reasoning that goes back.
+    /// Returns the messages to send for a conversation: results whose calls are text become text, reasoning goes back, and
+    /// calls of found tools go as they were made.
     pub(super) fn history(&self, kept: &Transcript, mode: &Mode) -> Transcript {
         let mut places = places(kept, mode).peekable();
         if places.peek().is_none() {
@@ -36,14 +36,11 @@ impl Written {
         // Of a conversation that has ended, the only holder is this.
         known.retain(|_, pair| Arc::strong_count(&pair.kept) > 1);
         let mut messages = kept.messages().to_vec();
-        for (at, message) in places {
-            let pair = known.entry(Arc::as_ptr(message).addr()).or_insert_with(|| {
-                let is_result = message.role == MessageRole::Tool;
-                let text = if is_result {
-                    mode.write_results(message)
-                } else {
-                    mode.thinking.write(message)
-                };
+        for Place { at, message, asked } in places {
+            // Another model of the same agent may get its calls in another form.
+            let key = (Arc::as_ptr(message).addr(), mode.indirect);
+            let pair = known.entry(key).or_insert_with(|| {
+                let text = write(message, asked, mode);
                 Pair { kept: Arc::clone(message), text: Arc::new(text) }
             });
             if let Some(place) = messages.get_mut(at) {
@@ -54,21 +51,52 @@ impl Written {
     }
 }
 
-/// Returns the messages to write, with their places: results whose calls are not parts of the message
-/// before them, and answers whose reasoning goes back.
-fn places<'a>(
-    kept: &'a Transcript,
-    mode: &Mode,
-) -> impl Iterator<Item = (usize, &'a Arc<Message>)> {
-    let mut has_calls = false;
+/// A message that is written, with its place.
+struct Place<'a> {
+    at: usize,
+    message: &'a Arc<Message>,
+    /// Of results, the message with their calls; `None` where these are text.
+    asked: Option<&'a Message>,
+}
+
+/// Returns the messages to write: results whose calls are not parts of the message before them, answers whose reasoning
+/// goes back, and calls of found tools with their results.
+fn places<'a>(kept: &'a Transcript, mode: &Mode) -> impl Iterator<Item = Place<'a>> {
+    let mut asked: Option<&Message> = None;
     let mut later = kept.iter().skip(1);
-    kept.iter().enumerate().filter(move |(_, message)| {
+    kept.iter().enumerate().filter_map(move |(at, message)| {
         let has_results = later.next().is_some_and(|next| next.role == MessageRole::Tool);
+        let is_indirect = |it: &Message| mode.indirect && it.tool_calls().any(|call| call.indirect);
         if message.role == MessageRole::Tool {
-            return !has_calls;
+            let is_written = asked.is_none_or(is_indirect);
+            return is_written.then_some(Place { at, message, asked });
         }
-        has_calls = message.tool_calls().next().is_some();
-        message.role == MessageRole::Assistant
-            && mode.thinking.keeps(message, || has_calls || has_results)
+        let has_calls = message.tool_calls().next().is_some();
+        asked = has_calls.then_some(&**message);
+        let is_written = message.role == MessageRole::Assistant
+            && (is_indirect(message) || mode.thinking.keeps(message, || has_calls || has_results));
+        is_written.then_some(Place { at, message, asked: None })
     })
+}
+
+/// Returns a message as it is sent.
+fn write(message: &Message, asked: Option<&Message>, mode: &Mode) -> Message {
+    if message.role == MessageRole::Tool {
+        return match asked {
+            Some(asked) => as_made(message, Some(asked)).unwrap_or_else(|| message.clone()),
+            None => mode.write_results(message),
+        };
+    }
+    let has_results = || true;
+    let mut written = if mode.thinking.keeps(message, has_results) {
+        mode.thinking.write(message)
+    } else {
+        message.clone()
+    };
+    if mode.indirect
+        && let Some(made) = as_made(&written, None)
+    {
+        written = made;
+    }
+    written
 }

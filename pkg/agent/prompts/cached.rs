@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use tokio::{sync::Mutex, time::Instant};
 
 use super::{PromptContext, SystemPrompt};
-use crate::types::AgentError;
+use crate::types::{AgentError, Text};
 
 /// A part of the system prompt that is made once and kept for a time, for all runs of the agent.
 ///
@@ -53,6 +53,10 @@ impl<P: SystemPrompt + 'static> CachedPrompt<P> {
 }
 
 impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
+    fn on_found(&self, names: &[Text]) -> Option<BoxFuture<'static, Result<String, AgentError>>> {
+        self.part.on_found(names)
+    }
+
     fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
         let (part, kept_for, kept) = (self.part.clone(), self.kept_for, self.kept.clone());
         Box::pin(async move {

@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use tokio::time::timeout;
 
 use super::{PromptContext, SystemPrompt};
-use crate::types::{AgentError, ErrorCode};
+use crate::types::{AgentError, ErrorCode, Text};
 
 /// A part of the system prompt that a run can go without: where it fails or takes too long it is left out,
 /// and the log says so.
@@ -49,6 +49,10 @@ impl<P: SystemPrompt> IsolatedPrompt<P> {
 }
 
 impl<P: SystemPrompt> SystemPrompt for IsolatedPrompt<P> {
+    fn on_found(&self, names: &[Text]) -> Option<BoxFuture<'static, Result<String, AgentError>>> {
+        self.part.on_found(names)
+    }
+
     fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
         let made = self.part.build(context);
         let Some(limit) = self.limit else { return made };

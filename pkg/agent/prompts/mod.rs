@@ -33,7 +33,7 @@ pub use modules::ModulePrompts;
 pub use project::{ProjectFile, ProjectPrompt};
 pub(crate) use results::render_results;
 pub use system::SystemPrompt;
-pub(crate) use system::{Composed, compose};
+pub(crate) use system::{Composed, compose, notes};
 #[cfg(feature = "files")]
 pub use tool_files::ToolFilesPrompt;
 pub(crate) use tools::{describe, line_of, render_call};

@@ -3,10 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
-use futures_util::future::try_join_all;
+use futures_util::future::{join_all, try_join_all};
 
 use super::PromptContext;
-use crate::{agent::bounded::bounded, types::AgentError};
+use crate::{
+    agent::bounded::bounded,
+    types::{AgentError, Text},
+};
 
 /// One part of the system prompt, made anew for every run.
 ///
@@ -41,6 +44,17 @@ pub trait SystemPrompt: Send + Sync {
     /// `false`, the run ends.
     fn is_optional(&self) -> bool {
         false
+    }
+
+    /// Returns what this part says of tools that a run finds later by `tool_search`, which are not among those of
+    /// [`PromptContext::tool_names`]; it goes with the result of the search. Default: `None`, nothing.
+    ///
+    /// # Errors
+    ///
+    /// With an error the search says nothing of them.
+    fn on_found(&self, names: &[Text]) -> Option<BoxFuture<'static, Result<String, AgentError>>> {
+        let _ = names;
+        None
     }
 }
 
@@ -99,6 +113,26 @@ pub(crate) async fn compose(
     let mut text = texts.next().unwrap_or_default();
     texts.for_each(|more| text.extend(["\n\n", &more]));
     Ok(Composed { text, answer, is_outside: context.has_outside_text() })
+}
+
+/// Makes what the parts say of tools that were found, each within `limit`; `None` where none says anything of such.
+pub(crate) fn notes(
+    parts: &[Arc<dyn SystemPrompt>],
+    names: &[Text],
+    limit: Duration,
+) -> Option<BoxFuture<'static, String>> {
+    let made: Vec<_> = parts.iter().filter_map(|part| part.on_found(names)).collect();
+    if made.is_empty() || names.is_empty() {
+        return None;
+    }
+    let made = made.into_iter().map(move |work| async move {
+        // A tool can be used without what is said of it.
+        bounded("a note on tools that were found", limit, true, work).await.unwrap_or_default()
+    });
+    Some(Box::pin(async move {
+        let texts = join_all(made).await;
+        texts.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
+    }))
 }
 
 #[cfg(test)]

@@ -382,6 +382,23 @@ async fn nobody_can_lead_a_file_of_a_prompt_out_of_its_folder() {
     assert_eq!(made(tools, &context(&names, &[], 0)).await.as_deref(), Ok(""));
 }
 
+#[tokio::test]
+async fn files_about_tools_that_are_found_later_are_read_then() {
+    let folder = Folder::new("found");
+    let files = ToolFilesPrompt::new(&folder.0);
+    let names = ["secret".into(), "nothing".into(), "files.read".into(), "../outside".into()];
+    let want = "## Tool: secret\n\nNot offered.\n\n## Tool: files.read\n\nRead before you answer.";
+    let cached = CachedPrompt::new(IsolatedPrompt::new(files.clone()), LIMIT);
+    let parts: [Arc<dyn SystemPrompt>; 3] =
+        [Arc::new(IdentityPrompt), Arc::new(files), Arc::new(cached)];
+    let said = notes(&parts, &names, LIMIT).unwrap().await;
+    assert_eq!(said, format!("{want}\n\n{want}"), "each part, whatever is around it");
+    assert!(notes(&parts, &[], LIMIT).is_none() && notes(&parts[..1], &names, LIMIT).is_none());
+    folder.write("tool-large.md", vec![b'a'; 65 << 10]);
+    let said = notes(&parts, &["large".into()], LIMIT).unwrap().await;
+    assert_eq!(said, "", "what cannot be read is left out");
+}
+
 // Covers: T-39
 #[tokio::test(start_paused = true)]
 async fn a_cached_part_is_made_once_in_its_time_and_a_failure_is_not_kept() {

@@ -8,7 +8,7 @@ use super::{
     PromptContext, SystemPrompt,
     file_text::{blocking, open_folder, read},
 };
-use crate::types::{AgentError, ErrorCode};
+use crate::types::{AgentError, ErrorCode, Text};
 
 /// Most bytes of all files about tools together.
 const MAX_TOOL_FILES_BYTES: usize = 64 << 10;
@@ -16,7 +16,9 @@ const MAX_TOOL_FILES_BYTES: usize = 64 << 10;
 /// The part of the system prompt with the file `tool-<name>.md` of each tool that the model is offered, where
 /// the folder has one.
 ///
-/// All together have at most 64 KiB. Links are not followed, and the name of a tool that is none of a file
+/// Those of tools that a run finds later go with the result of the search that finds them.
+///
+/// All together have at most 64 KiB, and so have those of one search. Links are not followed, and the name of a tool that is none of a file
 /// (it has a `/` or a `\\`) has no file.
 ///
 /// # Examples
@@ -44,6 +46,18 @@ impl ToolFilesPrompt {
 
 impl SystemPrompt for ToolFilesPrompt {
     fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>> {
+        let names: Vec<_> = context.tool_names().map(Text::from).collect();
+        self.sections(names)
+    }
+
+    fn on_found(&self, names: &[Text]) -> Option<BoxFuture<'static, Result<String, AgentError>>> {
+        Some(self.sections(names.to_vec()))
+    }
+}
+
+impl ToolFilesPrompt {
+    /// Returns the files of these tools, each with its name.
+    fn sections(&self, names: Vec<Text>) -> BoxFuture<'static, Result<String, AgentError>> {
         let folder = self.folder.clone();
         Box::pin(blocking(move || {
             let root = open_folder(&folder)?;
@@ -53,7 +67,7 @@ impl SystemPrompt for ToolFilesPrompt {
             };
             let mut sections = Vec::new();
             let mut left = MAX_TOOL_FILES_BYTES;
-            for name in context.tool_names().filter(|name| !name.contains(['/', '\\', '\0'])) {
+            for name in names.iter().filter(|name| !name.contains(['/', '\\', '\0'])) {
                 let file = read(&root, &format!("tool-{name}.md"), left).map_err(failed)?;
                 let Some(file) = file else { continue };
                 if file.is_cut {

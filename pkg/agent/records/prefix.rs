@@ -88,12 +88,14 @@ impl Prefix {
         Self { tools, parts, system }
     }
 
-    /// Returns what the next request begins otherwise with. Tools that come behind change nothing before them.
-    pub(super) fn change(&self, next: &Self) -> Option<PrefixChange> {
+    /// Returns what the next request begins otherwise with; `defers` where the provider describes found tools at the place
+    /// where they were found. Elsewhere one that comes behind the others changes what stands behind it.
+    pub(super) fn change(&self, next: &Self, defers: bool) -> Option<PrefixChange> {
         if !Arc::ptr_eq(&self.tools, &next.tools) {
             let same = self.tools.iter().zip(&*next.tools).take_while(|(one, other)| one == other);
             let offset = same.count();
-            if offset < self.tools.len() {
+            let is_elsewhere = |spec: &ToolSpec| defers && spec.deferred;
+            if offset < self.tools.len() || !next.tools.iter().skip(offset).all(is_elsewhere) {
                 return Some(PrefixChange { part: PrefixPart::Tools, offset });
             }
         }
@@ -132,7 +134,7 @@ mod tests {
         #[rustfmt::skip]
         let rows: [Row<'_>; 9] = [
             (&["You help.", "Lisbon.", "It is 9."], &["a", "b"],      None),
-            (&["You help.", "Lisbon.", "It is 9."], &["a", "b", "c"], None),
+            (&["You help.", "Lisbon.", "It is 9."], &["a", "b", "c"], Some((Tools, 2))),
             (&["You help.", "Lisbon.", "It is 9."], &["a", "c"],      Some((Tools, 1))),
             (&["You help.", "Lisbon.", "It is 9."], &["a"],           Some((Tools, 1))),
             (&["You help.", "Lisbon.", "It is 10."], &["a", "b"],     Some((Prompt(2), 20))),
@@ -142,8 +144,25 @@ mod tests {
             (&["You help.", "Lisbon.", "It is 9.", "x"], &["a", "b"], Some((Prompt(3), 30))),
         ];
         for (texts, tools, want) in rows {
-            let change = before.change(&prefix(texts, tools));
+            let change = before.change(&prefix(texts, tools), false);
             assert_eq!(change.map(|it| (it.part, it.offset)), want, "{texts:?} {tools:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_behind_the_others_changes_nothing_only_where_it_is_described_elsewhere() {
+        let before = prefix(&["You help."], &["a"]);
+        let with = |deferred| {
+            let mut next = prefix(&["You help."], &["a", "b"]);
+            let mark = |spec: &ToolSpec| spec.clone().deferred(deferred && spec.name == "b");
+            next.tools = next.tools.iter().map(mark).collect();
+            next
+        };
+        let told = Some(PrefixChange { part: PrefixPart::Tools, offset: 1 });
+        for (deferred, defers, want) in
+            [(true, true, None), (true, false, told), (false, true, told), (false, false, told)]
+        {
+            assert_eq!(before.change(&with(deferred), defers), want, "{deferred} {defers}");
         }
     }
 
@@ -154,7 +173,8 @@ mod tests {
         };
         let places = || Some([(1, 3)].into());
         let before = of("One\n\nTemplate.\n\n# Tools", places());
-        let change = |text, places| before.change(&of(text, places)).map(|it| (it.part, it.offset));
+        let change =
+            |text, places| before.change(&of(text, places), false).map(|it| (it.part, it.offset));
         assert_eq!(change("One\n\nTemplate.\n\n# Tools", None), None);
         assert_eq!(
             change("One\n\nTemplate.\n\n# Tool!", places()),

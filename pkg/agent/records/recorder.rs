@@ -41,6 +41,8 @@ pub(in crate::agent) struct Recorder {
     /// The parts of the system prompt, and how much of it is the template's.
     places: Places,
     template_bytes: usize,
+    /// `true` where found tools are described at the place where they were found.
+    defers_tools: bool,
     /// The system prompt and the tools of the last request of the run.
     last: Option<(Arc<str>, Arc<[ToolSpec]>)>,
 }
@@ -78,6 +80,7 @@ impl Recorder {
             is_ended: false,
             places: None,
             template_bytes: parts.request.system.as_deref().map_or(0, str::len),
+            defers_tools: info.deferred_tools,
             last: None,
         };
         let RunRecord { run_id, conversation, provider, model, .. } = recorder.run.clone();
@@ -207,7 +210,7 @@ impl Recorder {
         let prefix = Box::new(Prefix::of(request, &self.places, self.template_bytes));
         self.last = request.system.clone().map(|system| (system, Arc::clone(&request.tools)));
         let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
-        let change = before.as_ref().and_then(|before| before.change(&prefix));
+        let change = before.as_ref().and_then(|before| before.change(&prefix, self.defers_tools));
         *before = Some(prefix);
         change
     }

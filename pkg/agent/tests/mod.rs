@@ -27,6 +27,9 @@ mod endings;
 mod fallback;
 mod faults;
 mod foreign_text;
+mod found_tools;
+#[cfg(all(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere"))]
+mod found_tools_of_providers;
 mod gates;
 mod hosted;
 mod journal;
@@ -51,6 +54,7 @@ mod steering;
 mod streams;
 mod sub_agents;
 mod summaries;
+mod summary_approvals;
 mod summary_bounds;
 mod tasks;
 mod tool_schemas;

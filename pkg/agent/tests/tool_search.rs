@@ -9,7 +9,7 @@ use crate::{
         journal::MemoryJournal,
         tools::{TOOL_SEARCH, Tool},
     },
-    llm::{Request, TokenEstimator, ToolSpec},
+    llm::{Provider as _, Request, TokenEstimator, ToolSpec},
 };
 
 const ACTIONS: [&str; 10] = [
@@ -71,8 +71,11 @@ fn done() -> ScriptedTurn {
     ScriptedTurn::new().text("Done.")
 }
 
+/// An agent whose provider describes found tools where they were found.
 fn agent_of(turns: impl IntoIterator<Item = ScriptedTurn>) -> (ScriptedProvider, AgentBuilder) {
     let provider = ScriptedProvider::new(turns);
+    let info = provider.info().clone().deferred_tools(true);
+    let provider = provider.info_of(info);
     (provider.clone(), DefaultAgent::builder(provider))
 }
 

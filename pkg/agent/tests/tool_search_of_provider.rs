@@ -10,7 +10,7 @@ use futures_util::stream;
 
 use super::{tool_search::many, *};
 use crate::{
-    agent::{ToolSearch, journal::MemoryJournal},
+    agent::{FoundTools, ToolSearch, journal::MemoryJournal},
     llm::{
         RetryPolicy,
         responses::OpenAiResponses,
@@ -43,7 +43,7 @@ impl Server {
         let provider = provider.base_url("https://api.openai.com/v1").retry(RetryPolicy::NONE);
         let provider = provider.transport(self.clone()).build().unwrap();
         let builder = DefaultAgent::builder(provider).system("You help.").tools(many(0..1_000));
-        let search = ToolSearch::default().share(0).most(2);
+        let search = ToolSearch::default().share(0).most(2).found(FoundTools::Offered);
         builder.tool_search(search).journal(journal).build().unwrap()
     }
 }

@@ -100,3 +100,83 @@ fn no_room_at_all_is_refused() {
     let built = builder(&looking()).max_context_tokens(0).build();
     assert!(built.unwrap_err().to_string().contains("max_context_tokens"));
 }
+
+/// Without a limit that is set, the model's window is one, less a quarter.
+// Covers: G-36
+#[tokio::test(start_paused = true)]
+async fn a_model_whose_window_is_known_has_a_limit_unless_another_is_set() {
+    use crate::{
+        agent::RunInput,
+        types::{Capabilities, ModelInfo},
+    };
+    let info = |model: &str| {
+        let able = Capabilities { tools: true, ..Capabilities::default() };
+        ModelInfo::new("scripted", model).capabilities(able)
+    };
+    // A window of 8,000 tokens; one of the catalog's; the other model's, that the input chooses.
+    let own = || info("mine").context_tokens(Some(8_000));
+    let card = crate::llm::ModelCard::for_model("gpt-3.5-turbo").unwrap().context_tokens.unwrap();
+    let rows = [
+        ("own", own(), None, None, 6_000),
+        ("catalog", info("gpt-3.5-turbo"), None, None, card - card / 4),
+        ("set", own(), Some(2_000), None, 2_000),
+        ("off", own(), Some(u64::MAX), None, u64::MAX),
+        ("not known", info("mine"), None, None, u64::MAX),
+        ("compacts", own().compacts(true), None, None, u64::MAX),
+        ("chosen", info("mine"), None, Some("small"), 3_000),
+        ("another than the chosen", info("mine"), None, None, u64::MAX),
+    ];
+    for (name, model, set, chosen, want) in rows {
+        let answer =
+            || ScriptedProvider::from_fn(|_| ScriptedTurn::new().text("So it is. ".repeat(99)));
+        let provider = answer().info_of(model);
+        let small = answer().info_of(info("small").context_tokens(Some(4_000)));
+        let mut builder = DefaultAgent::builder(provider.clone());
+        if name == "chosen" || name.starts_with("another") {
+            builder = builder.model("small", small.clone());
+        }
+        if let Some(tokens) = set {
+            builder = builder.max_context_tokens(tokens);
+        }
+        let agent = builder.build().unwrap();
+        let (turns, mut trimmed) = (100, 0);
+        for turn in 0..turns {
+            let mut input = RunInput::from(format!("Question {turn}?"));
+            if let Some(model) = chosen {
+                input = input.model(model);
+            }
+            let (mut stream, mut events) = (agent.run_stream(input), Vec::new());
+            to_the_end(&mut stream, &mut events).await;
+            trimmed +=
+                events.iter().filter(|it| short(&it.event).starts_with(CONTEXT_TRIMMED)).count();
+        }
+        let asked = if chosen.is_some() { &small } else { &provider };
+        let estimator = TokenEstimator::new();
+        let most = asked.requests().iter().map(|it| estimator.request(it)).max().unwrap();
+        assert_eq!(asked.requests().len(), turns);
+        assert_eq!(trimmed > 0, want != u64::MAX, "{name}: {most}");
+        assert!(most <= want && (want == u64::MAX || most > want / 2), "{name}: {most} of {want}");
+        assert_eq!(agent.transcript().len(), 2 * turns, "the conversation keeps all");
+    }
+}
+
+/// The estimate has the answer that came last, and is that of the next request without its question.
+#[tokio::test(start_paused = true)]
+async fn an_agent_tells_what_its_conversation_takes() {
+    let provider = looking();
+    let agent = builder_of(&provider).build().unwrap();
+    assert_eq!(agent.context_tokens(), None, "nothing was asked");
+    let mut last = 0;
+    for turn in 0..5 {
+        agent.run(format!("Question {turn}: what is there?")).await.unwrap();
+        let tokens = agent.context_tokens().unwrap();
+        let mut sent = provider.requests().pop().unwrap();
+        sent.messages.push(agent.transcript().last().unwrap().clone());
+        assert_eq!(tokens, TokenEstimator::new().request(&sent));
+        assert!(tokens > last, "{tokens} behind {last}");
+        last = tokens;
+    }
+    let unlimited = DefaultAgent::builder(looking()).build().unwrap();
+    unlimited.run("Hi").await.unwrap();
+    assert_eq!(unlimited.context_tokens(), None);
+}

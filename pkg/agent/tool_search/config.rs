@@ -39,13 +39,40 @@ pub struct ToolSearch {
     pub window: u64,
     /// Most tools that one search finds. Default: 5; at least 1.
     pub most: usize,
+    /// The way in which the model calls what it has found. Default: [`FoundTools::Called`].
+    pub found: FoundTools,
     /// The names of tools that are offered from the start. Default: none.
     pub always: Vec<Text>,
 }
 
+/// The way in which a model calls the tools that it has found, with native calls.
+///
+/// Where the provider describes tools at the place where they were found
+/// ([`ModelInfo::deferred_tools`](crate::types::ModelInfo::deferred_tools)), and with calls in text, there is nothing to
+/// choose: no byte changes of what was sent before, and found tools are called as all others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FoundTools {
+    /// The result of the search describes them, and the model calls them through the tool `call_found_tool`, which is there
+    /// from the start: the list of tools stays as it is, so what a server has cached of the prompt holds. Events,
+    /// permissions, approvals and results are those of the tool that is called.
+    #[default]
+    Called,
+    /// They are added behind the tools of the next request, and called as all others: a server that holds answers to the
+    /// schemas of tools holds theirs too. One that puts tools before the prompt reads all of it anew after a search.
+    Offered,
+}
+
 impl Default for ToolSearch {
     fn default() -> Self {
-        Self { share: 5, window: 128_000, most: 5, always: Vec::new() }
+        Self {
+            share: 5,
+            window: 128_000,
+            most: 5,
+            found: FoundTools::default(),
+            always: Vec::new(),
+        }
     }
 }
 
@@ -55,6 +82,7 @@ impl ToolSearch {
         share(u32),
         window(u64),
         most(usize),
+        found(FoundTools),
     }
 
     /// Adds to [`always`](Self::always).

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{ToolSearch, words};
+use super::{ToolSearch, indirect, words};
 use crate::{
     agent::{
         lexical::Ranking,
@@ -21,6 +21,8 @@ pub(in crate::agent) struct ToolIndex {
     all: Arc<[ToolSpec]>,
     /// The tools that are offered from the start.
     first: Arc<[ToolSpec]>,
+    /// The same, and the tool through which the others are called.
+    with_call: Arc<[ToolSpec]>,
     /// The places of the others among all, in their order.
     later: Vec<usize>,
     /// Their places by name, with dots written as `_` too.
@@ -57,7 +59,8 @@ impl ToolIndex {
         }
         let texts: Vec<_> = later.iter().filter_map(|at| all.get(*at)).map(words::of).collect();
         let ranking = Ranking::new(texts.iter().map(String::as_str));
-        Self { first: first.into(), later, by_name, ranking, all }
+        let with_call = first.iter().cloned().chain([indirect::spec()]).collect();
+        Self { first: first.into(), with_call, later, by_name, ranking, all }
     }
 
     /// Returns `true` when it is that of these tools.
@@ -68,6 +71,11 @@ impl ToolIndex {
     /// Returns the descriptions that are offered from the start.
     pub(in crate::agent) fn first(&self) -> &Arc<[ToolSpec]> {
         &self.first
+    }
+
+    /// Returns the descriptions that are offered from the start where the others are called through a tool.
+    pub(in crate::agent) fn with_call(&self) -> &Arc<[ToolSpec]> {
+        &self.with_call
     }
 
     /// Returns the place of a tool that is found, by its name with dots or with `_`.

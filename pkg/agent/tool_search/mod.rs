@@ -2,8 +2,15 @@
 
 mod config;
 mod index;
+mod indirect;
 mod loaded;
+mod unwrapping;
 mod words;
 
-pub use self::config::ToolSearch;
-pub(super) use self::{index::ToolIndex, loaded::Loaded};
+pub use self::config::{FoundTools, ToolSearch};
+pub(super) use self::{
+    index::ToolIndex,
+    indirect::{as_made, unwrap_call},
+    loaded::Loaded,
+    unwrapping::Unwrapping,
+};

@@ -3,15 +3,18 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{tool_search::TOOL_SEARCH, unit_tool::unit_tool};
+use super::{
+    tool_search::{CALL_FOUND_TOOL, TOOL_SEARCH},
+    unit_tool::unit_tool,
+};
 
 pub(crate) const TASK_COMPLETION: &str = "task_completion";
 pub(crate) const ASK_QUESTION: &str = "ask_question";
 pub(crate) const CONVERSE: &str = "converse";
 
 /// The names reserved for the agent.
-pub(crate) const PROTECTED_NAMES: [&str; 4] =
-    [TASK_COMPLETION, ASK_QUESTION, CONVERSE, TOOL_SEARCH];
+pub(crate) const PROTECTED_NAMES: [&str; 5] =
+    [TASK_COMPLETION, ASK_QUESTION, CONVERSE, TOOL_SEARCH, CALL_FOUND_TOOL];
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Completed {

@@ -47,7 +47,7 @@ pub(in crate::agent) use registry::Registered;
 pub use registry::ToolRegistry;
 pub use returned::{IntoToolResult, kind};
 pub use tool::{Tool, ToolFuture};
-pub(crate) use tool_search::{Searched, TOOL_SEARCH, ToolSearchTool};
+pub(crate) use tool_search::{CALL_FOUND_TOOL, Searched, TOOL_SEARCH, ToolSearchTool};
 pub(in crate::agent) use typed::read as read_arguments;
 pub use typed::{TypedTool, tool_fn};
 pub use validate::validate;

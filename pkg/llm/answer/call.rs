@@ -70,6 +70,11 @@ impl OpenCall {
         self.call.hosted = true;
     }
 
+    /// Marks a call that was made through another tool.
+    pub(crate) fn indirect(&mut self) {
+        self.call.indirect = true;
+    }
+
     /// Sets the tool's name and emits the start. A name that is too long is none.
     pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
         if name.len() > MAX_NAME_BYTES {

@@ -49,6 +49,9 @@ impl NativeCall {
         if delta.hosted {
             events.hosted();
         }
+        if delta.indirect {
+            events.indirect();
+        }
         let arguments = delta.arguments.as_str();
         self.bytes = self.bytes.saturating_add(arguments.len());
         let is_within = self.bytes <= max_bytes;

@@ -15,9 +15,7 @@ pub(super) struct Found<'a>(&'a [ToolSpec]);
 impl<'a> Found<'a> {
     /// Returns the tools of a request to this server; none where it is not the vendor's own, or the model is older.
     pub(super) fn new(tools: &'a [ToolSpec], config: &HttpConfig) -> Self {
-        let is_own = config.base_url.contains("anthropic.com");
-        let is_older = OLDER.iter().any(|older| config.model.contains(older));
-        Self(if is_own && !is_older { tools } else { &[] })
+        Self(if defers(config) { tools } else { &[] })
     }
 
     /// Returns the names of the tools that are described where they were found.
@@ -29,4 +27,10 @@ impl<'a> Found<'a> {
     pub(super) fn of(self, result: &ToolResult) -> impl Iterator<Item = &Text> {
         result.found.iter().filter(move |name| self.names().any(|it| it == *name))
     }
+}
+
+/// Returns `true` for the vendor's own server and a model that knows another place for tools than the beginning.
+pub(super) fn defers(config: &HttpConfig) -> bool {
+    let is_own = config.base_url.contains("anthropic.com");
+    is_own && !OLDER.iter().any(|older| config.model.contains(older))
 }

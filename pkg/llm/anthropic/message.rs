@@ -70,6 +70,13 @@ pub(super) fn encode(
             Part::Document { media_type, data, name } => {
                 content.block(document(media_type, data, name.as_deref())?);
             }
+            // Beside references a result has no place for words, such as notes on what was found.
+            Part::ToolResult(result) if found.of(result).next().is_some() => {
+                let words = result.parts.iter().filter_map(Part::as_text);
+                for text in words.filter(|text| !text.trim().is_empty()) {
+                    content.block(typed("text").with("text", text));
+                }
+            }
             Part::ProviderItem(_) | Part::ToolResult(_) => {}
         }
     }
@@ -178,13 +185,14 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
     for name in found.of(result) {
         list.object(typed("tool_reference").with("tool_name", &tool_names::encode(name)));
     }
-    // The provider writes the descriptions in their place, and takes nothing beside them.
-    if found.of(result).next().is_none() {
+    // The provider writes the descriptions in their place, and takes no words beside them.
+    let has_words = found.of(result).next().is_none();
+    if has_words {
         text(&result.content, &mut list);
     }
     for part in &result.parts {
         match part {
-            Part::Text { text: words } => text(words, &mut list),
+            Part::Text { text: words } if has_words => text(words, &mut list),
             Part::Image { media_type, data } => list.object(image(media_type, data)),
             Part::Document { media_type, data, name } => {
                 match document(media_type, data, name.as_deref()) {
@@ -193,7 +201,8 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
                     Err(_) => text(NOT_TAKEN, &mut list),
                 }
             }
-            Part::Thinking { .. }
+            Part::Text { .. }
+            | Part::Thinking { .. }
             | Part::ToolCall(_)
             | Part::ToolResult(_)
             | Part::ProviderItem(_) => {}

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AnthropicDecoder,
-    found::Found,
+    found::{self, Found},
     items::PROTOCOL,
     message::{self, Mark},
     reasoning::Reasoning,
@@ -177,6 +177,14 @@ impl WireFormat for Messages {
             instructions::write(&mut body, "system", u8::from(marks), write)?;
         }
         messages(body, marks, |run, mark, items| message::encode(run, mark, found, items))
+    }
+
+    fn compacts(&self) -> bool {
+        self.compact_above.is_some()
+    }
+
+    fn defers_tools(&self, config: &HttpConfig) -> bool {
+        found::defers(config)
     }
 
     fn dropped_fields(&self, request: &Request, _config: &HttpConfig) -> Vec<Text> {

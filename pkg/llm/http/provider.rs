@@ -110,7 +110,9 @@ impl<W: WireFormat> HttpProvider<W> {
         let info = ModelInfo::new(W::PROVIDER, config.model.clone())
             .capabilities(config.capabilities)
             .context_tokens(card.and_then(|card| card.context_tokens))
-            .text_calls(!url::is_vendors(&config.base_url, &W::defaults().base_url));
+            .text_calls(!url::is_vendors(&config.base_url, &W::defaults().base_url))
+            .deferred_tools(wire.defers_tools(&config))
+            .compacts(wire.compacts());
         let origins = Arc::new(Origins::new(W::PROVIDER, &config));
         let (cache, lists) = (EncodedCache::default(), FittedLists::default());
         Self(Arc::new(Inner { wire, config, info, transport, cache, lists, origins }))

@@ -199,6 +199,18 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Returns `true` for a server and a model that read the description of a tool where it was found
+    /// ([`ToolSpec::deferred`](crate::llm::ToolSpec::deferred)), and not at the beginning. Default: `false`.
+    fn defers_tools(&self, config: &HttpConfig) -> bool {
+        let _ = config;
+        false
+    }
+
+    /// Returns `true` when the server is told to shorten long conversations itself. Default: `false`.
+    fn compacts(&self) -> bool {
+        false
+    }
+
     /// Returns `true` when reasoning that came in a place of its own has a signature, so that reasoning
     /// without one was written into the text. Default: `false`.
     fn signs_reasoning(&self, config: &HttpConfig) -> bool {

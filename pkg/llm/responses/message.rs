@@ -107,12 +107,11 @@ impl Items<'_, '_> {
     }
 
     /// Writes what a search has found, and the words that belong to it.
-    fn found(&mut self, (item, words): (Value, Option<&str>)) {
+    fn found(&mut self, (item, words): (Value, Vec<&str>)) {
         self.item(&item);
-        if let Some(words) = words {
-            self.content.push(json!({ "type": "input_text", "text": words }));
-            self.message(MessageRole::User, None);
-        }
+        let words = words.into_iter().map(|text| json!({ "type": "input_text", "text": text }));
+        self.content.extend(words);
+        self.message(MessageRole::User, None);
     }
 
     fn item(&mut self, item: &impl Serialize) {

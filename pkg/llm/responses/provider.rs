@@ -132,6 +132,14 @@ impl WireFormat for Responses {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
     }
 
+    fn compacts(&self) -> bool {
+        self.compact_above.is_some()
+    }
+
+    fn defers_tools(&self, config: &HttpConfig) -> bool {
+        self.tool_search.unwrap_or_else(|| found::knows_search(config))
+    }
+
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {
         let request = body.request();
         let is_stored = request.extra.get("store").and_then(Value::as_bool).unwrap_or(self.store);

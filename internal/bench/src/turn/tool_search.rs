@@ -53,7 +53,7 @@ fn search() -> Result<Vec<f64>> {
         while let Some(envelope) = events.next().await {
             if let AgentEvent::ToolResult { content, .. } = &envelope.event {
                 // A whole turn: its events may come together, so that those of the call alone tell nothing.
-                let name = format!("- calendar.n{}_change: ", times.len());
+                let name = format!(r#"{{"name":"calendar.n{}_change","#, times.len());
                 right += usize::from(content.contains(&name));
                 times.push(began.elapsed().as_secs_f64() * 1e6);
                 began = Instant::now();

@@ -118,3 +118,25 @@ async fn other_servers_and_older_models_get_the_tools_as_any() {
         assert_eq!(body["tools"][1]["cache_control"]["type"], "ephemeral", "the last is marked");
     }
 }
+
+#[tokio::test]
+async fn notes_on_what_was_found_follow_the_results_as_text() {
+    let mut messages = found(&["mail.send"]);
+    if let Part::ToolResult(result) = &mut messages[1].parts[0] {
+        result.parts = vec![Part::Text { text: "Ask before you send.".into() }];
+    }
+    let messages = || [Message::user("Hi")].into_iter().chain(messages.clone());
+    let request = request(messages(), &["mail.send"]);
+    let body = bodies(OWN, "claude-sonnet-5", std::slice::from_ref(&request)).await.remove(0);
+    let content = body["messages"][2]["content"].as_array().unwrap();
+    let reference = json!([{ "type": "tool_reference", "tool_name": "mail_send" }]);
+    assert_eq!(content[0]["content"], reference, "it takes nothing beside them");
+    assert_eq!(
+        (&content[1]["type"], &content[1]["text"]),
+        (&json!("text"), &json!("Ask before you send."))
+    );
+    // Elsewhere they are a part of the result.
+    let body = bodies("http://local", "m", std::slice::from_ref(&request)).await.remove(0);
+    let content = body["messages"][2]["content"].as_array().unwrap();
+    assert_eq!((content.len(), content[0]["content"].as_array().unwrap().len()), (1, 2));
+}

@@ -159,6 +159,13 @@ impl Window {
         self.around + self.tokens()
     }
 
+    /// Returns the estimate for a request with all that is sent of these messages, in the scale of the last report.
+    pub(in crate::agent) fn estimated_now(&self, messages: &[Arc<Message>]) -> u64 {
+        let new = messages.iter().skip(self.seen.len());
+        let new: u64 = new.map(|message| self.estimator.message(message)).sum();
+        self.marks.in_scale(self.estimated() + new)
+    }
+
     /// Returns the estimate for the request once the beginning is summed up in `text`.
     pub(in crate::agent) fn estimated_with(&self, outgrown: Outgrown, text: &str) -> u64 {
         let rest = self.tokens_from(outgrown.first) + self.tokens_of(outgrown.pinned);

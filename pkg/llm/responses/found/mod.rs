@@ -18,7 +18,7 @@ use crate::{
         http::{HttpConfig, found_tool},
         tool_names,
     },
-    types::{Json, Message, MessageRole, Text, ToolCall, ToolResult, subslice},
+    types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResult, subslice},
 };
 
 /// The first version of the vendor's models that know the search.
@@ -76,8 +76,8 @@ impl<'r> Search<'r> {
     }
 
     /// Returns the result of a search, with the whole descriptions of what it found first, and words for what the item
-    /// has no place for: that nothing was found, or nothing new, or why it was not done.
-    pub(super) fn output<'t>(&self, result: &'t ToolResult) -> (Value, Option<&'t str>) {
+    /// has no place for: that nothing was found, or nothing new, or why it was not done, and notes on what was found.
+    pub(super) fn output<'t>(&self, result: &'t ToolResult) -> (Value, Vec<&'t str>) {
         let of_result = self.described.iter().filter(|(.., by)| std::ptr::eq(*by, result));
         let tools: Vec<_> = of_result
             .map(|(_, spec, _)| {
@@ -96,7 +96,9 @@ impl<'r> Search<'r> {
             "status": "completed",
             "tools": tools,
         });
-        (item, Some(&*result.content).filter(|words| has_words && !words.is_empty()))
+        let words = Some(&*result.content).filter(|_| has_words);
+        let notes = result.parts.iter().filter_map(Part::as_text);
+        (item, words.into_iter().chain(notes).filter(|text| !text.is_empty()).collect())
     }
 }
 
@@ -209,7 +211,7 @@ fn is_forced(request: &Request) -> bool {
 }
 
 /// Returns `true` for a model of the vendor's that knows the search, on the vendor's own server.
-fn knows_search(config: &HttpConfig) -> bool {
+pub(super) fn knows_search(config: &HttpConfig) -> bool {
     config.base_url.contains("api.openai.com") && model_knows_search(&config.model)
 }
 

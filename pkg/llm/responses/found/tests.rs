@@ -290,3 +290,18 @@ async fn whoever_writes_the_tools_himself_says_what_the_search_is() {
     let request = request(messages(), &[tool("mail.send")]).extra("input", json!("Hi"));
     assert_eq!(names(&body(own(), &request).await["tools"]), ["", "mail_send"]);
 }
+
+#[tokio::test]
+async fn notes_on_what_was_found_follow_it_as_a_message() {
+    let notes = |text: &str| vec![Part::Text { text: text.into() }];
+    let found = ToolResult::new("call_0", "tool_search", "It found some.")
+        .found(["mail.send".into()].into())
+        .parts(notes("Ask before you send."));
+    let messages = [Message::user("Go."), call("call_0", "tool_search"), result(found)];
+    let body = body(own(), &request(messages, &[tool("mail.send")])).await;
+    assert_eq!(names(&items(&body, "tool_search_output")[0]["tools"]), ["mail_send"]);
+    let last = body["input"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["type"], &last["role"]), (&json!("message"), &json!("user")));
+    assert_eq!(last["content"][0]["text"], "Ask before you send.");
+    assert!(!body.to_string().contains("It found some."));
+}
