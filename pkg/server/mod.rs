@@ -56,6 +56,7 @@ mod run;
 mod runs;
 mod scope;
 mod scope_events;
+mod scope_frames;
 mod service;
 mod shared_events;
 mod shared_frames;
