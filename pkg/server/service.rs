@@ -268,7 +268,9 @@ impl Service {
         inside.records.begin(run.id());
         let stores = (&inside.stores, &*inside.told);
         let end = run.drive(stream, stores, place, from, &inside.away).await;
-        inside.records.keep(run, &inside.stores).await;
+        // Of a run that was erased nothing is kept.
+        let is_known = inside.runs.find(&run.key.scope, run.id()).is_some();
+        inside.records.keep(run, is_known.then_some(&inside.stores)).await;
         let Some(end) = end else { return };
         let (status, took) = (run.shown().status(), begun.elapsed());
         inside.metrics.end_run(status, end.seq.saturating_sub(from), took);
@@ -390,19 +392,6 @@ impl Service {
             failed(format!("the service has no agent `{}` any more", stored.agent))
         })?;
         Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
-    }
-
-    /// Takes a run out of memory, and cancels it if it goes on.
-    pub(super) fn drop_run(&self, key: &LogKey) {
-        if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
-            run.cancel.cancel();
-            self.0.runs.remove(key);
-        }
-    }
-
-    /// Takes a conversation out of memory.
-    pub(super) fn drop_conversation(&self, key: &ConversationKey) {
-        self.0.conversations.remove(&key.scope, &key.id);
     }
 
     pub(super) fn add_run(&self, run: &Arc<Run>) {
