@@ -5,8 +5,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 use super::*;
 use crate::store::{
-    Conversation, ConversationKey, ConversationStore, EraseMode, EventLog, LogError, LogKey,
-    LogRecord, Retention, RunRecord, RunStore, sqlite_folder as folder,
+    Conversation, ConversationKey, EraseMode, EventLog, LogError, LogKey, LogRecord, Retention,
+    RunRecord, RunStore, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -231,11 +231,14 @@ async fn an_owner_with_many_conversations_is_erased_some_at_a_time() {
     let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
     for id in 0..20 {
         let key = ConversationKey::new("team-a", id.to_string());
-        ConversationStore::begin(&store, Conversation::new(key, "ann", "main", id)).await.unwrap();
+        crate::store::ConversationStore::begin(&store, Conversation::new(key, "ann", "main", id))
+            .await
+            .unwrap();
     }
     for (mode, want) in [(EraseMode::Tombstone, 20), (EraseMode::Hard, 0)] {
         let before = store.0.writer.commits();
-        let erased = ConversationStore::erase(&store, "team-a", "ann", mode).await.unwrap();
+        let erased =
+            crate::store::ConversationStore::erase(&store, "team-a", "ann", mode).await.unwrap();
         assert_eq!(erased.conversations, want, "{mode:?}");
         assert_eq!(store.0.writer.commits() - before, want.div_ceil(8) + 1, "{mode:?}");
     }
