@@ -211,7 +211,7 @@ fn what_a_caller_has_in_a_database_is_erased_from_its_file() {
         let run_id = begun.json()["run_id"].as_str().unwrap().to_owned();
         let mut events = serve.connect().unwrap();
         events.ask("GET", &format!("/v1/runs/{run_id}/events"), &more, "");
-        assert!(events.rest().contains("event: run_end\n"));
+        assert!(events.answer().body.contains("event: run_end\n"));
         let ask = ["erase", caller, "--scope", "team-a", "--database", &path];
         let held = run(&ask, b"");
         assert_eq!(held.code, Some(2), "{held:?}");
