@@ -219,7 +219,7 @@ impl ServiceBuilder {
             agents,
             default,
             identify,
-            streams: Streams::new(Arc::clone(&stores.log)),
+            streams: Streams::new(Arc::clone(&stores.log), &limits),
             stores,
             told: Arc::default(),
             long_poll,

@@ -29,14 +29,21 @@ const SENT: [&str; 14] = [
     "accept",
 ];
 
-/// Headers of answers that it may read.
-const READ: [&str; 10] = [
+/// Headers of answers that it may read, besides those that any page may.
+const READ: [&str; 17] = [
     "etag",
+    "location",
+    "producer-epoch",
     "producer-expected-seq",
+    "producer-received-seq",
+    "producer-seq",
     "retry-after",
     "stream-closed",
     "stream-cursor",
+    "stream-expires-at",
     "stream-next-offset",
+    "stream-sse-data-encoding",
+    "stream-ttl",
     "stream-up-to-date",
     "x-chat-id",
     "x-request-id",

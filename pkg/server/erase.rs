@@ -1,6 +1,6 @@
 //! Deleting and erasing what a service keeps.
 
-use super::{Keep, Problem, Service, scope::scope, scope_events};
+use super::{Keep, Problem, Service, scope::scope};
 use crate::{
     agent::Caller,
     store::{
@@ -42,8 +42,8 @@ impl Service {
         Ok(stores.conversations.delete(&key).await?)
     }
 
-    /// Erases the conversations of an owner in a scope, with the runs and their events; an owner without a name has none. Runs that go
-    /// on are cancelled. With [`EraseMode::Count`] nothing changes.
+    /// Erases the conversations of an owner in a scope, with the runs, their events and what they took; an owner without a name has
+    /// none. Runs that go on are cancelled. With [`EraseMode::Count`] nothing changes.
     ///
     /// # Errors
     ///
@@ -59,9 +59,7 @@ impl Service {
             let mut query = RunQuery::new(scope.clone(), PAGE).owner(owner);
             loop {
                 let page = stores.runs.list(query.clone()).await?;
-                for record in &page.runs {
-                    self.forget(&record.key).await?;
-                }
+                page.runs.iter().for_each(|it| self.drop_run(&it.key));
                 let Some(next) = page.next else { break };
                 query.after = Some(next);
             }
@@ -72,13 +70,11 @@ impl Service {
                 let Some(next) = page.next else { break };
                 query.after = Some(next);
             }
-            self.forget(&scope_events::runs_of(&scope, owner)).await?;
-            stores.runs.erase(&scope, owner, mode).await?;
         }
-        Ok(stores.conversations.erase(&scope, owner, mode).await?)
+        Ok(stores.erase(scope, owner, mode).await?)
     }
 
-    /// Retires the logs that are not to be kept, packs those that were closed, and deletes the oldest of the runs that ended beyond the number
+    /// Retires the logs that are not to be kept, packs those that were closed, removes the streams whose time is over, and deletes the oldest of the runs that ended beyond the number
     /// that is kept, with their events. The service does it each minute with what [`ServiceBuilder::keep`](super::ServiceBuilder::keep)
     /// says; readers of a retired log get 410.
     ///
@@ -92,6 +88,7 @@ impl Service {
     pub async fn sweep(&self, keep: &Keep) -> Result<(), Problem> {
         let stores = self.stores();
         stores.log.sweep(keep.retention(now_ms())).await?;
+        self.streams().sweep().await?;
         loop {
             let deleted = stores.runs.sweep(0, keep.runs).await?;
             if deleted.is_empty() {
@@ -103,17 +100,9 @@ impl Service {
         }
     }
 
-    /// Drops a run and its events.
-    async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
-        self.drop_run(key);
-        match self.stores().log.retire(key).await {
-            Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Takes a run out of memory, and cancels it if it goes on.
-    fn drop_run(&self, key: &LogKey) {
+    pub(super) fn drop_run(&self, key: &LogKey) {
+        self.0.streams.forget_run(key);
         if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
             run.cancel.cancel();
             self.0.runs.remove(key);
@@ -121,7 +110,16 @@ impl Service {
     }
 
     /// Takes a conversation out of memory.
-    fn drop_conversation(&self, key: &ConversationKey) {
+    pub(super) fn drop_conversation(&self, key: &ConversationKey) {
         self.0.conversations.remove(&key.scope, &key.id);
+    }
+
+    /// Drops a run and its events.
+    async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
+        self.drop_run(key);
+        match self.stores().log.retire(key).await {
+            Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }

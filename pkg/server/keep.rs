@@ -27,7 +27,8 @@ use crate::store::Retention;
 pub struct Keep {
     /// The time for which the events of a run are kept behind its end; `None` for ever. Default: 30 days.
     pub age: Option<Duration>,
-    /// Most bytes of all events together; beyond it those of the oldest runs go. Default: no limit but that of the store.
+    /// Most bytes of the events of runs that have ended, with those of closed streams; beyond it the oldest go. What is open does not count.
+    /// Default: no limit but that of the store.
     pub bytes: Option<u64>,
     /// Most runs; beyond it the oldest go, with their events. Default: 100,000.
     pub runs: u64,

@@ -26,9 +26,10 @@ impl LatencyRecords {
         self.lock().insert(run.into(), Vec::new());
     }
 
-    /// Writes what a run took. Records that cannot be kept are lost: the run has ended as it has.
-    pub(super) async fn keep(&self, run: &Run, stores: &Stores) {
+    /// Writes what a run took, if there is a place for it. Records that cannot be kept are lost: the run has ended as it has.
+    pub(super) async fn keep(&self, run: &Run, stores: Option<&Stores>) {
         let records = self.lock().remove(&Text::from(run.id())).unwrap_or_default();
+        let Some(stores) = stores else { return };
         for mut record in records {
             (record.conversation, record.owner) = (run.conversation.clone(), run.owner.clone());
             if let Err(error) = stores.latency.add(&run.key.scope, record).await {

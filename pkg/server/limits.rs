@@ -31,6 +31,11 @@ pub struct Limits {
     pub scope_connections: usize,
     /// Bodies of more than 64 KiB, or of unknown length, that a scope is sending; then 429. Default: 16.
     pub scope_uploads: usize,
+    /// Bytes of the streams of a scope, with what each of their records takes; then 507. Default: 128 MiB.
+    pub scope_stream_bytes: usize,
+    /// Bytes of the streams of all scopes; then 507. In memory they share the 512 MiB of a
+    /// [`MemoryLog`](crate::store::MemoryLog) with the events of runs. Default: 256 MiB.
+    pub stream_bytes: usize,
     /// Runs that a caller begins in a minute, at once if need be; then 429. Default: 600.
     pub runs_per_minute: u32,
     /// Bytes of a body; then 413. Default: 8 MiB.
@@ -53,6 +58,8 @@ impl Default for Limits {
             scope_runs: 256,
             scope_connections: 2_500,
             scope_uploads: 16,
+            scope_stream_bytes: 128 << 20,
+            stream_bytes: 256 << 20,
             runs_per_minute: 600,
             body_bytes: 8 << 20,
             input_bytes: 1 << 20,

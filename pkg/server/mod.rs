@@ -57,6 +57,7 @@ mod runs;
 mod said;
 mod scope;
 mod scope_events;
+mod scope_frames;
 mod service;
 mod settling;
 mod shared_events;

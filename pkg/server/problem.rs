@@ -65,7 +65,8 @@ impl Problem {
         self
     }
 
-    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+    /// Adds a member for programs.
+    pub(super) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.more.insert(key.to_owned(), value.into());
         self
     }
@@ -77,6 +78,12 @@ impl From<LogError> for Problem {
             LogError::NotFound { name } => Self::not_found("run", &name),
             LogError::Retired { name } => {
                 let detail = format!("the events of the run `{name}` are not kept any more");
+                Self::new(StatusCode::GONE, "log_retired", detail)
+            }
+            LogError::Dropped { name, first } => {
+                let detail = format!(
+                    "the events of the run `{name}` before {first} are not kept any more; read from there on"
+                );
                 Self::new(StatusCode::GONE, "log_retired", detail)
             }
             LogError::Behind { name, end, .. } => {

@@ -2,10 +2,12 @@
 //!
 //! Its place is a place in each of them: `RUNS.NOTES~RUN:NEXT,RUN:NEXT`, where `RUNS` and `NOTES` are the numbers of the next run and the next
 //! notification, and `RUN` is the number of a run that goes on, of which `NEXT` is the next event.
+//!
+//! Whoever was away for so long that something is not kept any more is told by an event `gap`.
 
 use std::{
-    collections::BTreeMap,
-    fmt::{self, Display, Formatter, Write as _},
+    collections::{BTreeMap, HashSet},
+    fmt::{self, Display, Formatter},
     pin::Pin,
     sync::Arc,
 };
@@ -16,18 +18,30 @@ use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 use tokio_stream::{StreamExt as _, StreamMap};
 
-use super::run::{RUN_END, Run};
+use super::{
+    run::{RUN_END, Run},
+    scope_frames::{self as frames, Gap},
+};
 use crate::{
     agent::Caller,
     store::{
         EventLog, LogError, LogKey, LogRecord, Notification, NotificationChannel, StoreError,
-        follow,
+        follow, runs_of,
     },
     types::Text,
 };
 
 /// Most runs that go on in a place.
 const MAX_OPEN: usize = 512;
+
+/// Most runs of a caller that are noted, beside some that are dropped with the next ones.
+const MAX_NOTED: u64 = 1_000;
+
+/// Runs behind which the older ones are dropped.
+const DROPPED_AT_A_TIME: u64 = 64;
+
+/// Runs that are looked at a time.
+const PAGE: u64 = 256;
 
 /// Attempts to note a run, where others are noted at the same time.
 const MAX_ATTEMPTS: usize = 16;
@@ -80,11 +94,6 @@ struct Noted {
     conversation_id: Text,
 }
 
-/// Returns the log of the runs of a caller.
-pub(super) fn runs_of(scope: &Text, owner: &str) -> LogKey {
-    LogKey::new(scope.clone(), format!("runs-of/{owner}"))
-}
-
 /// Notes a run that begins among those of its caller.
 pub(super) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> {
     let key = runs_of(&run.key.scope, &run.owner);
@@ -94,17 +103,41 @@ pub(super) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> 
     let (mut at, mut last) = (0, None);
     for _ in 0..MAX_ATTEMPTS {
         match log.append(&key, at, vec![record.clone()]).await {
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                drop_old(log, &key, at + 1).await;
+                return Ok(());
+            }
             Err(LogError::Behind { end, .. }) => at = end,
-            Err(LogError::NotFound { .. }) => match log.create(key.clone()).await {
-                Ok(()) | Err(LogError::Exists { .. }) => {}
-                Err(error) => return Err(error),
-            },
+            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => begin(log, &key).await?,
             Err(error) => last = Some(error),
         }
     }
     let reason = || "the runs of the caller cannot be noted".to_owned();
     Err(last.unwrap_or_else(|| LogError::Unavailable { reason: reason() }))
+}
+
+/// Drops the oldest runs that are noted, some at a time.
+async fn drop_old(log: &dyn EventLog, key: &LogKey, end: u64) {
+    let before = end.saturating_sub(MAX_NOTED);
+    if before > 0
+        && end.is_multiple_of(DROPPED_AT_A_TIME)
+        && let Err(error) = log.trim(key, before).await
+    {
+        // The run is noted all the same, and the next ones try it again.
+        tracing::warn!(%error, "the oldest runs of a caller cannot be dropped");
+    }
+}
+
+/// Begins the log of the runs of a caller, who had none, or whose runs were erased.
+async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), LogError> {
+    match log.create(key.clone()).await {
+        Ok(()) => Ok(()),
+        Err(LogError::Exists { .. }) => match log.read(key, 0, 1).await {
+            Err(LogError::Retired { .. }) => log.remove(key).await,
+            _ => Ok(()),
+        },
+        Err(error) => Err(error),
+    }
 }
 
 /// The places where a reader finds what it reads.
@@ -125,62 +158,103 @@ impl Sources {
         Self { log, notes, scope, runs }
     }
 
-    /// Returns the place of a reader that begins now: behind all runs but those that go on.
-    pub(super) async fn now(&self, open: &[Arc<Run>]) -> Result<Place, LogError> {
-        let (mut place, mut is_open) = (Place::default(), Vec::new());
-        while let Some(page) = self.page(place.runs).await? {
-            for noted in page {
-                let goes_on = noted.is_some_and(|id| open.iter().any(|run| run.key.name == id));
-                is_open.extend(goes_on.then_some(place.runs));
-                place.runs += 1;
+    /// Returns the place of a reader that begins now: behind all runs but those that go on, which are asked for once the end is known.
+    pub(super) async fn now(
+        &self,
+        open: impl FnOnce() -> Vec<Arc<Run>>,
+    ) -> Result<Place, LogError> {
+        let mut place = Place { runs: self.end().await?, ..Place::default() };
+        place.notes = self.notes_end().await?;
+        let open = open();
+        let mut left: HashSet<&str> = open.iter().map(|run| run.id()).collect();
+        let mut to = place.runs;
+        while to > 0 && !left.is_empty() {
+            let from = to.saturating_sub(PAGE);
+            let (noted, first) = self.noted(from, to).await?;
+            for (number, id) in noted {
+                if left.remove(id.as_str()) {
+                    place.open.insert(number, 0);
+                }
             }
+            if first > from {
+                break;
+            }
+            to = from;
         }
-        place.open = is_open.into_iter().take(MAX_OPEN).map(|run| (run, 0)).collect();
-        if let Some(notes) = &self.notes {
-            let end = notes.end(&self.scope).await;
-            place.notes =
-                end.map_err(|error| LogError::Unavailable { reason: error.to_string() })?;
+        while place.open.len() > MAX_OPEN {
+            place.open.pop_last();
         }
         Ok(place)
     }
 
-    /// Returns the ids of the runs from this number on; `None` when there are no more.
-    async fn page(&self, from: u64) -> Result<Option<Vec<Option<Text>>>, LogError> {
-        let page = match self.log.read(&self.runs, from, 1_000).await {
-            Err(LogError::NotFound { .. }) if from == 0 => return Ok(None),
+    /// Returns the number of the next run.
+    async fn end(&self) -> Result<u64, LogError> {
+        match self.log.read(&self.runs, u64::MAX, 1).await {
+            Err(LogError::Behind { end, .. }) => Ok(end),
+            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => Ok(0),
+            page => page.map(|page| page.next),
+        }
+    }
+
+    /// Returns the number of the next notification.
+    async fn notes_end(&self) -> Result<u64, LogError> {
+        let Some(notes) = &self.notes else { return Ok(0) };
+        Ok(notes.end(&self.scope).await?)
+    }
+
+    /// Returns the ids of the runs between two numbers, and the number of the first that is there.
+    async fn noted(&self, from: u64, to: u64) -> Result<(Vec<(u64, Text)>, u64), LogError> {
+        let (mut at, mut first, mut found) = (from, from, Vec::new());
+        while at < to {
+            let most = usize::try_from(to - at).unwrap_or(usize::MAX);
+            let page = match self.log.read(&self.runs, at, most).await {
+                Err(LogError::Dropped { first: there, .. }) if there > at => {
+                    (at, first) = (there, there);
+                    continue;
+                }
+                page => page?,
+            };
+            if page.records.is_empty() {
+                break;
+            }
+            let ids = (at..).zip(&page.records);
+            found.extend(ids.filter_map(|(number, it)| Some((number, noted(it)?.run_id))));
+            at = page.next;
+        }
+        Ok((found, first))
+    }
+
+    /// Returns the log of the run with this number; `None` when it is not noted any more.
+    async fn run(&self, number: u64) -> Result<Option<LogKey>, LogError> {
+        let page = match self.log.read(&self.runs, number, 1).await {
+            Err(LogError::Dropped { .. }) => return Ok(None),
             page => page?,
         };
-        let ids = page.records.iter().map(|record| Some(noted(record)?.run_id));
-        Ok(Some(ids.collect()).filter(|ids: &Vec<_>| !ids.is_empty()))
-    }
-
-    /// Returns the log of the run with this number.
-    async fn run(&self, number: u64) -> Result<LogKey, LogError> {
-        let page = self.log.read(&self.runs, number, 1).await?;
         let id = page.records.first().and_then(noted).map(|noted| noted.run_id);
-        let missing = || LogError::NotFound { name: self.runs.name.clone() };
-        Ok(LogKey::new(self.scope.clone(), id.ok_or_else(missing)?))
+        Ok(id.map(|id| LogKey::new(self.scope.clone(), id)))
     }
 
-    /// Checks that a place is there.
-    pub(super) async fn check(&self, place: &Place) -> Result<(), LogError> {
-        match self.log.read(&self.runs, place.runs, 1).await {
-            Err(LogError::NotFound { .. }) if place.runs == 0 => {}
-            page => drop(page?),
+    /// Returns `true` for a place that is there, or was: no part of it is behind its end.
+    pub(super) async fn has(&self, place: &Place) -> Result<bool, LogError> {
+        if place.runs > self.end().await? || place.notes > self.notes_end().await? {
+            return Ok(false);
         }
         for (run, next) in &place.open {
-            match self.log.read(&self.run(*run).await?, *next, 1).await {
+            let Some(key) = self.run(*run).await? else { continue };
+            match self.log.read(&key, *next, 1).await {
+                Err(LogError::Behind { .. }) => return Ok(false),
                 Err(LogError::Retired { .. } | LogError::NotFound { .. }) => {}
                 page => drop(page?),
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads all from a place on, as frames.
     pub(super) fn read(self, mut place: Place) -> impl Stream<Item = Bytes> + Send {
         stream! {
             let mut all: StreamMap<Of, Pin<Box<dyn Stream<Item = Seen> + Send>>> = StreamMap::new();
+            let mut ids = BTreeMap::new();
             let runs = began(Arc::clone(&self.log), self.runs.clone(), place.runs);
             all.insert(Of::Runs, Box::pin(runs));
             if let Some(notes) = &self.notes {
@@ -189,9 +263,14 @@ impl Sources {
             }
             for (run, next) in place.open.clone() {
                 match self.run(run).await {
-                    Ok(key) => {
+                    Ok(Some(key)) => {
+                        ids.insert(run, key.name.clone());
                         let events = events(Arc::clone(&self.log), key, next);
                         all.insert(Of::Run(run), Box::pin(events));
+                    }
+                    Ok(None) => {
+                        place.open.remove(&run);
+                        yield frames::gap(&place, &Gap::runs(1));
                     }
                     Err(error) => return tracing::debug!(%error, "a reader is let go"),
                 }
@@ -202,25 +281,39 @@ impl Sources {
                         place.runs = number + 1;
                         place.open.insert(number, 0);
                         if let Some(noted) = noted(&record) {
+                            ids.insert(number, noted.run_id.clone());
                             let key = LogKey::new(self.scope.clone(), noted.run_id);
                             let events = events(Arc::clone(&self.log), key, 0);
                             all.insert(Of::Run(number), Box::pin(events));
                         }
-                        yield frame(&place, &record.kind, &record.data);
+                        yield frames::of(&place, &record.kind, &record.data);
                     }
                     (Of::Run(run), Seen::Record(number, record)) => {
                         place.open.insert(run, number + 1);
                         if record.kind == RUN_END {
                             place.open.remove(&run);
+                            ids.remove(&run);
                         }
-                        yield frame(&place, &record.kind, &record.data);
+                        yield frames::of(&place, &record.kind, &record.data);
                     }
-                    // What is not kept any more has no events; its end was before.
-                    (Of::Run(run), Seen::Gone) => drop(place.open.remove(&run)),
+                    (Of::Run(run), Seen::Gone) => {
+                        place.open.remove(&run);
+                        let id = ids.remove(&run).unwrap_or_default();
+                        yield frames::gap(&place, &Gap::of_run(&id));
+                    }
                     (Of::Notes, Seen::Note(number, note)) => {
                         place.notes = number + 1;
-                        let data = serde_json::to_vec(&Shown::of(&note)).unwrap_or_default();
-                        yield frame(&place, "notification", &data);
+                        yield frames::note(&place, &note);
+                    }
+                    (Of::Runs, Seen::Gap(first)) => {
+                        let count = first.saturating_sub(place.runs);
+                        place.runs = first;
+                        yield frames::gap(&place, &Gap::runs(count));
+                    }
+                    (Of::Notes, Seen::Gap(first)) => {
+                        let count = first.saturating_sub(place.notes);
+                        place.notes = first;
+                        yield frames::gap(&place, &Gap::notifications(count));
                     }
                     (Of::Runs | Of::Notes | Of::Run(_), _) => return,
                 }
@@ -240,41 +333,14 @@ enum Of {
 enum Seen {
     Record(u64, LogRecord),
     Note(u64, Notification),
+    /// What is before this number was dropped.
+    Gap(u64),
     /// The records are gone, or cannot be read.
     Gone,
 }
 
-/// A notification, as readers see it.
-#[derive(Serialize)]
-struct Shown<'n> {
-    #[serde(rename = "type")]
-    event: &'static str,
-    id: &'n str,
-    kind: &'n str,
-    data: serde_json::Value,
-    at_ms: u64,
-}
-
-impl<'n> Shown<'n> {
-    fn of(note: &'n Notification) -> Self {
-        let data = serde_json::from_str(&note.data).unwrap_or_default();
-        Self { event: "notification", id: &note.id, kind: &note.kind, data, at_ms: note.at_ms }
-    }
-}
-
 fn noted(record: &LogRecord) -> Option<Noted> {
     serde_json::from_slice(&record.data).ok()
-}
-
-fn frame(place: &Place, kind: &str, data: &[u8]) -> Bytes {
-    let mut head = String::new();
-    // A string takes whatever is written into it.
-    let _written = write!(head, "id: {place}\nevent: {kind}\ndata: ");
-    let mut out = Vec::with_capacity(head.len() + data.len() + 2);
-    out.extend_from_slice(head.as_bytes());
-    out.extend_from_slice(data);
-    out.extend_from_slice(b"\n\n");
-    out.into()
 }
 
 fn events(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = Seen> + Send {
@@ -290,16 +356,41 @@ fn events(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = 
 /// Reads the runs of a caller, who may have begun none yet.
 fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = Seen> + Send {
     stream! {
-        if matches!(log.read(&key, from, 1).await, Err(LogError::NotFound { .. })) {
-            let created = log.create(key.clone()).await;
-            if !matches!(created, Ok(()) | Err(LogError::Exists { .. })) {
-                yield Seen::Gone;
-                return;
+        let mut at = from;
+        let is_there = log.read(&key, from, 1).await;
+        if matches!(is_there, Err(LogError::NotFound { .. } | LogError::Retired { .. })) {
+            // One whose runs were erased is removed first, and begun next.
+            for _ in 0..2 {
+                if let Err(error) = begin(&*log, &key).await {
+                    tracing::debug!(%error, "the runs of a caller cannot be read");
+                    yield Seen::Gone;
+                    return;
+                }
             }
         }
-        let mut records = std::pin::pin!(events(log, key, from));
-        while let Some(seen) = records.next().await {
-            yield seen;
+        loop {
+            let mut records = std::pin::pin!(follow(Arc::clone(&log), key.clone(), at));
+            let mut gap = None;
+            while let Some(record) = records.next().await {
+                match record {
+                    Ok((number, record)) => {
+                        at = number + 1;
+                        yield Seen::Record(number, record);
+                    }
+                    Err(LogError::Dropped { first, .. }) if first > at => {
+                        gap = Some(first);
+                        break;
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "the runs of a caller cannot be read");
+                        yield Seen::Gone;
+                        return;
+                    }
+                }
+            }
+            let Some(first) = gap else { return };
+            at = first;
+            yield Seen::Gap(first);
         }
     }
 }
@@ -317,6 +408,7 @@ fn published(
                 // Whoever was away too long goes on with the oldest that is kept.
                 Err(StoreError::Dropped { first }) if first > at => {
                     at = first;
+                    yield Seen::Gap(first);
                     continue;
                 }
                 Err(error) => {
@@ -341,6 +433,7 @@ fn published(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::{MemoryLog, RunRecord};
 
     #[test]
     fn a_place_is_read_as_it_was_written_and_nothing_else_is_one() {
@@ -353,5 +446,49 @@ mod tests {
         {
             assert_eq!(Place::read(text), None, "{text}");
         }
+    }
+
+    fn caller() -> Caller {
+        Caller::new("ann").scope("team")
+    }
+
+    fn sources(log: &Arc<MemoryLog>) -> Sources {
+        Sources::new(Arc::clone(log) as _, None, ("team".into(), &caller()))
+    }
+
+    fn run(number: u64) -> Arc<Run> {
+        let key = LogKey::new("team", format!("run-{number}"));
+        Arc::new(Run::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
+    }
+
+    #[tokio::test]
+    async fn the_runs_that_are_noted_have_a_bound_and_those_that_go_on_are_found() {
+        let log = Arc::new(MemoryLog::new());
+        for number in 0..1_500 {
+            note(&*log, &run(number)).await.unwrap();
+        }
+        let first = match log.read(&runs_of(&"team".into(), "ann"), 0, 1).await {
+            Err(LogError::Dropped { first, .. }) => first,
+            other => panic!("{other:?}"),
+        };
+        assert!((1_500 - MAX_NOTED - DROPPED_AT_A_TIME..=1_500 - MAX_NOTED).contains(&first));
+        // One is far behind, one is the last, and one is not noted any more.
+        let open = || vec![run(1), run(700), run(1_499)];
+        let place = sources(&log).now(open).await.unwrap();
+        assert_eq!(place.to_string(), "1500.0~700:0,1499:0");
+        assert!(sources(&log).has(&place).await.unwrap());
+        // Whoever was away goes on with the first that is noted, and knows it.
+        let mut all = std::pin::pin!(sources(&log).read(Place::read("3.0~1:7").unwrap()));
+        let mut frames = Vec::new();
+        for _ in 0..3 {
+            frames.push(String::from_utf8(all.next().await.unwrap().to_vec()).unwrap());
+        }
+        let gap = |id: &str, count: u64| {
+            format!(
+                "id: {id}\nevent: gap\ndata: {{\"type\":\"gap\",\"of\":\"runs\",\"count\":{count}}}\n\n"
+            )
+        };
+        assert_eq!(frames[..2], [gap("3.0", 1), gap(&format!("{first}.0"), first - 3)]);
+        assert!(frames[2].contains(&format!("\"run_id\":\"run-{first}\"")), "{frames:?}");
     }
 }

@@ -266,9 +266,11 @@ impl Service {
         inside.records.begin(run.id());
         let stores = (&inside.stores, &*inside.told);
         let ending = run.drive(stream, stores, place, from, &inside.away).await;
-        inside.records.keep(run, &inside.stores).await;
+        // Of a run that was erased nothing is kept.
+        let is_known = inside.runs.find(&run.key.scope, run.id()).is_some();
+        inside.records.keep(run, is_known.then_some(&inside.stores)).await;
         let Some(ending) = ending else { return };
-        if ending.is_unsaid {
+        if ending.is_unsaid && is_known {
             self.keep_said_of(&run.key).await;
         }
         let end = run.tell_end(&inside.stores, ending).await;

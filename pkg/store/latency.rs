@@ -3,7 +3,7 @@
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
+use super::{EraseMode, StoreError};
 use crate::types::Text;
 
 /// Most records of a scope that are kept.
@@ -41,6 +41,20 @@ pub trait LatencyStore: Send + Sync + 'static {
     ///
     /// When the store cannot be used.
     fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
+
+    /// Erases the records of an owner in a scope, and returns their number; an owner without a name has none. With
+    /// [`EraseMode::Tombstone`] the durations stay, without owner and conversation. The [`total`](Self::total) stays: a store may keep
+    /// the last record, without all that tells whose it was.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be used.
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 
 /// The durations of a turn and its parts. Times are in milliseconds.

@@ -52,7 +52,8 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`LogError::NotFound`], [`LogError::Retired`], or [`LogError::Behind`] when `from` is behind the end.
+    /// [`LogError::NotFound`], [`LogError::Retired`], [`LogError::Behind`] when `from` is behind the end, or [`LogError::Dropped`] when the
+    /// record was [trimmed](Self::trim).
     fn read<'a>(
         &'a self,
         key: &'a LogKey,
@@ -108,6 +109,34 @@ pub trait EventLog: Send + Sync + 'static {
     /// [`LogError::NotFound`].
     fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 
+    /// Drops the records before this number, or some fewer: a store drops together what it keeps together. The others keep their numbers,
+    /// and the log goes on as before.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](Self::read); [`LogError::Behind`] when the number is behind the end.
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Notes that a log is used: a closed one counts as closed now, and [`LogInfo::used_ms`] is now.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::NotFound`] or [`LogError::Retired`].
+    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
+
+    /// Returns the logs whose names begin with this, of all scopes, in the order of their keys: at most so many, behind a key if one is
+    /// given. Those that were retired are not among them.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Unavailable`].
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a LogKey>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>>;
+
     /// Retires the closed logs that are not to be kept, the oldest first, packs what was closed, and forgets the oldest names of retired
     /// logs; returns the number of logs that it retired. Logs that are open stay. It does a part of the work at a time, so that others do not
     /// wait: call it now and then.
@@ -134,7 +163,7 @@ pub trait EventLog: Send + Sync + 'static {
 pub struct Retention {
     /// Logs that were closed before this time go, in milliseconds since the Unix epoch.
     pub closed_before_ms: Option<u64>,
-    /// The oldest closed logs go while all logs together have more bytes.
+    /// The oldest closed logs go while all closed logs together have more bytes. Those that are open do not count: nothing of them would go.
     pub max_bytes: Option<u64>,
     /// Most names of retired logs that are known; beyond it the oldest are forgotten, and not found any more.
     pub max_retired: u64,
@@ -157,7 +186,7 @@ impl Retention {
 ///
 /// assert_ne!(LogKey::new("team-a", "run_1"), LogKey::new("team-b", "run_1"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct LogKey {
     /// The tenant, team or project.
@@ -200,9 +229,40 @@ impl LogRecord {
         Self { kind: kind.into(), data: data.into() }
     }
 
-    /// Returns the bytes of its kind and its data.
-    pub(super) fn bytes(&self) -> usize {
-        self.kind.len() + self.data.len()
+    /// Returns the bytes that it takes in memory: its kind, its data, and the record itself, which is most of a short one.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.kind.len() + self.data.len()
+    }
+}
+
+/// The facts of a log without its records.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::store::{LogInfo, LogKey};
+///
+/// let info = LogInfo::new(LogKey::new("team-a", "run_1"), 3, 120, 1_000);
+/// assert_eq!((info.end, info.bytes), (3, 120));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogInfo {
+    /// Its name in its scope.
+    pub key: LogKey,
+    /// The number behind its last record.
+    pub end: u64,
+    /// The bytes that it takes, as the store has them.
+    pub bytes: u64,
+    /// The time at which it was begun, closed or [touched](EventLog::touch), in milliseconds since the Unix epoch: the last of them.
+    pub used_ms: u64,
+}
+
+impl LogInfo {
+    /// Returns the facts of a log.
+    #[must_use]
+    pub fn new(key: LogKey, end: u64, bytes: u64, used_ms: u64) -> Self {
+        Self { key, end, bytes, used_ms }
     }
 }
 
@@ -247,6 +307,14 @@ pub enum LogError {
     Retired {
         /// The name.
         name: Text,
+    },
+    /// The record was dropped, and those behind it are there.
+    #[error("the records of the log `{name}` before {first} were dropped")]
+    Dropped {
+        /// The name.
+        name: Text,
+        /// The number of the first that is there.
+        first: u64,
     },
     /// The log ends elsewhere.
     #[error("the log `{name}` ends at {end}, not at {at}")]

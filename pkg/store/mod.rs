@@ -6,6 +6,7 @@ mod blobs;
 mod conversation;
 mod conversations;
 mod cursor;
+mod erase;
 mod error;
 mod follow;
 mod ids;
@@ -28,7 +29,7 @@ pub use self::{
     error::StoreError,
     follow::follow,
     latency::{CallLatency, LatencyRecord, LatencyStore},
-    log::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention},
+    log::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention},
     memory::MemoryStore,
     memory_log::MemoryLog,
     notifications::{Notification, NotificationChannel},
@@ -37,7 +38,10 @@ pub use self::{
     stores::Stores,
 };
 
-pub(crate) use self::ids::{new_id, now_ms};
+pub(crate) use self::{
+    erase::runs_of,
+    ids::{new_id, now_ms},
+};
 
 /// Returns a folder of a test's own.
 #[cfg(all(test, feature = "sqlite"))]

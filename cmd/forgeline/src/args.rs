@@ -35,6 +35,9 @@ pub(crate) enum Command {
     /// Make a token for `serve --tokens`; it is shown once
     #[cfg(feature = "serve")]
     Token(crate::serve::TokenArgs),
+    /// Erase what a caller has in a database of `serve`
+    #[cfg(feature = "serve")]
+    Erase(crate::serve::EraseArgs),
     /// Write completions for a shell: `forgeline completions bash`
     Completions(CompletionsArgs),
 }

@@ -68,6 +68,8 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::serve(args),
         #[cfg(feature = "serve")]
         Command::Token(args) => serve::new_token(args),
+        #[cfg(feature = "serve")]
+        Command::Erase(args) => serve::erase(args),
         Command::Completions(args) => completions::write(args),
     };
     trace::finish();

@@ -1,7 +1,5 @@
 //! The setup of a stream.
 
-use std::time::{Duration, SystemTime};
-
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -70,11 +68,29 @@ impl Config {
                 .is_some_and(|it| it.eq_ignore_ascii_case("text/"))
     }
 
-    /// Returns `true` once the stream is gone, which was not used for this time.
-    pub(super) fn is_over(&self, idle: Duration, now: SystemTime) -> bool {
-        let is_idle = self.ttl.is_some_and(|ttl| idle >= Duration::from_secs(ttl));
+    /// Returns the time of the stream.
+    pub(super) fn life(&self) -> Life {
         let end: Option<Timestamp> = self.expires_at.as_ref().and_then(|at| at.parse().ok());
-        is_idle || end.is_some_and(|end| now >= SystemTime::from(end))
+        let end = end.map(|end| u64::try_from(end.as_millisecond()).unwrap_or_default());
+        Life { idle_ms: self.ttl.map(|ttl| ttl.saturating_mul(1_000)), end_ms: end }
+    }
+}
+
+/// The time of a stream, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Life {
+    /// The time without a read or write after which it is gone.
+    pub(super) idle_ms: Option<u64>,
+    /// The moment from which it is gone, since 1970.
+    end_ms: Option<u64>,
+}
+
+impl Life {
+    /// Returns `true` once the stream is gone, which was used last at this time.
+    pub(super) fn is_over(self, used_ms: u64, now_ms: u64) -> bool {
+        let idle = now_ms.saturating_sub(used_ms);
+        self.idle_ms.is_some_and(|most| idle >= most)
+            || self.end_ms.is_some_and(|end| now_ms >= end)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{offset::Offset, source::Source};
+use super::{offset::Offset, past::Past, source::Source};
 use crate::store::{EventLog, LogError, LogKey};
 
 /// Most records that are read at a time.
@@ -20,6 +20,8 @@ pub(super) struct Reader {
     created: u64,
     pub(super) source: Source,
     at: u64,
+    /// The place of encoders, for readers that come back.
+    past: Option<Arc<Past>>,
 }
 
 /// Messages that follow one another.
@@ -37,15 +39,23 @@ impl Reader {
     /// Returns a reader from this record on.
     pub(super) async fn open(
         log: Arc<dyn EventLog>,
-        key: LogKey,
-        created: u64,
+        (key, created): (LogKey, u64),
         source: Source,
         from: u64,
+        past: Option<Arc<Past>>,
     ) -> Result<Self, LogError> {
         let from = from.max(source.first());
         // A place that is not there is told before an answer begins.
         log.read(&key, from, 1).await?;
-        let mut reader = Self { log, key, created, source, at: from };
+        let known = past.as_ref().and_then(|past| past.get(&key, from));
+        let source = match (known, source) {
+            (Some(encoder), Source::AgUi(_, sharing)) => {
+                let source = Source::AgUi(Box::new(encoder), sharing);
+                return Ok(Self { log, key, created, source, at: from, past });
+            }
+            (_, source) => source,
+        };
+        let mut reader = Self { log, key, created, source, at: from, past };
         if reader.source.has_past() {
             reader.at = reader.source.first();
             let mut passed = Vec::new();
@@ -90,6 +100,13 @@ impl Reader {
         let is_closed = is_all && (page.is_end || has_end);
         let is_tail = is_closed || (is_all && count < PAGE);
         Ok(Page { messages, is_tail, is_closed })
+    }
+
+    /// Leaves; whoever comes back need not read again what was read.
+    pub(super) fn leave(self) {
+        if let (Some(past), Source::AgUi(encoder, _)) = (&self.past, &self.source) {
+            past.keep(&self.key, self.at, encoder);
+        }
     }
 
     /// Waits until there is more to read.

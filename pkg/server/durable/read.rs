@@ -102,13 +102,16 @@ pub(super) async fn answer(
         Live::No => {
             let from = reader.offset();
             let page = reader.page().await?;
-            Ok(caught_up(&reader, &page, &asked, &format!("{from}"), request))
+            let response = caught_up(&reader, &page, &asked, &format!("{from}"), request);
+            reader.leave();
+            Ok(response)
         }
         Live::LongPoll => {
             let page = polled(&mut reader, wait).await?;
             let mut response = paged(&reader, &page, page.messages.is_empty());
             headers::set(response.headers_mut(), headers::CURSOR, &asked.cursor());
             cached(&mut response, "private, no-store");
+            reader.leave();
             Ok(response)
         }
         Live::Sse => {
@@ -210,7 +213,7 @@ fn events(mut reader: Reader, asked: Asked) -> impl Stream<Item = Bytes> + Send 
                 return;
             }
             if page.is_tail && !matches!(timeout_at(until, reader.wait()).await, Ok(Ok(()))) {
-                return;
+                return reader.leave();
             }
         }
     }

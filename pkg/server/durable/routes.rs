@@ -2,7 +2,7 @@
 
 use axum::{
     body::Body,
-    extract::{Request, State},
+    extract::{OriginalUri, Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
@@ -30,7 +30,7 @@ use crate::{
         service::check_id,
         sharing::Sharing,
     },
-    store::LogKey,
+    store::{LogError, LogKey},
 };
 
 type Answer = Result<Response, Problem>;
@@ -45,24 +45,33 @@ pub(in crate::server) async fn create(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(name): Path<String>,
-    uri: Uri,
+    OriginalUri(uri): OriginalUri,
     request: Request,
 ) -> Answer {
     let key = log_key(&caller, &name)?;
     let config = Config::read(request.headers())?;
     let closes = headers::is_closed(request.headers())?;
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let location = host.map(|host| format!("http://{host}{}", uri.path()));
+    let location = location(request.headers(), &uri);
     let data = body::read(request).await?;
+    service.start_sweeping();
     let (state, is_new) = service.streams().create(&key, config, &data, closes).await?;
     let mut response = shown(&state);
     if is_new {
         *response.status_mut() = StatusCode::CREATED;
-        if let Some(location) = location {
-            headers::set(response.headers_mut(), header::LOCATION, &location);
-        }
+        headers::set(response.headers_mut(), header::LOCATION, &location);
     }
     Ok(response)
+}
+
+/// Returns the address of a new stream as its client has it: with the host that it named, and `https` where a proxy says that it came
+/// by it. The path is that before routes were nested.
+fn location(fields: &HeaderMap, uri: &Uri) -> String {
+    let text = |name: &str| fields.get(name).and_then(|value| value.to_str().ok());
+    let host = text("host").or_else(|| uri.authority().map(|it| it.as_str()));
+    let proxied = text("x-forwarded-proto").or_else(|| uri.scheme_str());
+    let is_secure = proxied.is_some_and(|it| it.trim().eq_ignore_ascii_case("https"));
+    let scheme = if is_secure { "https" } else { "http" };
+    host.map_or_else(|| uri.path().to_owned(), |host| format!("{scheme}://{host}{}", uri.path()))
 }
 
 pub(in crate::server) async fn append(
@@ -131,7 +140,7 @@ pub(in crate::server) async fn read(
         Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this stream")),
     };
     let source = Source::Stream(state.config.clone());
-    let reader = Reader::open(service.log(), key, state.created, source, from).await?;
+    let reader = Reader::open(service.log(), (key, state.created), source, from, None).await?;
     answer(reader, asked, &fields, (service.long_poll(), service.ends())).await
 }
 
@@ -199,7 +208,8 @@ pub(in crate::server) async fn read_run(
         Some(Start::At(Offset { created: 0, number })) => number,
         Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this run")),
     };
-    let reader = Reader::open(service.log(), run.key.clone(), 0, source, from).await?;
+    let past = source.has_past().then(|| service.streams().past());
+    let reader = Reader::open(service.log(), (run.key.clone(), 0), source, from, past).await?;
     answer(reader, asked, &fields, (service.long_poll(), service.ends())).await
 }
 
@@ -221,11 +231,15 @@ pub(in crate::server) async fn show_run(
     Ok(response)
 }
 
-/// Returns the number behind the last event of a run, and whether it has ended.
+/// Returns the number behind the last event of a run, and whether it has ended, without a look at the others.
 async fn run_end(service: &Service, key: &LogKey) -> Result<(u64, bool), Problem> {
-    let (log, mut at) = (service.log(), 0);
+    let log = service.log();
+    let mut at = match log.read(key, u64::MAX, 1).await {
+        Err(LogError::Behind { end, .. }) => end,
+        page => page?.next,
+    };
     loop {
-        let page = log.read(key, at, 1_000).await?;
+        let page = log.read(key, at, 64).await?;
         if page.is_end || page.records.is_empty() {
             return Ok((page.next, page.is_end));
         }

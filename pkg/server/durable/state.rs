@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) end: u64,
     /// The bytes of its data.
     pub(super) bytes: usize,
+    /// The bytes of all its records, as they are in memory.
+    pub(super) size: u64,
     pub(super) is_closed: bool,
     /// The last `Stream-Seq`.
     pub(super) seq: Option<Text>,
@@ -72,12 +74,14 @@ impl State {
         let Created { created, config } =
             is_first.then(|| serde_json::from_slice(&record.data).ok()).flatten()?;
         let (is_closed, seq, producers) = (false, None, BTreeMap::new());
-        Some(Self { config, created, end: 1, bytes: 0, is_closed, seq, producers })
+        let size = record.bytes() as u64;
+        Some(Self { config, created, end: 1, bytes: 0, size, is_closed, seq, producers })
     }
 
     /// Goes on with the next record.
     pub(super) fn apply(&mut self, record: &LogRecord) {
         self.end += 1;
+        self.size += record.bytes() as u64;
         match record.kind.as_str() {
             DATA => self.bytes += record.data.len(),
             CLOSED => self.is_closed = true,

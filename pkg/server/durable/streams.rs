@@ -7,22 +7,23 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::SystemTime,
 };
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use tokio::time::Instant;
 
 use super::{
     append::{Append, Verdict},
     body,
-    config::Config,
+    config::{Config, Life},
+    past::Past,
+    room::Room,
     state::{CLOSED, DATA, State},
 };
 use crate::{
-    server::Problem,
+    server::{Limits, Problem},
     store::{EventLog, LogError, LogKey, LogRecord, now_ms},
+    types::Text,
 };
 
 /// Most records that are read at a time.
@@ -30,9 +31,6 @@ const PAGE: usize = 256;
 
 /// Most streams whose state is in memory; the others are read again when they are used.
 const MAX_KNOWN: usize = 10_000;
-
-/// Most streams of a scope that are in use.
-const MAX_STREAMS_PER_SCOPE: usize = 1_000;
 
 /// Locks for those who write, each for a part of the names.
 const TURNS: usize = 64;
@@ -44,6 +42,8 @@ const MAX_ATTEMPTS: usize = 16;
 pub(in crate::server) struct Streams {
     log: Arc<dyn EventLog>,
     known: Mutex<HashMap<LogKey, Known>>,
+    room: Room,
+    past: Arc<Past>,
     turns: Vec<tokio::sync::Mutex<()>>,
     /// The time of the last stream that was created, in milliseconds since 1970; each has one of its own.
     created: AtomicU64,
@@ -52,20 +52,32 @@ pub(in crate::server) struct Streams {
 
 struct Known {
     state: Arc<State>,
-    /// The last read or write.
-    used: Instant,
+    /// The last read or write, in milliseconds since 1970.
+    used_ms: u64,
 }
 
 impl Streams {
-    pub(in crate::server) fn new(log: Arc<dyn EventLog>) -> Self {
+    pub(in crate::server) fn new(log: Arc<dyn EventLog>, limits: &Limits) -> Self {
         let turns = std::iter::repeat_with(tokio::sync::Mutex::default).take(TURNS).collect();
         Self {
             log,
             known: Mutex::default(),
+            room: Room::new(limits),
+            past: Arc::default(),
             turns,
             created: AtomicU64::new(0),
             hasher: RandomState::new(),
         }
+    }
+
+    /// Returns the encoders of readers that come back.
+    pub(super) fn past(&self) -> Arc<Past> {
+        Arc::clone(&self.past)
+    }
+
+    /// Drops what is kept for the readers of a run.
+    pub(in crate::server) fn forget_run(&self, key: &LogKey) {
+        self.past.forget(key);
     }
 
     fn next_created(&self) -> u64 {
@@ -81,15 +93,19 @@ impl Streams {
 
     /// Waits until this one writes alone in this process.
     async fn turn(&self, key: &LogKey) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        Some(self.place(key)?.lock().await)
+    }
+
+    fn place(&self, key: &LogKey) -> Option<&tokio::sync::Mutex<()>> {
         let place = usize::try_from(self.hasher.hash_one(key) % TURNS as u64).unwrap_or_default();
-        Some(self.turns.get(place)?.lock().await)
+        self.turns.get(place)
     }
 
     /// Returns a stream as it is now; `None` when there is none, or its time is over.
     pub(super) async fn find(&self, key: &LogKey) -> Result<Option<Arc<State>>, Problem> {
         let Some(state) = self.load(key).await? else { return Ok(None) };
-        let used = self.known().get(key).map_or_else(Instant::now, |known| known.used);
-        if state.config.is_over(used.elapsed(), SystemTime::now()) {
+        let used_ms = self.known().get(key).map_or_else(now_ms, |known| known.used_ms);
+        if state.config.life().is_over(used_ms, now_ms()) {
             self.forget(key).await?;
             return Ok(None);
         }
@@ -100,7 +116,7 @@ impl Streams {
     pub(super) async fn open(&self, key: &LogKey) -> Result<Arc<State>, Problem> {
         let state = self.find(key).await?;
         if let Some(known) = self.known().get_mut(key) {
-            known.used = Instant::now();
+            known.used_ms = now_ms();
         }
         state.ok_or_else(|| Problem::not_found("stream", name(key)))
     }
@@ -109,11 +125,15 @@ impl Streams {
     async fn load(&self, key: &LogKey) -> Result<Option<Arc<State>>, Problem> {
         let mut state = self.known().get(key).map(|known| Arc::clone(&known.state));
         let was_known = state.is_some();
+        if !was_known {
+            self.room.read(&*self.log, PREFIX).await?;
+        }
         loop {
             let at = state.as_ref().map_or(0, |state| state.end);
             let page = match self.log.read(key, at, PAGE).await {
                 Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
                     self.known().remove(key);
+                    self.room.give_back(key);
                     return Ok(None);
                 }
                 // It was removed and created again elsewhere.
@@ -154,38 +174,104 @@ impl Streams {
             return;
         }
         if known.len() >= MAX_KNOWN
-            && let Some(oldest) = known.iter().min_by_key(|(_, it)| it.used).map(|it| it.0.clone())
+            && let Some(oldest) =
+                known.iter().min_by_key(|(_, it)| it.used_ms).map(|it| it.0.clone())
+            && let Some(oldest_used) = known.remove(&oldest)
         {
-            known.remove(&oldest);
+            let life = oldest_used.state.config.life();
+            self.room.note(&oldest, life, Some(oldest_used.used_ms));
         }
-        known.insert(key.clone(), Known { state: Arc::clone(state), used: Instant::now() });
+        // Of one that is read anew the store knows when it was used.
+        let used_ms = self.room.get(key).map_or_else(now_ms, |taken| taken.used_ms);
+        known.insert(key.clone(), Known { state: Arc::clone(state), used_ms });
     }
 
     async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
         self.known().remove(key);
         match self.log.remove(key).await {
-            Err(LogError::NotFound { .. }) => Ok(()),
-            done => Ok(done?),
+            Ok(()) | Err(LogError::NotFound { .. }) => {
+                self.room.give_back(key);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
-    /// Removes the streams of a scope whose time is over; returns the number of the others.
-    async fn sweep(&self, scope: &str) -> Result<usize, Problem> {
-        let (mut over, mut count, now) = (Vec::new(), 0, SystemTime::now());
-        for (key, Known { state, used }) in &*self.known() {
-            if key.scope != scope {
-                continue;
-            }
-            if state.config.is_over(used.elapsed(), now) {
-                over.push(key.clone());
-            } else {
-                count += 1;
+    /// Removes the streams whose time is over, of all scopes, and notes in the store which others are used.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] when the log cannot be used.
+    pub(in crate::server) async fn sweep(&self) -> Result<(), Problem> {
+        self.room.read(&*self.log, PREFIX).await?;
+        self.sweep_of(None).await
+    }
+
+    async fn sweep_of(&self, scope: Option<&Text>) -> Result<(), Problem> {
+        for (key, taken) in self.room.all(scope) {
+            let known = self.known().get(&key).map(|it| (it.state.config.life(), it.used_ms));
+            let (life, used_ms) = match (known, taken.life) {
+                (Some(known), _) => known,
+                (None, Some(life)) => (life, taken.used_ms),
+                (None, None) => {
+                    let Some(life) = self.life(&key).await? else { continue };
+                    self.room.note(&key, life, None);
+                    (life, taken.used_ms)
+                }
+            };
+            if life.is_over(used_ms, now_ms()) {
+                self.forget_idle(&key).await?;
+            } else if life.idle_ms.is_some() && used_ms > taken.used_ms {
+                match self.log.touch(&key).await {
+                    Ok(()) => self.room.note(&key, life, Some(used_ms)),
+                    Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
-        for key in over {
-            self.forget(&key).await?;
+        Ok(())
+    }
+
+    /// Removes a stream whose time is over, unless it is used again, or written at this moment.
+    async fn forget_idle(&self, key: &LogKey) -> Result<(), Problem> {
+        // Whoever writes may wait for this sweep.
+        let Some(_turn) = self.place(key).and_then(|turn| turn.try_lock().ok()) else {
+            return Ok(());
+        };
+        if self.known().contains_key(key) {
+            return self.find(key).await.map(drop);
         }
-        Ok(count)
+        let taken = self.room.get(key);
+        let life = taken.and_then(|taken| Some((taken.life?, taken.used_ms)));
+        if life.is_some_and(|(life, used_ms)| life.is_over(used_ms, now_ms())) {
+            self.forget(key).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the time of a stream that is not known, from its first record.
+    async fn life(&self, key: &LogKey) -> Result<Option<Life>, Problem> {
+        match self.log.read(key, 0, 1).await {
+            Ok(page) => {
+                let state = page.records.first().and_then(State::begin);
+                Ok(state.map(|state| state.config.life()))
+            }
+            // Retention has taken it.
+            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
+                self.room.give_back(key);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes room for a stream; where there is none, streams of the scope whose time is over make some.
+    async fn take(&self, key: &LogKey, bytes: u64) -> Result<(), Problem> {
+        if self.room.take(key, bytes).is_ok() {
+            return Ok(());
+        }
+        self.sweep_of(Some(&key.scope)).await?;
+        self.room.take(key, bytes)
     }
 
     /// Creates a stream; returns it, and `false` when there was the same one already.
@@ -206,32 +292,44 @@ impl Streams {
                 let detail = format!("there is another stream `{}` already", name(key));
                 return Err(Problem::new(StatusCode::CONFLICT, "other_stream", detail));
             }
-            if self.sweep(&key.scope).await? >= MAX_STREAMS_PER_SCOPE {
-                let detail =
-                    format!("{MAX_STREAMS_PER_SCOPE} streams are in use; delete one before");
-                let status = StatusCode::TOO_MANY_REQUESTS;
-                return Err(Problem::new(status, "too_many_streams", detail));
-            }
-            match self.log.create(key.clone()).await {
-                // One whose process died between both steps has no record.
-                Ok(()) | Err(LogError::Exists { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
             let mut records = vec![State::created(self.next_created(), config.clone())];
             records.extend(data.iter().map(|data| LogRecord::new(DATA, data.clone())));
             if closes {
                 records.push(LogRecord::new(CLOSED, Bytes::new()));
             }
-            match self.log.append(key, 0, records).await {
-                Ok(()) => {}
-                Err(LogError::Behind { .. } | LogError::NotFound { .. }) => continue,
-                Err(error) => return Err(error.into()),
+            self.take(key, size(&records)).await?;
+            match self.create_log(key, records).await {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => {
+                    self.room.give_back(key);
+                    return Err(error.into());
+                }
             }
             if let Some(state) = self.load(key).await? {
                 return Ok((state, true));
             }
         }
         Err(contended())
+    }
+
+    /// Creates the log of a stream with its first records; `false` when it is to be tried again.
+    async fn create_log(&self, key: &LogKey, records: Vec<LogRecord>) -> Result<bool, LogError> {
+        match self.log.create(key.clone()).await {
+            // One whose process died between both steps has no record.
+            Ok(()) | Err(LogError::Exists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        match self.log.append(key, 0, records).await {
+            Ok(()) => Ok(true),
+            Err(LogError::Behind { .. } | LogError::NotFound { .. }) => Ok(false),
+            // Retention has taken the stream of this name, which is free for another.
+            Err(LogError::Retired { .. }) => match self.log.remove(key).await {
+                Ok(()) | Err(LogError::NotFound { .. }) => Ok(false),
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        }
     }
 
     /// Appends to a stream; returns it as it is then.
@@ -245,10 +343,14 @@ impl Streams {
             let state = self.open(key).await?;
             let verdict = append.judge(&state);
             let Verdict::Append(records) = &verdict else { return Ok((state, verdict)) };
+            self.take(key, state.size + size(records)).await?;
             match self.log.append(key, state.end, records.clone()).await {
                 Ok(()) => {}
                 Err(LogError::Behind { .. }) => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    self.room.set(key, state.size, state.config.life());
+                    return Err(error.into());
+                }
             }
             let mut state = state;
             for record in records {
@@ -269,6 +371,11 @@ impl Streams {
         self.open(key).await?;
         self.forget(key).await
     }
+}
+
+/// Returns the bytes of records.
+fn size(records: &[LogRecord]) -> u64 {
+    records.iter().map(|record| record.bytes() as u64).sum()
 }
 
 /// Returns the log of a stream.

@@ -40,7 +40,7 @@ const APPROVAL_SCHEMA: &str = r#"{"type":"object","properties":{"approved":{"typ
 /// assert!(frames.contains(r#""type":"RUN_FINISHED""#));
 /// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct AgUi {
     thread_id: Text,
     has_begun: bool,
@@ -51,7 +51,7 @@ pub struct AgUi {
 }
 
 /// A run whose events are seen: the one that is read, or one below it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Scope {
     calls: Calls,
     /// The turn of its last event.

@@ -138,7 +138,7 @@ pub(super) enum Outcome<'e> {
 }
 
 /// A question that the run waits for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Interrupt {
     /// The id of the request.

@@ -3,11 +3,11 @@
 use crate::types::Text;
 
 /// The calls of the answer under way, until the next begins.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Calls(Vec<Call>);
 
 /// A call that has begun.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Call {
     index: u32,
     pub(super) id: Text,

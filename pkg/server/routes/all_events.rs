@@ -1,6 +1,10 @@
 //! All that a caller may see is read.
 
-use axum::{extract::State, http::HeaderMap, response::Response};
+use axum::{
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
 
 use super::events::{From, last_seen};
 use crate::server::{
@@ -17,8 +21,9 @@ pub(super) async fn read(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let scope = scope(&caller);
-    let open = service.open_runs(&scope, &caller.id);
-    let sources = Sources::new(service.log(), Some(service.notifications()), (scope, &caller));
+    let log = service.log();
+    let sources = Sources::new(log, Some(service.notifications()), (scope.clone(), &caller));
+    let open = || service.open_runs(&scope, &caller.id);
     let place = match last_seen(&headers, from) {
         Some(last) => {
             let place = Place::read(&last);
@@ -27,10 +32,19 @@ pub(super) async fn read(
                     "`Last-Event-ID` and `after` must be the id of an event of this stream",
                 )
             })?;
-            sources.check(&place).await?;
+            if !sources.has(&place).await? {
+                return Err(ahead(&sources.now(open).await?));
+            }
             place
         }
-        None => sources.now(&open).await?,
+        None => sources.now(open).await?,
     };
     Ok(body::streamed(Box::pin(sources.read(place)), service.ends()))
+}
+
+/// Returns the error of a place that is not there yet, with one that is.
+fn ahead(now: &Place) -> Problem {
+    let detail =
+        "this stream has no such event; read from the id of one that you have seen, or without one";
+    Problem::new(StatusCode::CONFLICT, "log_behind", detail).with("last_event_id", now.to_string())
 }

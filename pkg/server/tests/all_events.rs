@@ -87,12 +87,30 @@ async fn a_reader_without_a_place_begins_with_what_goes_on() {
 async fn places_that_are_none_are_told() {
     let (_, app) = service(chatty());
     begin(&app, "ann", &json!({ "input": "one" })).await;
-    for (after, want) in
-        [("x", 400), ("-1.0", 400), ("1.0~1:0", 400), ("9.0", 409), ("1.0~0:99999", 409)]
-    {
+    for (after, want) in [
+        ("x", 400),
+        ("-1.0", 400),
+        ("1.0~1:0", 400),
+        ("9.0", 409),
+        ("1.0~0:99999", 409),
+        ("0.1", 409),
+        ("0.99999", 409),
+        ("0.18446744073709551615", 409),
+        ("18446744073709551615.0", 409),
+    ] {
         let response = get(&app, &format!("/v1/events?after={after}"), "ann").await;
         assert_eq!(response.status(), want, "{after}");
+        let (_, problem) = value(response).await;
+        assert!(!problem["detail"].as_str().unwrap().contains("runs-of"), "{problem}");
+        if want == 409 {
+            let last = problem["last_event_id"].as_str().unwrap();
+            let again = get(&app, &format!("/v1/events?after={last}"), "ann").await;
+            assert_eq!(again.status(), 200, "{last}");
+        }
     }
+    // Of one who has begun no run, too.
+    let (status, problem) = value(get(&app, "/v1/events?after=5.0", "bob").await).await;
+    assert_eq!((status, &problem["last_event_id"]), (409, &json!("0.0")), "{problem}");
     assert_eq!(get(&app, "/v1/events", "").await.status(), 401);
 }
 
@@ -117,4 +135,41 @@ async fn a_notification_comes_among_the_events_of_runs_to_its_scope_alone() {
             assert_eq!((&note.2["kind"], &note.2["data"]), (&json!("report_ready"), &body["data"]));
         }
     }
+}
+
+/// The first frames of a stream.
+async fn first(app: &Router, path: &str, count: usize) -> Vec<(String, Value)> {
+    let mut stream = get(app, path, "ann").await.into_body().into_data_stream();
+    let mut text = String::new();
+    while text.matches("\n\n").count() < count {
+        text.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+    }
+    let frames = text.split("\n\n").take(count).map(|frame| {
+        let (head, data) = frame.split_once("\ndata: ").unwrap();
+        let (id, _) = head.strip_prefix("id: ").unwrap().split_once("\nevent: ").unwrap();
+        (id.to_owned(), serde_json::from_str(data).unwrap())
+    });
+    frames.collect()
+}
+
+#[tokio::test]
+async fn a_reader_that_was_away_too_long_is_told_what_it_missed() {
+    let stores = crate::store::Stores::in_memory();
+    let app = router(built(chatty()).stores(stores.clone()).build().unwrap());
+    for at in 0..10_004_u64 {
+        let note = crate::store::Notification::new("n", "1", at);
+        stores.notifications.publish("team-a", note).await.unwrap();
+    }
+    let seen = first(&app, "/v1/events?after=0.1", 2).await;
+    let gap = json!({ "type": "gap", "of": "notifications", "count": 3 });
+    assert_eq!(seen[0], ("0.4".to_owned(), gap));
+    assert_eq!((seen[1].0.as_str(), &seen[1].1["type"]), ("0.5", &json!("notification")));
+    // The events of a run that are not kept any more.
+    let run = begin(&app, "ann", &json!({ "input": "one" })).await;
+    until(&app, &run, "run_end").await;
+    let id = run.rsplit('/').next().unwrap();
+    stores.log.retire(&crate::store::LogKey::new("team-a", id)).await.unwrap();
+    let seen = first(&app, "/v1/events?after=1.10004~0:3", 1).await;
+    let gap = json!({ "type": "gap", "of": "run", "run_id": id });
+    assert_eq!(seen, [("1.10004".to_owned(), gap)]);
 }

@@ -163,9 +163,54 @@ async fn what_an_owner_has_is_erased_and_what_others_have_stays() {
                 "{mode:?} {owner}"
             );
         }
+        // Neither do the durations tell whose they were.
+        let records = stores.latency.since("team-a", 0).await.unwrap();
+        assert_eq!(
+            records.iter().any(|it| it.owner == "ann"),
+            mode == EraseMode::Count,
+            "{mode:?}"
+        );
+        assert!(records.iter().any(|it| it.owner == "bob"), "{mode:?}");
+        // The owner may come back, and begins anew.
+        if mode != EraseMode::Count {
+            let again = run(&app, "ann", "c9").await;
+            assert_eq!(status(&app, &format!("{again}/events"), "ann").await, 200, "{mode:?}");
+            assert_eq!(status(&app, "/v1/events?after=1.0", "ann").await, 200, "{mode:?}");
+            assert_eq!(status(&app, "/v1/events?after=2.0", "ann").await, 409, "{mode:?}");
+        }
         // One without a name has nothing.
         assert_eq!(service.erase("team-a", "", mode).await.unwrap().conversations, 0);
     }
+}
+
+#[tokio::test]
+async fn a_run_that_is_erased_while_it_goes_on_leaves_nothing() {
+    let stores = Stores::in_memory();
+    let turns = [
+        ScriptedTurn::new().call("calculator", json!({ "expression": "6*7" })),
+        ScriptedTurn::new().text("So far.").hang(),
+    ];
+    let service = built(scripted(turns)).stores(stores.clone()).build().unwrap();
+    let app = router(service.clone());
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    until(&app, &run, "message_content").await;
+    service.erase("team-a", "ann", EraseMode::Hard).await.unwrap();
+    timeout(Duration::from_secs(10), service.shutdown(Duration::from_secs(9))).await.unwrap();
+    assert_eq!(stores.latency.since("team-a", 0).await.unwrap(), []);
+    assert!(stores.runs.list(RunQuery::new("team-a", 9)).await.unwrap().runs.is_empty());
+}
+
+/// A log of the runs of an owner that an earlier version retired.
+#[tokio::test]
+async fn an_owner_whose_runs_were_retired_begins_anew() {
+    let stores = Stores::in_memory();
+    let app = router(built(chatty()).stores(stores.clone()).build().unwrap());
+    let runs = crate::store::runs_of(&"team-a".into(), "ann");
+    stores.log.create(runs.clone()).await.unwrap();
+    stores.log.retire(&runs).await.unwrap();
+    assert_eq!(status(&app, "/v1/events?after=0.0", "ann").await, 200);
+    run(&app, "ann", "c1").await;
+    assert_eq!(status(&app, "/v1/events?after=1.0", "ann").await, 200);
 }
 
 #[cfg(feature = "sqlite")]

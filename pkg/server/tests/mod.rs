@@ -6,6 +6,7 @@ mod allowed;
 mod chats;
 mod chosen;
 mod conversations;
+mod counted;
 mod doors;
 mod ended;
 #[cfg(feature = "sqlite")]
@@ -17,6 +18,7 @@ mod origins;
 mod planted;
 mod recovered;
 mod resume;
+mod rooms;
 mod said;
 mod several;
 mod stored;

@@ -66,3 +66,65 @@ async fn a_page_of_an_origin_that_is_named_may_ask_and_no_other() {
     let wrong = service().origins(["*"]).build().unwrap_err();
     assert_eq!(wrong, ServiceError::NoOrigin { origin: "*".to_owned() });
 }
+
+#[tokio::test]
+async fn a_page_may_read_each_header_that_the_answers_have() {
+    let app = router(built(chatty()).origins([OWN]).build().unwrap());
+    let send = async |(method, path): (&str, &str), more: &[(&str, &str)], body: &str| {
+        let mut builder = request(method.parse().unwrap(), path, "ann").header("origin", OWN);
+        for (name, value) in more {
+            builder = builder.header(*name, *value);
+        }
+        let request = builder.body(Body::from(body.to_owned())).unwrap();
+        let response = app.clone().oneshot(request).await.unwrap();
+        assert!(response.status().as_u16() < 500, "{method} {path}");
+        response.headers().clone()
+    };
+    let bytes = ("content-type", "application/octet-stream");
+    let json = ("content-type", "application/json");
+    let producer =
+        |seq| [bytes, ("producer-id", "p"), ("producer-epoch", "0"), ("producer-seq", seq)];
+    let said = r#"{"id":"c","messages":[{"role":"user","content":"Go."}]}"#;
+    let until = "2999-01-01T00:00:00Z";
+    let stream = "/v1/streams/a";
+    let all = [
+        send(("PUT", stream), &[bytes, ("host", "h"), ("stream-ttl", "60")], "a").await,
+        send(("PUT", "/v1/streams/b"), &[bytes, ("stream-expires-at", until)], "").await,
+        send(("POST", stream), &producer("0"), "a").await,
+        send(("POST", stream), &producer("7"), "a").await,
+        send(("POST", stream), &[bytes, ("stream-closed", "true")], "a").await,
+        send(("HEAD", stream), &[], "").await,
+        send(("GET", stream), &[], "").await,
+        send(("GET", &format!("{stream}?offset=-1&live=long-poll")), &[], "").await,
+        send(("GET", &format!("{stream}?offset=-1&live=sse")), &[], "").await,
+        send(("POST", "/api/chat"), &[json], said).await,
+        send(("GET", "/v1/agents"), &[], "").await,
+    ];
+    // Those that any page may read, and those that are for its browser.
+    let plain = [
+        "cache-control",
+        "content-length",
+        "content-type",
+        "vary",
+        "x-accel-buffering",
+        "x-content-type-options",
+    ];
+    for headers in &all {
+        let exposed = headers["access-control-expose-headers"].to_str().unwrap();
+        let exposed: Vec<_> = exposed.split(',').map(str::trim).collect();
+        for name in headers.keys().map(header::HeaderName::as_str) {
+            let is_for_browsers =
+                name.starts_with("access-control-") || name.starts_with("cross-origin-");
+            assert!(is_for_browsers || plain.contains(&name) || exposed.contains(&name), "{name}");
+        }
+    }
+    for name in [
+        "location",
+        "producer-seq",
+        "stream-sse-data-encoding",
+        "producer-expected-seq",
+        "x-chat-id",
+    ] {
+        assert!(all.iter().any(|headers| headers.contains_key(name)), "{name} is in an answer");
+    }
+}

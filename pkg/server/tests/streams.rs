@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use super::*;
 
 /// Sends a request; returns the status, the headers and the body.
-async fn send(
+pub(super) async fn send(
     app: &Router,
     (method, path, token): (&str, &str, &str),
     headers: &[(&str, &str)],
@@ -21,11 +21,11 @@ async fn send(
     (status, headers, text(response).await)
 }
 
-fn field<'h>(headers: &'h HeaderMap, name: &str) -> &'h str {
+pub(super) fn field<'h>(headers: &'h HeaderMap, name: &str) -> &'h str {
     headers.get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+pub(super) const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
 /// The data of all events `data` of a stream of server-sent events, joined.
 fn sse_values(frames: &str) -> Vec<Value> {
@@ -166,6 +166,14 @@ async fn a_stream_has_its_bounds() {
     assert_eq!(statuses, [204, 204, 204, 204, 204, 204, 204, 413]);
     let over = format!("{piece}x");
     assert_eq!(send(&app, ("POST", "/v1/streams/full", "ann"), bytes, &over).await.0, 413);
+    // A scope that fills its room, and no more, leaves that of runs.
+    assert_eq!(send(&app, ("PUT", "/v1/streams/second", "ann"), bytes, &piece).await.0, 201);
+    let mut statuses = Vec::new();
+    for _ in 0..8 {
+        statuses.push(send(&app, ("POST", "/v1/streams/second", "ann"), bytes, &piece).await.0);
+    }
+    assert_eq!(statuses, [204, 204, 204, 204, 204, 204, 507, 507]);
+    assert_eq!(send(&app, ("DELETE", "/v1/streams/second", "ann"), &[], "").await.0, 204);
     for number in 1..1_000 {
         let path = format!("/v1/streams/{number}");
         assert_eq!(send(&app, ("PUT", &path, "ann"), JSON, "").await.0, 201, "{number}");

@@ -14,7 +14,9 @@ use crate::{
 
 impl ConversationStore for MemoryStore {
     fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
-        ready(lock(&self.0.conversations).begin(conversation))
+        // That of runs is the only lock that is taken behind this one.
+        let open = || lock(&self.0.runs).open_conversations();
+        ready(lock(&self.0.conversations).begin(conversation, open))
     }
 
     fn get<'a>(

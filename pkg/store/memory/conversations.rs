@@ -1,7 +1,7 @@
 //! Conversations in memory.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -16,14 +16,19 @@ use crate::{
     types::Text,
 };
 
-/// Most conversations that are kept.
-pub(super) const MAX_CONVERSATIONS: usize = 1_000;
+/// Most conversations of a scope that are kept.
+const MAX_CONVERSATIONS: usize = 1_000;
+
+/// Most conversations of all scopes.
+const MAX_ALL: usize = 10_000;
 
 /// Conversations by their names, and the long parts of their entries.
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
     pub(super) all: BTreeMap<ConversationKey, Kept>,
     pub(super) blobs: HashMap<Hash, (usize, Arc<str>)>,
+    /// The number of conversations of each scope.
+    counts: HashMap<Text, usize>,
 }
 
 #[derive(Debug)]
@@ -48,20 +53,46 @@ impl Conversations {
         self.all.get(key).ok_or_else(|| not_found(key))
     }
 
-    pub(super) fn begin(&mut self, head: Conversation) -> Result<(), StoreError> {
+    /// Begins a conversation. Where there is no room for it, the one of its scope that changed first makes some, and where all scopes together
+    /// have too many, one of the scope that has most. One with a run that has not ended stays.
+    pub(super) fn begin(
+        &mut self,
+        head: Conversation,
+        is_open: impl FnOnce() -> HashSet<ConversationKey>,
+    ) -> Result<(), StoreError> {
         let key = head.key.clone();
         if self.all.contains_key(&key) {
             return Err(StoreError::Exists { what: "conversation", name: key.id });
         }
-        if self.all.len() >= MAX_CONVERSATIONS {
-            let oldest = self.all.values().min_by_key(|kept| kept.head.updated_ms);
-            if let Some(oldest) = oldest.map(|kept| kept.head.key.clone()) {
-                self.delete(&oldest);
-            }
+        let own = self.counts.get(&key.scope).copied().unwrap_or_default();
+        let largest = || self.counts.iter().max_by_key(|(_, count)| **count);
+        let of = if own >= MAX_CONVERSATIONS {
+            Some(key.scope.clone())
+        } else if self.all.len() >= MAX_ALL {
+            largest().map(|(scope, _)| scope.clone())
+        } else {
+            None
+        };
+        if let Some(scope) = of {
+            let oldest = self.oldest(&scope, &is_open()).ok_or_else(|| StoreError::Full {
+                reason: format!(
+                    "it holds {} conversations, and each of the scope `{scope}` has a run that has not ended",
+                    self.all.len()
+                ),
+            })?;
+            self.delete(&oldest);
         }
         let (lines, messages, blobs) = (Vec::new(), Vec::new(), Vec::new());
+        *self.counts.entry(key.scope.clone()).or_default() += 1;
         self.all.insert(key, Kept { head, lines, messages, blobs });
         Ok(())
+    }
+
+    /// Returns the conversation of a scope that changed first and has no run that has not ended.
+    fn oldest(&self, scope: &Text, open: &HashSet<ConversationKey>) -> Option<ConversationKey> {
+        let theirs = self.all.values().filter(|kept| kept.head.key.scope == *scope);
+        let idle = theirs.filter(|kept| !open.contains(&kept.head.key));
+        idle.min_by_key(|kept| kept.head.updated_ms).map(|kept| kept.head.key.clone())
     }
 
     pub(super) fn append(
@@ -70,7 +101,7 @@ impl Conversations {
         at: u64,
         entry: &Entry,
     ) -> Result<(), StoreError> {
-        let Self { all, blobs } = self;
+        let Self { all, blobs, .. } = self;
         let kept = all.get_mut(key).ok_or_else(|| not_found(key))?;
         if kept.head.status.is_last() {
             return Err(ended(key));
@@ -129,6 +160,12 @@ impl Conversations {
 
     pub(super) fn delete(&mut self, key: &ConversationKey) -> bool {
         let Some(kept) = self.all.remove(key) else { return false };
+        if let Some(count) = self.counts.get_mut(&key.scope) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&key.scope);
+            }
+        }
         self.release(&kept.blobs);
         true
     }
@@ -194,5 +231,50 @@ impl Conversations {
         let is_more = found.len() > page.len();
         let next = page.last().filter(|_| is_more).map(|last| place(last).write());
         Ok(ConversationPage::new(page, next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conversation(scope: &str, id: usize) -> Conversation {
+        let key = ConversationKey::new(scope, id.to_string());
+        Conversation::new(key, "ann", "main", id as u64)
+    }
+
+    #[test]
+    fn a_scope_drops_its_own_oldest_conversation_and_none_with_a_run_that_goes_on() {
+        let mut all = Conversations::default();
+        let key = |scope: &str, id: usize| ConversationKey::new(scope, id.to_string());
+        all.begin(conversation("other", 0), HashSet::new).unwrap();
+        for id in 1..=MAX_CONVERSATIONS {
+            all.begin(conversation("team", id), HashSet::new).unwrap();
+        }
+        let open = || HashSet::from([key("team", 1), key("team", 2)]);
+        all.begin(conversation("team", 9_001), open).unwrap();
+        let is_there = |all: &Conversations, scope: &str, id| all.get(&key(scope, id)).is_ok();
+        assert!(is_there(&all, "other", 0), "that of another scope stays");
+        assert!(is_there(&all, "team", 1) && is_there(&all, "team", 2), "they have runs");
+        assert!(!is_there(&all, "team", 3) && is_there(&all, "team", 4));
+        let busy: HashSet<_> = all.all.keys().cloned().collect();
+        let full = all.begin(conversation("team", 9_002), || busy).unwrap_err();
+        assert!(matches!(full, StoreError::Full { .. }), "{full}");
+        assert_eq!(all.counts["team"], MAX_CONVERSATIONS);
+    }
+
+    #[test]
+    fn of_too_many_in_all_the_scope_with_most_has_one_less() {
+        let mut all = Conversations::default();
+        for id in 0..MAX_ALL - 10 {
+            let scope = format!("s{}", id / 999);
+            all.begin(conversation(&scope, id), HashSet::new).unwrap();
+        }
+        for id in 0..20 {
+            all.begin(conversation(&format!("few{id}"), id), HashSet::new).unwrap();
+        }
+        assert_eq!(all.all.len(), MAX_ALL);
+        assert_eq!(all.counts.values().filter(|count| **count == 1).count(), 20);
+        assert_eq!(all.counts.values().sum::<usize>(), MAX_ALL);
     }
 }

@@ -5,7 +5,7 @@ use futures_core::future::BoxFuture;
 use super::latency::{MAX_SCOPES, Records};
 use super::{MemoryStore, lock, ready};
 use crate::{
-    store::{LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS},
+    store::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS},
     types::Text,
 };
 
@@ -48,5 +48,28 @@ impl LatencyStore for MemoryStore {
 
     fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
         ready(Ok(lock(&self.0.latency).0.get(&Text::from(scope)).map_or(0, |it| it.total)))
+    }
+
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let mut all = lock(&self.0.latency);
+        let records = all.0.get_mut(&Text::from(scope)).filter(|_| !owner.is_empty());
+        let Some(records) = records else { return ready(Ok(0)) };
+        let is_theirs = |record: &LatencyRecord| record.owner == owner;
+        let count = records.kept.iter().filter(|record| is_theirs(record)).count();
+        match mode {
+            EraseMode::Count => {}
+            EraseMode::Hard => records.kept.retain(|record| !is_theirs(record)),
+            EraseMode::Tombstone => {
+                for record in records.kept.iter_mut().filter(|record| is_theirs(record)) {
+                    (record.owner, record.conversation) = (Text::new(), Text::new());
+                }
+            }
+        }
+        ready(Ok(count as u64))
     }
 }

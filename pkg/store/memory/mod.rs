@@ -18,7 +18,8 @@ use super::{MemoryLog, Stores};
 
 /// Conversations, runs, notifications and latency records in memory, for one process: what it has is lost with it.
 ///
-/// It holds the 1,000 conversations and the 1,000 ended runs that came last.
+/// It holds the 1,000 conversations and the 1,000 ended runs of each scope that came last, and 10,000 of all: beyond that the scope with
+/// most has one less. A conversation with a run that has not ended stays.
 ///
 /// # Examples
 ///

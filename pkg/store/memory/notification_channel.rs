@@ -5,7 +5,7 @@ use futures_core::future::BoxFuture;
 use super::notifications::Scope;
 use super::{MemoryStore, lock, ready};
 use crate::{
-    store::{Notification, NotificationChannel, StoreError, notifications::MAX_KEPT},
+    store::{Notification, NotificationChannel, StoreError},
     types::Text,
 };
 
@@ -18,11 +18,7 @@ impl NotificationChannel for MemoryStore {
         let mut scopes = lock(&self.0.notifications);
         let scope = scopes.get(scope);
         let number = scope.end();
-        scope.kept.push_back(notification);
-        if scope.kept.len() > MAX_KEPT {
-            scope.kept.pop_front();
-            scope.first += 1;
-        }
+        scope.add(notification);
         scope.end.send_replace(number + 1);
         ready(Ok(number))
     }

@@ -4,10 +4,16 @@ use std::collections::{HashMap, VecDeque};
 
 use tokio::sync::watch;
 
-use crate::{store::Notification, types::Text};
+use crate::{
+    store::{Notification, notifications::MAX_KEPT},
+    types::Text,
+};
 
 /// Most scopes whose notifications are kept.
 pub(super) const MAX_SCOPES: usize = 10_000;
+
+/// Most bytes of the data of a scope's notifications; the newest stays in any case.
+const MAX_BYTES: usize = 16 << 20;
 
 /// Notifications by scope.
 #[derive(Debug, Default)]
@@ -16,6 +22,8 @@ pub(super) struct Scopes(pub(super) HashMap<Text, Scope>);
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     pub(super) kept: VecDeque<Notification>,
+    /// The bytes of their data.
+    bytes: usize,
     /// The number of the first that is kept.
     pub(super) first: u64,
     /// Tells of the end.
@@ -40,5 +48,35 @@ impl Scopes {
 impl Scope {
     pub(super) fn end(&self) -> u64 {
         self.first + self.kept.len() as u64
+    }
+
+    /// Adds a notification; the oldest make room.
+    pub(super) fn add(&mut self, note: Notification) {
+        self.bytes += note.data.len();
+        self.kept.push_back(note);
+        let is_much = |scope: &Self| scope.kept.len() > MAX_KEPT || scope.bytes > MAX_BYTES;
+        while is_much(self)
+            && self.kept.len() > 1
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.bytes -= oldest.data.len();
+            self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notifications_of_a_scope_have_a_bound_of_bytes() {
+        let mut scope = Scope::default();
+        for at in 0..300 {
+            scope.add(Notification::new("n", "x".repeat(64 << 10), at));
+        }
+        assert_eq!((scope.kept.len(), scope.first, scope.end()), (256, 44, 300));
+        scope.add(Notification::new("n", "x".repeat(MAX_BYTES + 1), 301));
+        assert_eq!((scope.kept.len(), scope.end()), (1, 301), "the newest stays");
     }
 }

@@ -1,17 +1,20 @@
 //! Runs in memory.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::{
     store::{
-        EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord, StoreError,
-        cursor::Cursor,
+        ConversationKey, EraseMode, LogKey, RunBegun, RunChange, RunPage, RunQuery, RunRecord,
+        StoreError, cursor::Cursor,
     },
     types::Text,
 };
 
-/// Most runs that have ended and are kept.
-pub(super) const MAX_ENDED: usize = 1_000;
+/// Most runs of a scope that have ended and are kept.
+const MAX_ENDED: usize = 1_000;
+
+/// Most runs of all scopes that have ended.
+const MAX_ALL_ENDED: usize = 10_000;
 
 /// Most keys that a sweep returns.
 pub(super) const MAX_SWEPT: usize = 1_000;
@@ -24,6 +27,8 @@ pub(super) struct Runs {
     pub(super) order: Vec<LogKey>,
     /// In the order of their end.
     pub(super) ended: VecDeque<LogKey>,
+    /// The number of ended runs of each scope.
+    counts: HashMap<Text, usize>,
     /// By scope, owner and key of the request.
     pub(super) requests: HashMap<(Text, Text, Text), LogKey>,
 }
@@ -70,12 +75,33 @@ impl Runs {
             (run.end, run.ended_ms, run.input) = (change.end, Some(change.at_ms), None);
             run.usage = change.usage;
             self.ended.push_back(key.clone());
-            while self.ended.len() > MAX_ENDED {
-                let Some(oldest) = self.ended.front().cloned() else { break };
-                self.delete(&oldest);
-            }
+            *self.counts.entry(key.scope.clone()).or_default() += 1;
+            self.drop_old(&key.scope);
         }
         Ok(())
+    }
+
+    /// Drops the oldest ended run of a scope that has too many, or of the scope that has most where all have too many.
+    fn drop_old(&mut self, scope: &Text) {
+        let is_much = self.counts.get(scope).is_some_and(|count| *count > MAX_ENDED);
+        let of = if is_much {
+            Some(scope.clone())
+        } else if self.ended.len() > MAX_ALL_ENDED {
+            let largest = self.counts.iter().max_by_key(|(_, count)| **count);
+            largest.map(|(scope, _)| scope.clone())
+        } else {
+            None
+        };
+        let oldest = of.and_then(|of| self.ended.iter().find(|key| key.scope == of).cloned());
+        if let Some(oldest) = oldest {
+            self.delete(&oldest);
+        }
+    }
+
+    /// Returns the conversations with a run that has not ended.
+    pub(super) fn open_conversations(&self) -> HashSet<ConversationKey> {
+        let open = self.all.values().filter(|run| !run.progress.has_ended());
+        open.map(RunRecord::conversation_key).collect()
     }
 
     pub(super) fn delete(&mut self, key: &LogKey) -> bool {
@@ -84,6 +110,14 @@ impl Runs {
             self.requests.remove(&request);
         }
         self.order.retain(|other| other != key);
+        if run.progress.has_ended()
+            && let Some(count) = self.counts.get_mut(&key.scope)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&key.scope);
+            }
+        }
         self.ended.retain(|other| other != key);
         true
     }
@@ -144,5 +178,31 @@ impl Runs {
             }
         }
         theirs.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::RunProgress;
+
+    #[test]
+    fn a_scope_drops_its_own_ended_runs_and_not_those_of_others() {
+        let mut runs = Runs::default();
+        let key = |scope: &str, at: usize| LogKey::new(scope, at.to_string());
+        let mut end = |scope: &str, at: usize| {
+            let run = RunRecord::new(key(scope, at), "c", "ann", "main", at as u64);
+            runs.begin(run).unwrap();
+            runs.change(&key(scope, at), RunChange::to(RunProgress::Completed, 1)).unwrap();
+            runs.all.len()
+        };
+        end("other", 0);
+        for at in 0..MAX_ENDED + 5 {
+            end("team", at);
+        }
+        assert_eq!(end("team", 9_999), MAX_ENDED + 1);
+        assert!(runs.all.contains_key(&key("other", 0)));
+        assert!(!runs.all.contains_key(&key("team", 5)) && runs.all.contains_key(&key("team", 6)));
+        assert!(runs.delete(&key("other", 0)) && !runs.counts.contains_key("other"));
     }
 }

@@ -6,12 +6,17 @@ use std::{
 };
 
 use super::readers::Readers;
-use crate::store::{LogError, LogKey, LogPage, LogRecord, log::PAGE};
+use crate::store::{LogError, LogKey, LogPage, LogRecord, log::PAGE, now_ms};
 
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) records: Vec<LogRecord>,
+    /// The number of the first record that is there.
+    first: u64,
+    /// The bytes of all records that are there.
+    pub(super) bytes: usize,
     pub(super) state: State,
+    pub(super) used_ms: u64,
     pub(super) readers: Readers,
 }
 
@@ -29,18 +34,38 @@ pub(super) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Log {
-    pub(super) fn end(&self) -> u64 {
-        self.records.len() as u64
+    pub(super) fn new() -> Self {
+        let (records, readers) = (Vec::new(), Readers::default());
+        Self { records, first: 0, bytes: 0, state: State::Open, used_ms: now_ms(), readers }
     }
 
-    /// Changes the state, wakes the readers, and returns the records that are dropped by that.
-    pub(super) fn change(&mut self, state: State) -> Vec<LogRecord> {
-        self.state = state;
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.records.len() as u64
+    }
+
+    /// Changes the state, wakes the readers, and returns the number of bytes that are dropped by that.
+    pub(super) fn change(&mut self, state: State) -> usize {
+        (self.state, self.used_ms) = (state, now_ms());
         self.readers.wake();
         match state {
-            State::Open | State::Closed => Vec::new(),
-            State::Retired | State::Removed => std::mem::take(&mut self.records),
+            State::Open | State::Closed => 0,
+            State::Retired | State::Removed => {
+                self.records = Vec::new();
+                std::mem::take(&mut self.bytes)
+            }
         }
+    }
+
+    /// Drops the records before this number; returns the number of their bytes.
+    pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<usize, LogError> {
+        if before <= self.first {
+            return self.check(key).map(|()| 0);
+        }
+        let count = self.records.len() - self.from(key, before)?.len();
+        let bytes = self.records.drain(..count).map(|record| record.bytes()).sum();
+        self.first = before;
+        self.bytes -= bytes;
+        Ok(bytes)
     }
 
     /// Checks that the records are there.
@@ -86,12 +111,11 @@ impl Log {
     /// Returns the records from the number `from` on.
     pub(super) fn from(&self, key: &LogKey, from: u64) -> Result<&[LogRecord], LogError> {
         self.check(key)?;
-        let start = usize::try_from(from).ok();
-        start.and_then(|start| self.records.get(start..)).ok_or_else(|| LogError::Behind {
-            name: key.name.clone(),
-            at: from,
-            end: self.end(),
-        })
+        let (name, first) = (|| key.name.clone(), self.first);
+        let start =
+            from.checked_sub(first).ok_or_else(|| LogError::Dropped { name: name(), first })?;
+        let records = usize::try_from(start).ok().and_then(|start| self.records.get(start..));
+        records.ok_or_else(|| LogError::Behind { name: name(), at: from, end: self.end() })
     }
 
     pub(super) fn ends_at(&self, next: u64) -> bool {

@@ -15,10 +15,10 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 use self::{
     follow::{Followed, Reading},
     log::{Log, State, locked},
-    readers::Readers,
 };
 
-use super::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, ids::now_ms};
+use super::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, ids::now_ms};
+use crate::types::Text;
 
 /// Most bytes of all records together.
 const MAX_BYTES: usize = 512 << 20;
@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 512 << 20;
 const MAX_RETIRED: usize = 100_000;
 
 /// A log in memory, for one process: what it has is lost with it. It holds at most 512 MiB: beyond it the logs that were closed first are
-/// retired, and when there is none, records are refused.
+/// retired, of the scope that has most of them, and when there is none, records are refused.
 ///
 /// # Examples
 ///
@@ -57,6 +57,9 @@ struct Logs {
     /// The retired logs, in the order of their retiring.
     retired: VecDeque<LogKey>,
     bytes: usize,
+    /// The bytes of the closed logs among them, and of those of each scope.
+    closed_bytes: usize,
+    closed_of: HashMap<Text, usize>,
     max_bytes: usize,
     max_retired: usize,
 }
@@ -74,6 +77,8 @@ impl MemoryLog {
             closed: VecDeque::new(),
             retired: VecDeque::new(),
             bytes: 0,
+            closed_bytes: 0,
+            closed_of: HashMap::new(),
             max_bytes,
             max_retired,
         })))
@@ -124,15 +129,19 @@ impl Logs {
             let mut log = locked(&log);
             log.check_end(key, at)?;
             log.records.extend(records);
+            log.bytes += bytes;
         }
         self.bytes += bytes;
         Ok(log)
     }
 
-    /// Retires closed logs until there is room for this number of bytes.
+    /// Retires closed logs until there is room for this number of bytes: the oldest of the scope that has most of them.
     fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
         while self.bytes.saturating_add(bytes) > self.max_bytes {
-            let Some((_, oldest)) = self.closed.front().cloned() else {
+            let largest = self.closed_of.iter().max_by_key(|(_, bytes)| **bytes);
+            let is_its = |key: &LogKey| largest.is_some_and(|(scope, _)| key.scope == *scope);
+            let oldest = self.closed.iter().find(|(_, key)| is_its(key)).or(self.closed.front());
+            let Some((_, oldest)) = oldest.cloned() else {
                 let (used, most) = (self.bytes, self.max_bytes);
                 let reason =
                     format!("it holds {used} of {most} bytes, and {bytes} more were to come");
@@ -146,15 +155,67 @@ impl Logs {
     fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
         let mut log = locked(self.get(key)?);
         log.check(key)?;
-        let is_new = log.state == State::Open;
+        let (is_new, bytes) = (log.state == State::Open, log.bytes);
         if is_new {
             log.change(State::Closed);
         }
         drop(log);
         if is_new {
+            self.closed_bytes += bytes;
+            *self.closed_of.entry(key.scope.clone()).or_default() += bytes;
             self.closed.push_back((now_ms(), key.clone()));
         }
         Ok(())
+    }
+
+    fn trim(&mut self, key: &LogKey, before: u64) -> Result<(), LogError> {
+        let mut log = locked(self.get(key)?);
+        let bytes = log.trim(key, before)?;
+        let is_closed = log.state == State::Closed;
+        drop(log);
+        self.drop_bytes(&key.scope, bytes, is_closed);
+        Ok(())
+    }
+
+    fn touch(&mut self, key: &LogKey) -> Result<(), LogError> {
+        let mut log = locked(self.get(key)?);
+        log.check(key)?;
+        log.used_ms = now_ms();
+        let is_closed = log.state == State::Closed;
+        drop(log);
+        if is_closed {
+            self.closed.retain(|(_, closed)| closed != key);
+            self.closed.push_back((now_ms(), key.clone()));
+        }
+        Ok(())
+    }
+
+    fn list(&self, prefix: &str, after: Option<&LogKey>, most: usize) -> Vec<LogInfo> {
+        let is_asked =
+            |key: &LogKey| key.name.starts_with(prefix) && after.is_none_or(|after| key > after);
+        let mut found: Vec<_> = self.all.iter().filter(|(key, _)| is_asked(key)).collect();
+        found.sort_unstable_by_key(|(key, _)| *key);
+        let info = |(key, log): (&LogKey, &Arc<Mutex<Log>>)| {
+            let log = locked(log);
+            let info = || LogInfo::new(key.clone(), log.end(), log.bytes as u64, log.used_ms);
+            log.check(key).is_ok().then(info)
+        };
+        found.into_iter().filter_map(info).take(most).collect()
+    }
+
+    /// Takes dropped bytes off the sums.
+    fn drop_bytes(&mut self, scope: &Text, bytes: usize, is_closed: bool) {
+        self.bytes -= bytes;
+        if !is_closed {
+            return;
+        }
+        self.closed_bytes -= bytes;
+        if let Some(of_scope) = self.closed_of.get_mut(scope) {
+            *of_scope -= bytes;
+            if *of_scope == 0 {
+                self.closed_of.remove(scope);
+            }
+        }
     }
 
     fn retire(&mut self, key: &LogKey) -> Result<(), LogError> {
@@ -162,9 +223,10 @@ impl Logs {
         if log.state == State::Retired {
             return Ok(());
         }
-        let records = log.change(State::Retired);
+        let is_closed = log.state == State::Closed;
+        let bytes = log.change(State::Retired);
         drop(log);
-        self.bytes -= records.iter().map(LogRecord::bytes).sum::<usize>();
+        self.drop_bytes(&key.scope, bytes, is_closed);
         if self.closed.front().is_some_and(|(_, oldest)| oldest == key) {
             self.closed.pop_front();
         } else {
@@ -178,8 +240,11 @@ impl Logs {
     fn remove(&mut self, key: &LogKey) -> Result<(), LogError> {
         let log = self.all.remove(key);
         let log = log.ok_or_else(|| LogError::NotFound { name: key.name.clone() })?;
-        let records = locked(&log).change(State::Removed);
-        self.bytes -= records.iter().map(LogRecord::bytes).sum::<usize>();
+        let mut log = locked(&log);
+        let is_closed = log.state == State::Closed;
+        let bytes = log.change(State::Removed);
+        drop(log);
+        self.drop_bytes(&key.scope, bytes, is_closed);
         self.closed.retain(|(_, closed)| closed != key);
         self.retired.retain(|retired| retired != key);
         Ok(())
@@ -197,7 +262,7 @@ impl Logs {
         let mut count = 0;
         while let Some((closed_ms, oldest)) = self.closed.front().cloned() {
             let is_old = keep.closed_before_ms.is_some_and(|before| closed_ms < before);
-            let is_much = keep.max_bytes.is_some_and(|most| self.bytes as u64 > most);
+            let is_much = keep.max_bytes.is_some_and(|most| self.closed_bytes as u64 > most);
             if !is_old && !is_much {
                 break;
             }
@@ -220,9 +285,7 @@ impl EventLog for MemoryLog {
         if logs.all.contains_key(&key) {
             return ready(Err(LogError::Exists { name: key.name }));
         }
-        let (records, readers) = (Vec::new(), Readers::default());
-        let log = Log { records, state: State::Open, readers };
-        logs.all.insert(key, Arc::new(Mutex::new(log)));
+        logs.all.insert(key, Arc::new(Mutex::new(Log::new())));
         ready(Ok(()))
     }
 
@@ -277,6 +340,23 @@ impl EventLog for MemoryLog {
         ready(self.lock().remove(key))
     }
 
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>> {
+        ready(self.lock().trim(key, before))
+    }
+
+    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        ready(self.lock().touch(key))
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a LogKey>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>> {
+        ready(Ok(self.lock().list(prefix, after, most)))
+    }
+
     fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
         ready(self.lock().sweep(keep))
     }
@@ -287,6 +367,9 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+
+    /// The bytes of one of [`records`].
+    const SIZE: usize = size_of::<LogRecord>() + 8;
 
     fn records(count: usize) -> Vec<LogRecord> {
         vec![LogRecord::new("kind", "1234"); count]
@@ -338,20 +421,21 @@ mod tests {
     #[tokio::test]
     async fn what_is_too_much_is_refused_and_what_is_dropped_makes_room() {
         let (log, one, other) =
-            (MemoryLog::limited(20, 9), LogKey::new("a", "1"), LogKey::new("a", "2"));
+            (MemoryLog::limited(SIZE * 5 / 2, 9), LogKey::new("a", "1"), LogKey::new("a", "2"));
         for key in [&one, &other] {
             log.create(key.clone()).await.unwrap();
         }
         log.append(&one, 0, records(2)).await.unwrap();
         let full = log.append(&other, 0, records(1)).await.unwrap_err();
-        assert!(full.to_string().contains("16 of 20 bytes"), "{full}");
+        let words = format!("{} of {} bytes", SIZE * 2, SIZE * 5 / 2);
+        assert!(full.to_string().contains(&words), "{full}");
         log.retire(&one).await.unwrap();
         log.append(&other, 0, records(2)).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_full_log_drops_what_was_closed_first_and_never_what_is_open() {
-        let log = MemoryLog::limited(40, 2);
+        let log = MemoryLog::limited(SIZE * 5, 2);
         let key = |at: usize| LogKey::new("a", at.to_string());
         for at in 0..40 {
             log.create(key(at)).await.unwrap();
@@ -371,6 +455,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_scope_that_fills_the_log_loses_its_own_closed_logs() {
+        let log = MemoryLog::limited(SIZE * 10, 9);
+        let few = LogKey::new("few", "1");
+        let ended = async |key: LogKey, count: usize| {
+            log.create(key.clone()).await.unwrap();
+            log.append(&key, 0, records(count)).await.unwrap();
+            log.close(&key).await.unwrap();
+        };
+        ended(few.clone(), 2).await;
+        for at in 0..20 {
+            ended(LogKey::new("many", at.to_string()), 3).await;
+        }
+        assert_eq!(log.read(&few, 0, 9).await.unwrap().next, 2, "that of another scope stays");
+        assert!(log.read(&LogKey::new("many", "18"), 0, 9).await.is_ok());
+        assert_eq!(log.lock().closed_bytes, SIZE * 8);
+        log.retire(&few).await.unwrap();
+        assert!(!log.lock().closed_of.contains_key("few"));
+    }
+
+    #[tokio::test]
     async fn a_sweep_drops_what_is_old_or_too_much() {
         let log = MemoryLog::new();
         let key = |at: usize| LogKey::new("a", at.to_string());
@@ -380,7 +484,10 @@ mod tests {
             log.close(&key(at)).await.unwrap();
         }
         assert_eq!(log.sweep(Retention::all()).await, Ok(0));
-        let much = Retention { max_bytes: Some(24), ..Retention::all() };
+        // What is open does not count: nothing of it would go.
+        log.create(key(9)).await.unwrap();
+        log.append(&key(9), 0, records(9)).await.unwrap();
+        let much = Retention { max_bytes: Some(SIZE as u64 * 3), ..Retention::all() };
         assert_eq!(log.sweep(much).await, Ok(1));
         assert!(log.read(&key(0), 0, 1).await.is_err() && log.read(&key(1), 0, 1).await.is_ok());
         let old = Retention { closed_before_ms: Some(u64::MAX), ..Retention::all() };

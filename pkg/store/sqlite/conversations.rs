@@ -378,10 +378,23 @@ impl ConversationStore for SqliteStore {
         mode: EraseMode,
     ) -> BoxFuture<'a, Result<Erased, StoreError>> {
         let shared = Arc::new((Text::from(scope), Text::from(owner)));
-        let write = work(move |connection| {
-            let shared = Arc::clone(&shared);
-            Box::pin(async move { erase::erase(connection, &shared.0, &shared.1, mode).await })
-        });
-        Box::pin(self.0.writer.write(0, write, None))
+        Box::pin(async move {
+            let mut all = Erased::default();
+            loop {
+                let shared = Arc::clone(&shared);
+                let write = work(move |connection| {
+                    let shared = Arc::clone(&shared);
+                    Box::pin(
+                        async move { erase::erase(connection, &shared.0, &shared.1, mode).await },
+                    )
+                });
+                let some = self.0.writer.write(0, write, None).await?;
+                all.conversations += some.conversations;
+                all.messages += some.messages;
+                if mode.is_dry_run() || some.conversations == 0 {
+                    return Ok(all);
+                }
+            }
+        })
     }
 }

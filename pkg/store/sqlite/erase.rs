@@ -37,7 +37,10 @@ async fn release(connection: &mut SqliteConnection, id: i64) -> Result<(), Store
     Ok(())
 }
 
-/// Erases all conversations of an owner in a scope.
+/// Most conversations that are erased in a transaction, so that other writes do not wait for all of them.
+const MAX_ERASED: i64 = 8;
+
+/// Erases some conversations of an owner in a scope, or counts all.
 pub(super) async fn erase(
     connection: &mut SqliteConnection,
     scope: &str,
@@ -48,10 +51,12 @@ pub(super) async fn erase(
     if owner.is_empty() {
         return Ok(count);
     }
-    let sql = "SELECT id, messages FROM conversation WHERE scope = ? AND owner = ?";
+    let most = if mode.is_dry_run() { i64::MAX } else { MAX_ERASED };
+    let sql = "SELECT id, messages FROM conversation WHERE scope = ? AND owner = ? LIMIT ?";
     let rows: Vec<(i64, i64)> = sqlx::query_as(sql)
         .bind(scope)
         .bind(owner)
+        .bind(most)
         .fetch_all(&mut *connection)
         .await
         .map_err(errors::of)?;

@@ -114,6 +114,14 @@ fn base(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
+/// Writes the file anew, and its log into it, so that nothing is left of what was deleted.
+pub(super) async fn compact(path: &Path) -> Result<(), StoreError> {
+    let mut connection = base(path).connect().await.map_err(errors::of)?;
+    let done = sqlx::raw_sql("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection);
+    done.await.map_err(errors::of)?;
+    connection.close().await.map_err(errors::of)
+}
+
 /// Keeps other processes out: two that go on with the same runs would run their tools twice.
 fn lock(path: &Path) -> Result<Lock, StoreError> {
     let mut beside = path.as_os_str().to_owned();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use sqlx::SqliteConnection;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use super::{
     SqliteStore, errors,
@@ -11,7 +11,10 @@ use super::{
     within,
     writer::work,
 };
-use crate::store::{LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS};
+use crate::{
+    store::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS},
+    types::Text,
+};
 
 async fn total(connection: &mut SqliteConnection, scope: &str) -> Result<u64, StoreError> {
     let last: Option<i64> = sqlx::query_scalar("SELECT max(number) FROM latency WHERE scope = ?")
@@ -44,6 +47,44 @@ async fn add(
         .await
         .map(drop)
         .map_err(errors::of)
+}
+
+/// Erases the records of an owner; the newest of the scope stays, with nothing in it, so that numbers go on.
+async fn erase(
+    connection: &mut SqliteConnection,
+    scope: &str,
+    owner: &str,
+    mode: EraseMode,
+) -> Result<u64, StoreError> {
+    if owner.is_empty() {
+        return Ok(0);
+    }
+    const THEIRS: &str = " WHERE scope = ?1 AND json_extract(record, '$.owner') = ?2";
+    let count: i64 =
+        sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM latency{THEIRS}")))
+            .bind(scope)
+            .bind(owner)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(errors::of)?;
+    let sql = match mode {
+        EraseMode::Count => return Ok(number(count)),
+        EraseMode::Hard => format!(
+            "UPDATE latency SET record = '{{}}'{THEIRS} \
+             AND number = (SELECT max(number) FROM latency WHERE scope = ?1); \
+             DELETE FROM latency{THEIRS}"
+        ),
+        EraseMode::Tombstone => format!(
+            "UPDATE latency SET record = json_set(record, '$.owner', '', '$.conversation', ''){THEIRS}"
+        ),
+    };
+    sqlx::query(AssertSqlSafe(sql))
+        .bind(scope)
+        .bind(owner)
+        .execute(connection)
+        .await
+        .map_err(errors::of)?;
+    Ok(number(count))
 }
 
 impl LatencyStore for SqliteStore {
@@ -93,5 +134,19 @@ impl LatencyStore for SqliteStore {
             let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
             total(&mut reader, scope).await
         }))
+    }
+
+    fn erase<'a>(
+        &'a self,
+        scope: &'a str,
+        owner: &'a str,
+        mode: EraseMode,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let shared = Arc::new((Text::from(scope), Text::from(owner)));
+        let write = work(move |connection| {
+            let shared = Arc::clone(&shared);
+            Box::pin(async move { erase(connection, &shared.0, &shared.1, mode).await })
+        });
+        Box::pin(self.0.writer.write(0, write, None))
     }
 }

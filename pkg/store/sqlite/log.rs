@@ -6,29 +6,22 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 use sqlx::SqliteConnection;
 
 use super::{
-    SqliteStore, errors, packed,
+    SqliteStore, errors, log_facts, packed,
     rows::{int, number},
     within,
     writer::{Ways, work},
 };
-use crate::store::{EventLog, LogError, LogKey, LogPage, LogRecord, Retention, StoreError, now_ms};
-
-/// Most logs that a sweep retires at a time, and packs.
-const SWEPT_AT_A_TIME: i64 = 64;
-
-/// Records of a packed chunk, and one append more.
-const MAX_PACKED: usize = 1_024;
-
-/// Bytes of records that are packed into a chunk, unless one append has more.
-const PACKED_BYTES: usize = 1 << 20;
+use crate::store::{
+    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, now_ms,
+};
 
 const OPEN: i64 = 0;
 const CLOSED: i64 = 1;
-const RETIRED: i64 = 2;
+pub(super) const RETIRED: i64 = 2;
 
 /// The facts of a log without its records.
 pub(super) struct Head {
-    id: i64,
+    pub(super) id: i64,
     pub(super) ends: u64,
     state: i64,
 }
@@ -178,7 +171,11 @@ async fn remove(
     Ok(Ok(()))
 }
 
-async fn change(connection: &mut SqliteConnection, id: i64, state: i64) -> Result<(), StoreError> {
+pub(super) async fn change(
+    connection: &mut SqliteConnection,
+    id: i64,
+    state: i64,
+) -> Result<(), StoreError> {
     if state == RETIRED {
         sqlx::query("DELETE FROM chunk WHERE log = ?")
             .bind(id)
@@ -199,120 +196,6 @@ async fn change(connection: &mut SqliteConnection, id: i64, state: i64) -> Resul
         .await
         .map(drop)
         .map_err(errors::of)
-}
-
-/// Retires some of the logs that are not to be kept, packs some that are, and forgets names.
-async fn sweep(
-    connection: &mut SqliteConnection,
-    keep: Retention,
-) -> Result<Vec<LogKey>, StoreError> {
-    let oldest: Vec<(i64, String, String, i64, i64)> = sqlx::query_as(
-        "SELECT id, scope, name, changed_ms, bytes FROM log WHERE state = 1 \
-         ORDER BY changed_ms, id LIMIT ?",
-    )
-    .bind(SWEPT_AT_A_TIME)
-    .fetch_all(&mut *connection)
-    .await
-    .map_err(errors::of)?;
-    let mut bytes = match keep.max_bytes {
-        Some(_) => sqlx::query_scalar("SELECT coalesce(sum(bytes), 0) FROM log WHERE state < 2")
-            .fetch_one(&mut *connection)
-            .await
-            .map(number)
-            .map_err(errors::of)?,
-        None => 0,
-    };
-    let mut retired = Vec::new();
-    for (id, scope, name, closed_ms, size) in oldest {
-        let is_old = keep.closed_before_ms.is_some_and(|before| number(closed_ms) < before);
-        if !is_old && keep.max_bytes.is_none_or(|most| bytes <= most) {
-            break;
-        }
-        change(connection, id, RETIRED).await?;
-        bytes = bytes.saturating_sub(number(size));
-        retired.push(LogKey::new(scope, name));
-    }
-    sqlx::query(
-        "DELETE FROM log WHERE id IN (SELECT id FROM log WHERE state = 2 \
-         ORDER BY changed_ms DESC, id DESC LIMIT -1 OFFSET ?)",
-    )
-    .bind(int(keep.max_retired))
-    .execute(&mut *connection)
-    .await
-    .map_err(errors::of)?;
-    Ok(retired)
-}
-
-/// Packs the records of one closed log; `false` when there is none to be packed.
-async fn pack_one(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
-    let sql = "SELECT id, ends FROM log WHERE state = 1 AND is_packed = 0 ORDER BY id LIMIT 1";
-    let row: Option<(i64, i64)> =
-        sqlx::query_as(sql).fetch_optional(&mut *connection).await.map_err(errors::of)?;
-    let Some((id, ends)) = row else { return Ok(false) };
-    let (mut at, ends, mut size) = (0, number(ends), 0);
-    while at < ends {
-        let records = whole_chunks(connection, id, at).await?;
-        let next = at + records.len() as u64;
-        if next == at {
-            let reason = format!("the record {at} of a log is missing");
-            return Err(StoreError::Corrupt { reason });
-        }
-        let plain = packed::write(&records);
-        let packed = packed::pack(&plain).filter(|packed| packed.len() < plain.len());
-        let (data, is_packed) = packed.map_or((plain, false), |packed| (packed, true));
-        sqlx::query("DELETE FROM chunk WHERE log = ? AND begins >= ? AND begins < ?")
-            .bind(id)
-            .bind(int(at))
-            .bind(int(next))
-            .execute(&mut *connection)
-            .await
-            .map_err(errors::of)?;
-        size += data.len() as u64;
-        let sql = "INSERT INTO chunk (log, begins, count, is_packed, data) VALUES (?, ?, ?, ?, ?)";
-        sqlx::query(sql)
-            .bind(id)
-            .bind(int(at))
-            .bind(int(records.len() as u64))
-            .bind(i64::from(is_packed))
-            .bind(data)
-            .execute(&mut *connection)
-            .await
-            .map_err(errors::of)?;
-        at = next;
-    }
-    sqlx::query("UPDATE log SET is_packed = 1, bytes = ? WHERE id = ?")
-        .bind(int(size))
-        .bind(id)
-        .execute(connection)
-        .await
-        .map_err(errors::of)?;
-    Ok(true)
-}
-
-/// Reads chunks from the one on that begins here, until they are enough for a packed one.
-async fn whole_chunks(
-    connection: &mut SqliteConnection,
-    id: i64,
-    begins: u64,
-) -> Result<Vec<LogRecord>, StoreError> {
-    let (mut records, mut bytes) = (Vec::new(), 0);
-    while records.len() < MAX_PACKED && bytes < PACKED_BYTES {
-        let row: Option<(i64, Vec<u8>)> =
-            sqlx::query_as("SELECT is_packed, data FROM chunk WHERE log = ? AND begins = ?")
-                .bind(id)
-                .bind(int(begins + records.len() as u64))
-                .fetch_optional(&mut *connection)
-                .await
-                .map_err(errors::of)?;
-        let Some((is_packed, data)) = row else { break };
-        bytes += data.len();
-        // A chunk that is large already stays alone, so that it can be unpacked.
-        if bytes > PACKED_BYTES && !records.is_empty() {
-            break;
-        }
-        records.extend(packed::read(data, is_packed != 0)?);
-    }
-    Ok(records)
 }
 
 impl SqliteStore {
@@ -423,6 +306,10 @@ impl EventLog for SqliteStore {
                 let records = read(&mut at, head.id, from, most).await?;
                 let next = from + records.len() as u64;
                 if records.is_empty() && most > 0 && from < head.ends {
+                    let first = log_facts::first(&mut at, &head).await?;
+                    if from < first {
+                        return Ok(Err(LogError::Dropped { name: key.name.clone(), first }));
+                    }
                     let reason = format!("the record {from} of a log is missing");
                     return Err(StoreError::Corrupt { reason });
                 }
@@ -465,27 +352,47 @@ impl EventLog for SqliteStore {
         })
     }
 
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>> {
+        let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
+        let trimmed = Arc::clone(&log);
+        // What was dropped is not read from memory either.
+        let after = Box::new(move || tails.end(&trimmed));
+        let write = work(move |connection| {
+            let log = Arc::clone(&log);
+            Box::pin(async move { log_facts::trim(connection, &log, before).await })
+        });
+        Box::pin(async move { self.0.writer.write(0, write, Some(after)).await? })
+    }
+
+    fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
+        let log = Arc::new(key.clone());
+        let write = work(move |connection| {
+            let log = Arc::clone(&log);
+            Box::pin(async move { log_facts::touch(connection, &log).await })
+        });
+        Box::pin(async move { self.0.writer.write(0, write, None).await? })
+    }
+
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a LogKey>,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>> {
+        Box::pin(async move {
+            let found = within(async {
+                let mut reader = self.0.readers.acquire().await.map_err(errors::of)?;
+                log_facts::list(&mut reader, prefix, after, most).await
+            });
+            Ok(found.await?)
+        })
+    }
+
     fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>> {
         Box::pin(async move {
-            let mut count = 0;
-            loop {
-                let write = work(move |connection| Box::pin(sweep(connection, keep)));
-                let retired = self.0.writer.write(0, write, None).await?;
-                for key in &retired {
-                    self.0.tails.end(key);
-                }
-                count += retired.len() as u64;
-                if retired.len() < usize::try_from(SWEPT_AT_A_TIME).unwrap_or(usize::MAX) {
-                    break;
-                }
-            }
-            for _ in 0..SWEPT_AT_A_TIME {
-                let write = work(move |connection| Box::pin(pack_one(connection)));
-                if !self.0.writer.write(0, write, None).await? {
-                    break;
-                }
-            }
-            Ok(count)
+            let retired = self.retire_all(keep).await?;
+            self.pack_all().await?;
+            Ok(retired)
         })
     }
 }

@@ -9,9 +9,11 @@ mod file;
 mod follow;
 mod latency;
 mod log;
+mod log_facts;
 mod notifications;
-
+mod pack;
 mod packed;
+mod retire;
 mod rows;
 mod runs;
 mod schema;
@@ -132,6 +134,16 @@ impl SqliteStore {
             .await
             .map_err(errors::of)?;
         if found == "ok" { Ok(()) } else { Err(StoreError::Corrupt { reason: found }) }
+    }
+
+    /// Writes the file anew without what was deleted, which stays in its free parts otherwise. It takes time and room in proportion to the
+    /// size of the file, and writes wait for it: call it where no service uses the store.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written, as for a lack of room.
+    pub async fn compact(&self) -> Result<(), StoreError> {
+        file::compact(&self.0.path).await
     }
 
     /// Writes what is under way and closes the file, for all handles: what they ask for later fails.

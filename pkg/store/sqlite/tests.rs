@@ -5,7 +5,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 use super::*;
 use crate::store::{
-    EventLog, LogError, LogKey, LogRecord, RunRecord, RunStore, sqlite_folder as folder,
+    Conversation, ConversationKey, EraseMode, EventLog, LogError, LogKey, LogRecord, Retention,
+    RunRecord, RunStore, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -198,6 +199,98 @@ async fn writes_that_come_together_are_one_commit() {
         store.0.writer.commits() - before
     };
     assert!(together(100).await <= 3, "100 writes that come together");
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The number of closed logs that are not packed, and of rows of records.
+async fn counts(store: &SqliteStore) -> (i64, i64) {
+    let sql = "SELECT (SELECT count(*) FROM log WHERE state = 1 AND is_packed = 0), (SELECT count(*) FROM chunk)";
+    sqlx::query_as(sql).fetch_one(&store.0.readers).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_sweep_packs_all_that_was_closed_one_part_at_a_time() {
+    let folder = folder("packs");
+    let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+    let fill = async |name: &str, appends: u64, size: usize| {
+        store.create(key(name)).await.unwrap();
+        for at in 0..appends {
+            store.append(&key(name), at * 10, records(10, size)).await.unwrap();
+        }
+        store.close(&key(name)).await.unwrap();
+    };
+    let names: Vec<_> = (0..100).map(|at| at.to_string()).collect();
+    join_all(names.iter().map(|name| fill(name, 2, 10))).await;
+    fill("long", 500, 10).await;
+    fill("large", 6, 100_000).await;
+    let before = store.0.writer.commits();
+    EventLog::sweep(&store, Retention::all()).await.unwrap();
+    let commits = store.0.writer.commits() - before;
+    let (unpacked, rows) = counts(&store).await;
+    assert_eq!(unpacked, 0, "all of them are packed");
+    assert!((102..=115).contains(&rows), "{rows} rows");
+    // Each part is a write of its own, so that those of runs go between them.
+    assert!(commits >= 100 * 2 + 5 + 6, "{commits} commits");
+    for (name, size, end) in [("7", 10, 20), ("long", 10, 5_000), ("large", 100_000, 60)] {
+        let page = store.read(&key(name), end - 1, 9).await.unwrap();
+        assert_eq!((page.records, page.is_end), (records(1, size), true), "{name}");
+        assert_eq!(store.read(&key(name), 0, 9).await.unwrap().records.len(), 9, "{name}");
+    }
+    let bytes: i64 = sqlx::query_scalar(
+        "SELECT (SELECT sum(bytes) FROM log) - (SELECT sum(length(data)) FROM chunk)",
+    )
+    .fetch_one(&store.0.readers)
+    .await
+    .unwrap();
+    assert_eq!(bytes, 0, "what logs take is what their rows have");
+    let before = store.0.writer.commits();
+    EventLog::sweep(&store, Retention::all()).await.unwrap();
+    assert!(store.0.writer.commits() - before <= 2, "nothing is left to be done");
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_packed_does_not_keep_others_from_it() {
+    let folder = folder("damaged");
+    let path = folder.join("service.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    for name in ["damaged", "sound"] {
+        store.create(key(name)).await.unwrap();
+        for at in 0..3 {
+            store.append(&key(name), at, records(1, 10)).await.unwrap();
+        }
+        store.close(&key(name)).await.unwrap();
+    }
+    store.close_file().await;
+    drop(store);
+    change(&path, "DELETE FROM chunk WHERE log = 1 AND begins = 1").await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    EventLog::sweep(&store, Retention::all()).await.unwrap();
+    assert_eq!(counts(&store).await.0, 1);
+    assert_eq!(store.read(&key("sound"), 0, 9).await.unwrap().next, 3);
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn an_owner_with_many_conversations_is_erased_some_at_a_time() {
+    let folder = folder("erased");
+    let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+    for id in 0..20 {
+        let key = ConversationKey::new("team-a", id.to_string());
+        crate::store::ConversationStore::begin(&store, Conversation::new(key, "ann", "main", id))
+            .await
+            .unwrap();
+    }
+    for (mode, want) in [(EraseMode::Tombstone, 20), (EraseMode::Hard, 0)] {
+        let before = store.0.writer.commits();
+        let erased =
+            crate::store::ConversationStore::erase(&store, "team-a", "ann", mode).await.unwrap();
+        assert_eq!(erased.conversations, want, "{mode:?}");
+        assert_eq!(store.0.writer.commits() - before, want.div_ceil(8) + 1, "{mode:?}");
+    }
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }

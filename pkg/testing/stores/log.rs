@@ -40,6 +40,16 @@ pub async fn check_event_log<L: EventLog>(make: impl AsyncFn() -> Arc<L>) -> Rep
             .await,
         check("dropped", "an append that is dropped is whole or not at all", drops(make().await))
             .await,
+        check(
+            "trimmed",
+            "what was trimmed is told, and the rest keeps its numbers",
+            trimmed(make().await),
+        )
+        .await,
+        check("listed", "logs are listed by the beginning of their names", listed(make().await))
+            .await,
+        check("touched", "a closed log that is used stays longer", touched(make().await)).await,
+        check("kept", "what is open does not count for what is kept", kept(make().await)).await,
         check("swept", "what was swept reads as before, or is retired", swept(make().await)).await,
     ];
     Report { checks }
@@ -268,6 +278,88 @@ async fn drops(log: Arc<impl EventLog>) -> Found {
     }
     let end = texts(&*log, &key, 0).await?.len();
     hold("appends that had ended are there", end % 3 == 0 && end >= 3 * count)
+}
+
+async fn trimmed<L: EventLog>(log: Arc<L>) -> Found {
+    let key = filled(&*log, "trimmed", 0).await?;
+    for at in 0..50_u64 {
+        done("append", log.append(&key, at, vec![record(&at.to_string())]).await)?;
+    }
+    done("trim", log.trim(&key, 30).await)?;
+    done("a trim of what is gone", log.trim(&key, 10).await)?;
+    let first = match log.read(&key, 0, 1).await {
+        Err(LogError::Dropped { first, .. }) => first,
+        other => return Err(format!("what was dropped is told: {other:?}")),
+    };
+    hold(&format!("records are dropped up to 30, not {first}"), (1..=30).contains(&first))?;
+    let from = usize::try_from(first).unwrap_or(usize::MAX);
+    same("the records", &texts(&*log, &key, first).await?, &numbers(from..50))?;
+    let next = pin!(follow(Arc::clone(&log) as Arc<dyn EventLog>, key.clone(), 0)).next().await;
+    let is_told = matches!(next, Some(Err(LogError::Dropped { .. })));
+    hold(&format!("who follows is told: {next:?}"), is_told)?;
+    let behind = log.trim(&key, 51).await;
+    hold("not behind the end", matches!(behind, Err(LogError::Behind { end: 50, .. })))?;
+    done("a trim of all", log.trim(&key, 50).await)?;
+    done("append", log.append(&key, 50, vec![record("50")]).await)?;
+    same("the record", &texts(&*log, &key, 50).await?, &numbers(50..51))?;
+    let gone = log.read(&key, 49, 1).await;
+    hold("the last of them is gone", matches!(gone, Err(LogError::Dropped { first: 50, .. })))?;
+    done("close", log.close(&key).await)?;
+    done("sweep", log.sweep(Retention::all()).await)?;
+    same("the record", &texts(&*log, &key, 50).await?, &numbers(50..51))
+}
+
+async fn listed(log: Arc<impl EventLog>) -> Found {
+    for name in ["a/2", "b/1", "a/1", "a/3", "a"] {
+        filled(&*log, name, 2).await?;
+    }
+    let other = LogKey::new("team-0", "a/9");
+    done("create", log.create(other.clone()).await)?;
+    done("close", log.close(&key("a/1")).await)?;
+    done("retire", log.retire(&key("a/3")).await)?;
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = done("list", log.list("a/", after.as_ref(), 1).await)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.key.clone());
+        found.extend(page);
+    }
+    let keys: Vec<_> = found.iter().map(|it| it.key.clone()).collect();
+    same("the names", &keys, &vec![other, key("a/1"), key("a/2")])?;
+    let ends: Vec<_> = found.iter().map(|it| it.end).collect();
+    same("their ends", &ends, &vec![0, 2, 2])?;
+    let bytes: Vec<_> = found.iter().map(|it| it.bytes).collect();
+    hold(&format!("their bytes: {bytes:?}"), bytes[0] == 0 && bytes[1] > 1 && bytes[2] > 1)?;
+    hold("their times", found.iter().all(|it| it.used_ms > 0))
+}
+
+async fn touched(log: Arc<impl EventLog>) -> Found {
+    let keys = [filled(&*log, "one", 1).await?, filled(&*log, "two", 1).await?];
+    for key in &keys {
+        done("close", log.close(key).await)?;
+    }
+    let closed = crate::store::now_ms();
+    while crate::store::now_ms() == closed {
+        tokio::task::yield_now().await;
+    }
+    done("touch", log.touch(&keys[0]).await)?;
+    let keep = Retention { closed_before_ms: Some(closed + 1), ..Retention::all() };
+    same("one is retired", &done("sweep", log.sweep(keep).await)?, &1)?;
+    same("the records", &texts(&*log, &keys[0], 0).await?, &numbers(0..1))?;
+    let retired = log.touch(&keys[1]).await;
+    hold("it is told as retired", matches!(retired, Err(LogError::Retired { .. })))?;
+    let unknown = log.touch(&key("three")).await;
+    hold("it is not found", matches!(unknown, Err(LogError::NotFound { .. })))
+}
+
+async fn kept(log: Arc<impl EventLog>) -> Found {
+    filled(&*log, "open", 2_000).await?;
+    let closed = filled(&*log, "closed", 1).await?;
+    done("close", log.close(&closed).await)?;
+    let keep = Retention { max_bytes: Some(1_000), ..Retention::all() };
+    same("nothing is retired", &done("sweep", log.sweep(keep).await)?, &0)?;
+    let keep = Retention { max_bytes: Some(0), ..Retention::all() };
+    same("it is retired", &done("sweep", log.sweep(keep).await)?, &1)
 }
 
 async fn swept(log: Arc<impl EventLog>) -> Found {

@@ -4,6 +4,7 @@ mod accept;
 mod agents;
 mod config;
 mod demo;
+mod erase;
 mod files;
 mod listen;
 mod log;
@@ -18,16 +19,19 @@ use std::{
 use clap::Args;
 use forgeline::{
     server::{Service, router},
-    store::{SqliteStore, Stores},
+    store::{SqliteOptions, SqliteStore, Stores},
 };
 use tokio::time::timeout;
 
-pub(crate) use self::tokens::{TokenArgs, new_token};
 use self::{
     accept::Connections,
     agents::Agents,
     config::{Above, Config},
     listen::Listening,
+};
+pub(crate) use self::{
+    erase::{EraseArgs, erase},
+    tokens::{TokenArgs, new_token},
 };
 use crate::{
     exit::{Exit, UsageResult as _, complain, note},
@@ -48,7 +52,7 @@ pub(crate) struct ServeArgs {
     /// Where it listens; port 0 takes one that is free [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read this TOML file: `listen`, `tokens`, `database`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
+    /// Read this TOML file: `listen`, `tokens`, `database`, `database_megabytes`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
     /// members are the flags of an agent. Variables such as `FORGELINE_LISTEN` are above it, and flags above both; flags of
     /// the agent count where the file has none
     #[arg(long, value_name = "FILE")]
@@ -109,7 +113,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let stop = interrupts.begin(false);
     let listening = Listening::at(config.listen, config.tokens.is_some())?;
     runtime.block_on(async {
-        let database = open(config.database.as_deref()).await?;
+        let database = open(config.database.as_deref(), config.database_bytes).await?;
         let stores = database.clone().map_or_else(Stores::in_memory, Stores::of);
         let mut builder =
             Service::builder().stores(stores).limits(config.limits).dev(config.is_dev);
@@ -186,7 +190,12 @@ fn cannot_use(path: &Path) -> String {
 }
 
 /// Opens the database, if there is one.
-async fn open(database: Option<&Path>) -> anyhow::Result<Option<SqliteStore>> {
+async fn open(
+    database: Option<&Path>,
+    max_bytes: Option<u64>,
+) -> anyhow::Result<Option<SqliteStore>> {
     let Some(path) = database else { return Ok(None) };
-    Ok(Some(SqliteStore::open(path).await.usage_context(|| cannot_use(path))?))
+    let mut options = SqliteOptions::new(path);
+    options.max_bytes = max_bytes;
+    Ok(Some(SqliteStore::open_with(options).await.usage_context(|| cannot_use(path))?))
 }

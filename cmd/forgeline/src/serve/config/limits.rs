@@ -7,12 +7,14 @@ use forgeline::server::Limits;
 use super::Values;
 
 /// The members.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 13] = [
     "runs",
     "waiting_runs",
     "scope_runs",
     "scope_connections",
     "scope_uploads",
+    "scope_stream_bytes",
+    "stream_bytes",
     "runs_per_minute",
     "body_bytes",
     "input_bytes",
@@ -36,6 +38,8 @@ pub(super) fn read(values: &mut Values<'_, '_>) -> Limits {
             "scope_runs" => limits.scope_runs = count,
             "scope_connections" => limits.scope_connections = count,
             "scope_uploads" => limits.scope_uploads = count,
+            "scope_stream_bytes" => limits.scope_stream_bytes = count,
+            "stream_bytes" => limits.stream_bytes = count,
             "runs_per_minute" => limits.runs_per_minute = number.get(),
             "body_bytes" => limits.body_bytes = count,
             "input_bytes" => limits.input_bytes = count,

@@ -10,6 +10,7 @@ use std::{
     collections::BTreeMap,
     env,
     net::SocketAddr,
+    num::NonZeroU32,
     path::{Path, PathBuf},
 };
 
@@ -35,6 +36,8 @@ pub(super) struct Config {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<Tokens>,
     pub(super) database: Option<PathBuf>,
+    /// Largest file of it.
+    pub(super) database_bytes: Option<u64>,
     pub(super) is_dev: bool,
     pub(super) limits: Limits,
     pub(super) keep: Keep,
@@ -73,6 +76,8 @@ impl Config {
         let listen = values.parsed("listen", "an address such as \"127.0.0.1:8787\"");
         let tokens = values.text("tokens").map(PathBuf::from);
         let database = values.text("database").map(PathBuf::from);
+        let megabytes: Option<NonZeroU32> =
+            values.parsed("database_megabytes", "a number, from 1 on");
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
         let limits = limits::read(&mut values);
         let keep = keep::read(&mut values);
@@ -97,6 +102,7 @@ impl Config {
             listen,
             tokens,
             database: above.database.map(Path::to_path_buf).or(database),
+            database_bytes: megabytes.map(|number| u64::from(number.get()) << 20),
             is_dev: above.is_dev || is_dev,
             limits,
             keep,
@@ -117,7 +123,7 @@ struct Values<'a, 'f> {
 }
 
 /// The members that the file may have besides agents.
-const MEMBERS: [&str; 5] = ["listen", "tokens", "database", "dev", "origins"];
+const MEMBERS: [&str; 6] = ["listen", "tokens", "database", "database_megabytes", "dev", "origins"];
 
 /// The tables that it may have besides agents, with their members.
 const TABLES: [(&str, &[&str]); 2] = [("limits", &limits::NAMES), ("keep", &keep::NAMES)];
@@ -243,12 +249,13 @@ mod tests {
 
     #[test]
     fn the_environment_is_above_the_file_and_the_file_above_defaults() {
-        let text = "listen = \"127.0.0.1:1\"\ndev = true\norigins = [\"https://a.example\"]\n\
-                    [keep]\ndays = 2\nmegabytes = 3\n[limits]\nruns = 3\nbody_time = 7\n\
+        let text = "listen = \"127.0.0.1:1\"\ndev = true\ndatabase_megabytes = 7\norigins = [\"https://a.example\"]\n\
+                    [keep]\ndays = 2\nmegabytes = 3\n[limits]\nruns = 3\nbody_time = 7\nstream_bytes = 9\n\
                     [agents.zoe]\nprovider = \"demo\"\nmax_turns = 4\nhelpers = true\n[agents.ann]\nprovider = \"demo\"\n";
         let config = of(text, &[("FORGELINE_LIMITS_RUNS", "5")]).unwrap();
         assert_eq!((config.listen.port(), config.limits.runs, config.is_dev), (1, 5, true));
         assert_eq!(config.limits.body_time.as_secs(), 7);
+        assert_eq!((config.database_bytes, config.limits.stream_bytes), (Some(7 << 20), 9));
         let names: Vec<_> = config.agents.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["zoe", "ann"], "in the order of the file");
         assert_eq!(config.origins, ["https://a.example"]);

@@ -188,3 +188,55 @@ fn models_to_choose_from_go_with_the_service_and_a_provider_that_has_several() {
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert!(outcome.stderr.contains("the demo has one"), "{outcome:?}");
 }
+
+#[test]
+fn what_a_caller_has_in_a_database_is_erased_from_its_file() {
+    let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/serve-erase");
+    fs::remove_dir_all(folder).ok();
+    fs::create_dir_all(folder).unwrap();
+    let path = format!("{folder}/service.db");
+    let tokens = format!("{folder}/tokens.txt");
+    let mut said = Vec::new();
+    for caller in ["ann", "bob"] {
+        let made = run(&["token", caller, "--scope", "team-a", "--file", &tokens], b"");
+        let serve =
+            Started::with(&["--provider", "demo", "--database", &path, "--tokens", &tokens]);
+        let token = made.stdout.trim();
+        let more = format!("authorization: Bearer {token}\r\ncontent-type: application/json\r\n");
+        let body = json!({ "input": format!("planted-of-{caller}") }).to_string();
+        let mut connection = serve.connect().unwrap();
+        connection.ask("POST", "/v1/runs", &more, &body);
+        let begun = connection.answer();
+        assert_eq!(begun.status, 202);
+        let run_id = begun.json()["run_id"].as_str().unwrap().to_owned();
+        let mut events = serve.connect().unwrap();
+        events.ask("GET", &format!("/v1/runs/{run_id}/events"), &more, "");
+        assert!(events.answer().body.contains("event: run_end\n"));
+        let ask = ["erase", caller, "--scope", "team-a", "--database", &path];
+        let held = run(&ask, b"");
+        assert_eq!(held.code, Some(2), "{held:?}");
+        assert!(held.stderr.contains("another process has"), "{held:?}");
+        assert_eq!(serve.end("-TERM"), Some(0));
+        said.push(run_id);
+    }
+    let has = |text: &str| {
+        let file = fs::read(&path).unwrap();
+        file.windows(text.len()).any(|at| at == text.as_bytes())
+    };
+    let ask = |more: &[&str]| {
+        let all = ["erase", "ann", "--scope", "team-a", "--database", &path];
+        let outcome = run(&[&all, more].concat(), b"");
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+        outcome.stdout
+    };
+    assert_eq!(ask(&["--dry-run"]), "1 conversation, 2 messages\n");
+    assert!(has("planted-of-ann") && has("planted-of-bob"));
+    assert_eq!(ask(&[]), "1 conversation, 2 messages\n");
+    assert!(!has("planted-of-ann"), "nothing of it is left in the file");
+    assert!(has("planted-of-bob") && has(&said[1]), "what others have stays");
+    assert_eq!(ask(&[]), "0 conversations, 0 messages\n");
+    let missing = run(&["erase", "ann", "--database", &format!("{folder}/none.db")], b"");
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert!(missing.stderr.contains("there is no database"), "{missing:?}");
+    fs::remove_dir_all(folder).ok();
+}

@@ -1,0 +1,72 @@
+//! `forgeline erase`: what a caller has in a database goes.
+
+use std::{io::Write as _, path::PathBuf};
+
+use clap::Args;
+use forgeline::store::{EraseMode, SqliteStore, Stores};
+
+use crate::exit::{Exit, UsageResult as _, note, usage};
+
+/// `forgeline erase`
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct EraseArgs {
+    /// The caller whose conversations, runs and events are erased; `local` in the scope `local` where the service has no tokens
+    #[arg(value_name = "CALLER")]
+    caller: String,
+    /// The scope of the caller, as in the file of tokens [default: one of its own]
+    #[arg(long, value_name = "NAME")]
+    scope: Option<String>,
+    /// The file of `serve --database`; end the service before, which has it open
+    #[arg(long, value_name = "FILE")]
+    database: PathBuf,
+    /// Leave the number, the times and the roles of the messages
+    #[arg(long)]
+    tombstone: bool,
+    /// Count, and erase nothing
+    #[arg(long, conflicts_with = "tombstone")]
+    dry_run: bool,
+}
+
+/// Erases, and prints how much it was. Of what was erased nothing is left in the file, not in its free parts either.
+///
+/// # Errors
+///
+/// A database that is not there, cannot be used, or is open in another process.
+pub(crate) fn erase(args: &EraseArgs) -> anyhow::Result<Exit> {
+    let name = args.database.display();
+    if !args.database.is_file() {
+        return Err(usage(format!("there is no database {name}")));
+    }
+    let mode = match (args.dry_run, args.tombstone) {
+        (true, _) => EraseMode::Count,
+        (false, true) => EraseMode::Tombstone,
+        (false, false) => EraseMode::Hard,
+    };
+    let own = || format!("caller:{}", args.caller);
+    let scope = args.scope.clone().unwrap_or_else(own);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let erased = runtime.block_on(async {
+        let advice = || format!("cannot use the database {name}");
+        let store = SqliteStore::open(&args.database).await.usage_context(advice)?;
+        let erased = Stores::of(store.clone()).erase(scope, &args.caller, mode).await;
+        let compacted = match &erased {
+            Ok(_) if mode != EraseMode::Count => store.compact().await,
+            _ => Ok(()),
+        };
+        store.close_file().await;
+        compacted?;
+        anyhow::Ok(erased?)
+    })?;
+    let conversations = amount(erased.conversations, "conversation");
+    let messages = amount(erased.messages, "message");
+    writeln!(anstream::stdout().lock(), "{conversations}, {messages}")?;
+    if args.dry_run {
+        note("nothing was erased");
+    }
+    Ok(Exit::Done)
+}
+
+fn amount(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

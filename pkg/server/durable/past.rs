@@ -1,0 +1,42 @@
+//! The encoders of readers that come back: a message of AG-UI depends on all events before it.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{server::encode::AgUi, store::LogKey};
+
+/// Most encoders that are kept.
+const MAX_KEPT: usize = 256;
+
+/// The encoders of readers that left a run, each with its place: whoever reads on from there need not read what is before.
+#[derive(Debug, Default)]
+pub(super) struct Past(Mutex<VecDeque<(LogKey, u64, AgUi)>>);
+
+impl Past {
+    /// Returns an encoder that has seen a run up to this place.
+    pub(super) fn get(&self, key: &LogKey, at: u64) -> Option<AgUi> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().rfind(|(of, place, _)| of == key && *place == at);
+        found.map(|(_, _, encoder)| encoder.clone())
+    }
+
+    /// Keeps an encoder; the one that was kept first makes room.
+    pub(super) fn keep(&self, key: &LogKey, at: u64, encoder: &AgUi) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.iter().any(|(of, place, _)| of == key && *place == at) {
+            return;
+        }
+        if kept.len() >= MAX_KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((key.clone(), at, encoder.clone()));
+    }
+
+    /// Drops the encoders of a run.
+    pub(super) fn forget(&self, key: &LogKey) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(of, _, _)| of != key);
+    }
+}

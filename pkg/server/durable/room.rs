@@ -1,0 +1,190 @@
+//! The room that streams take: that of each scope, and of all.
+//!
+//! It is apart from that of runs, so that no scope fills the log with streams and keeps others from beginning runs.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use axum::http::StatusCode;
+use tokio::sync::OnceCell;
+
+use super::config::Life;
+use crate::{
+    server::{Limits, Problem},
+    store::{EventLog, LogError, LogKey, now_ms},
+    types::Text,
+};
+
+/// Most streams of a scope that are in use.
+const MAX_STREAMS_PER_SCOPE: usize = 1_000;
+
+/// Bytes that count for a stream besides its records.
+const STREAM_BYTES: u64 = 1 << 10;
+
+/// Logs that are looked at a time.
+const PAGE: usize = 1_000;
+
+/// Milliseconds by which the noted use of a stream may be behind its last one: that between two sweeps.
+const NOTED_LATE: u64 = 60_000;
+
+/// The room of streams.
+#[derive(Debug)]
+pub(super) struct Room {
+    scope_bytes: u64,
+    all_bytes: u64,
+    inside: Mutex<Inside>,
+    /// Set once what the store has is known.
+    is_read: OnceCell<()>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    scopes: HashMap<Text, Scope>,
+    bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Scope {
+    streams: BTreeMap<Text, Taken>,
+    bytes: u64,
+}
+
+/// The room of a stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    bytes: u64,
+    /// The last use that the store knows of, in milliseconds since 1970.
+    pub(super) used_ms: u64,
+    /// Its time; `None` until it is read.
+    pub(super) life: Option<Life>,
+}
+
+impl Room {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let [scope_bytes, all_bytes] =
+            [limits.scope_stream_bytes, limits.stream_bytes].map(|bytes| bytes as u64);
+        Self { scope_bytes, all_bytes, inside: Mutex::default(), is_read: OnceCell::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads what the store has, once.
+    pub(super) async fn read(&self, log: &dyn EventLog, prefix: &str) -> Result<(), LogError> {
+        let read = || async {
+            let mut after: Option<LogKey> = None;
+            loop {
+                let page = log.list(prefix, after.as_ref(), PAGE).await?;
+                let Some(last) = page.last() else { return Ok(()) };
+                after = Some(last.key.clone());
+                for info in page {
+                    // A use before the process ended may not be noted.
+                    let used_ms = info.used_ms.saturating_add(NOTED_LATE);
+                    let bytes = info.bytes.saturating_add(STREAM_BYTES);
+                    self.lock().put(&info.key, Taken { bytes, used_ms, life: None });
+                }
+            }
+        };
+        self.is_read.get_or_try_init(read).await.map(drop)
+    }
+
+    /// Takes room for a stream that will have this number of bytes.
+    pub(super) fn take(&self, key: &LogKey, bytes: u64) -> Result<(), Problem> {
+        let bytes = bytes.saturating_add(STREAM_BYTES);
+        let mut inside = self.lock();
+        let scope = inside.scopes.get(&key.scope);
+        let known = scope.and_then(|scope| scope.streams.get(&key.name).copied());
+        let count = scope.map_or(0, |scope| scope.streams.len());
+        if known.is_none() && count >= MAX_STREAMS_PER_SCOPE {
+            let detail = format!("{MAX_STREAMS_PER_SCOPE} streams are in use; delete one before");
+            return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", detail));
+        }
+        let more = bytes.saturating_sub(known.map_or(0, |known| known.bytes));
+        let of_scope = scope.map_or(0, |scope| scope.bytes).saturating_add(more);
+        if more > 0 && of_scope > self.scope_bytes {
+            let most = self.scope_bytes;
+            let detail = format!(
+                "the streams of this scope would have {of_scope} of {most} bytes; delete some of them before"
+            );
+            return Err(full(detail));
+        }
+        if more > 0 && inside.bytes.saturating_add(more) > self.all_bytes {
+            tracing::warn!(most = self.all_bytes, "the streams of all scopes have no more room");
+            let detail = "there is no more room for streams; delete some, or let whoever runs the service raise `stream_bytes`";
+            return Err(full(detail.to_owned()));
+        }
+        let (used_ms, life) = known.map_or((now_ms(), None), |known| (known.used_ms, known.life));
+        inside.put(key, Taken { bytes, used_ms, life });
+        Ok(())
+    }
+
+    /// Sets the number of bytes that a stream has.
+    pub(super) fn set(&self, key: &LogKey, bytes: u64, life: Life) {
+        let mut inside = self.lock();
+        let used_ms = inside.get(key).map_or_else(now_ms, |known| known.used_ms);
+        let bytes = bytes.saturating_add(STREAM_BYTES);
+        inside.put(key, Taken { bytes, used_ms, life: Some(life) });
+    }
+
+    /// Notes the time of a stream, and a use that the store knows of.
+    pub(super) fn note(&self, key: &LogKey, life: Life, used_ms: Option<u64>) {
+        let mut inside = self.lock();
+        if let Some(taken) = inside.get_mut(key) {
+            taken.life = Some(life);
+            taken.used_ms = used_ms.unwrap_or(taken.used_ms);
+        }
+    }
+
+    /// Gives back what a stream takes.
+    pub(super) fn give_back(&self, key: &LogKey) {
+        self.lock().remove(key);
+    }
+
+    pub(super) fn get(&self, key: &LogKey) -> Option<Taken> {
+        self.lock().get(key).copied()
+    }
+
+    /// Returns the streams of a scope, or of all.
+    pub(super) fn all(&self, scope: Option<&Text>) -> Vec<(LogKey, Taken)> {
+        let inside = self.lock();
+        let scopes = inside.scopes.iter().filter(|(name, _)| scope.is_none_or(|of| of == *name));
+        let streams = scopes.flat_map(|(scope, it)| {
+            it.streams.iter().map(|(name, it)| (LogKey::new(scope.clone(), name.clone()), *it))
+        });
+        streams.collect()
+    }
+}
+
+impl Inside {
+    fn get(&self, key: &LogKey) -> Option<&Taken> {
+        self.scopes.get(&key.scope)?.streams.get(&key.name)
+    }
+
+    fn get_mut(&mut self, key: &LogKey) -> Option<&mut Taken> {
+        self.scopes.get_mut(&key.scope)?.streams.get_mut(&key.name)
+    }
+
+    fn put(&mut self, key: &LogKey, taken: Taken) {
+        let scope = self.scopes.entry(key.scope.clone()).or_default();
+        let before = scope.streams.insert(key.name.clone(), taken).map_or(0, |it| it.bytes);
+        scope.bytes = scope.bytes.saturating_sub(before).saturating_add(taken.bytes);
+        self.bytes = self.bytes.saturating_sub(before).saturating_add(taken.bytes);
+    }
+
+    fn remove(&mut self, key: &LogKey) {
+        let Some(scope) = self.scopes.get_mut(&key.scope) else { return };
+        let before = scope.streams.remove(&key.name).map_or(0, |it| it.bytes);
+        scope.bytes = scope.bytes.saturating_sub(before);
+        self.bytes = self.bytes.saturating_sub(before);
+        if scope.streams.is_empty() {
+            self.scopes.remove(&key.scope);
+        }
+    }
+}
+
+fn full(detail: String) -> Problem {
+    Problem::new(StatusCode::INSUFFICIENT_STORAGE, "streams_full", detail)
+}

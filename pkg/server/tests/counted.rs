@@ -1,0 +1,131 @@
+//! The records that are read of a log.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use futures_core::{future::BoxFuture, stream::BoxStream};
+
+use super::*;
+use crate::store::{
+    EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, MemoryLog, Retention, RunRecord,
+    Stores, now_ms,
+};
+
+/// A log that counts the records that are read.
+#[derive(Clone, Default)]
+struct Counted(MemoryLog, Arc<AtomicUsize>);
+
+type Done<'a, T> = BoxFuture<'a, Result<T, LogError>>;
+
+impl EventLog for Counted {
+    fn create(&self, key: LogKey) -> Done<'_, ()> {
+        self.0.create(key)
+    }
+    fn append<'a>(&'a self, key: &'a LogKey, at: u64, records: Vec<LogRecord>) -> Done<'a, ()> {
+        self.0.append(key, at, records)
+    }
+    fn close<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {
+        self.0.close(key)
+    }
+    fn read<'a>(&'a self, key: &'a LogKey, from: u64, most: usize) -> Done<'a, LogPage> {
+        Box::pin(async move {
+            let page = self.0.read(key, from, most).await?;
+            self.1.fetch_add(page.records.len(), Ordering::Relaxed);
+            Ok(page)
+        })
+    }
+    fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> Done<'a, ()> {
+        self.0.wait(key, from)
+    }
+    fn follow(
+        self: Arc<Self>,
+        key: LogKey,
+        from: u64,
+    ) -> BoxStream<'static, Result<(u64, LogRecord), LogError>> {
+        Arc::new(self.0.clone()).follow(key, from)
+    }
+    fn retire<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {
+        self.0.retire(key)
+    }
+    fn remove<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {
+        self.0.remove(key)
+    }
+    fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> Done<'a, ()> {
+        self.0.trim(key, before)
+    }
+    fn touch<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {
+        self.0.touch(key)
+    }
+    fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Option<&'a LogKey>,
+        most: usize,
+    ) -> Done<'a, Vec<LogInfo>> {
+        self.0.list(prefix, after, most)
+    }
+    fn sweep(&self, keep: Retention) -> Done<'_, u64> {
+        self.0.sweep(keep)
+    }
+}
+
+/// A service over a log that counts, and a run of Ann with this many events that has ended.
+async fn ended(events: u64) -> (Counted, Router, Stores) {
+    let (log, mut stores) = (Counted::default(), Stores::in_memory());
+    stores.log = Arc::new(log.clone());
+    let key = LogKey::new("team-a", "run-1");
+    let run = RunRecord::new(key.clone(), "c", "ann", "main", now_ms());
+    stores.runs.begin(run).await.unwrap();
+    log.create(key.clone()).await.unwrap();
+    let records = (0..events).map(|at| LogRecord::new("x", at.to_string())).collect();
+    log.append(&key, 0, records).await.unwrap();
+    log.close(&key).await.unwrap();
+    let app = router(built(chatty()).stores(stores.clone()).build().unwrap());
+    (log, app, stores)
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_is_found_without_its_events() {
+    let (log, app, _) = ended(10_000).await;
+    let path = "/v1/runs/run-1/stream";
+    let head = request(Method::HEAD, path, "ann").body(Body::empty()).unwrap();
+    let head = app.clone().oneshot(head).await.unwrap();
+    let now = get(&app, &format!("{path}?offset=now"), "ann").await;
+    for response in [head, now] {
+        assert_eq!(response.headers()["stream-closed"], "true");
+        assert!(response.headers()["stream-next-offset"].to_str().unwrap().ends_with("010000"));
+    }
+    assert_eq!(log.1.load(Ordering::Relaxed), 0, "records are read");
+}
+
+#[tokio::test]
+async fn a_reader_of_all_begins_without_a_look_at_each_earlier_run() {
+    let (log, app, stores) = ended(1).await;
+    let runs = crate::store::runs_of(&"team-a".into(), "ann");
+    log.create(runs.clone()).await.unwrap();
+    let records = (0..5_000).map(|_| LogRecord::new("run_queued", "{}")).collect();
+    log.append(&runs, 0, records).await.unwrap();
+    drop(get(&app, "/v1/events", "ann").await);
+    assert_eq!(log.1.load(Ordering::Relaxed), 0, "nothing goes on, and nothing is looked for");
+    drop(stores);
+}
+
+#[tokio::test]
+async fn a_reader_of_ag_ui_that_comes_back_reads_no_event_again() {
+    let (log, app, _) = ended(640).await;
+    let (mut offset, mut pages) = ("-1".to_owned(), 0);
+    loop {
+        let path = format!("/v1/runs/run-1/stream?as=ag-ui&offset={offset}");
+        let response = get(&app, &path, "ann").await;
+        let next = response.headers()["stream-next-offset"].to_str().unwrap();
+        if next == offset {
+            break;
+        }
+        (offset, pages) = (next.to_owned(), pages + 1);
+    }
+    let read = log.1.load(Ordering::Relaxed);
+    // Each look whether a place is there reads one more.
+    assert!(pages > 1 && read <= 640 + pages + 1, "{read} records for {pages} pages");
+}

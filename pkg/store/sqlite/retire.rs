@@ -1,0 +1,106 @@
+//! Retiring logs that are not to be kept.
+
+use sqlx::SqliteConnection;
+
+use super::{
+    SqliteStore, errors,
+    log::{RETIRED, change},
+    rows::{int, number},
+    within,
+    writer::work,
+};
+use crate::store::{LogKey, Retention, StoreError};
+
+/// Most logs that are retired in a transaction.
+const MAX_RETIRED: i64 = 64;
+
+/// Bytes of logs behind which a transaction ends, so that other writes do not wait for it.
+const RETIRED_BYTES: u64 = 8 << 20;
+
+/// The logs that a transaction retired.
+struct Retired {
+    keys: Vec<LogKey>,
+    bytes: u64,
+    is_more: bool,
+}
+
+impl SqliteStore {
+    /// Retires the logs that are not to be kept, some at a time, and forgets names; returns the number of logs.
+    pub(super) async fn retire_all(&self, keep: Retention) -> Result<u64, StoreError> {
+        let mut bytes = if keep.max_bytes.is_some() { self.closed_bytes().await? } else { 0 };
+        let mut count = 0;
+        loop {
+            let write = work(move |connection| Box::pin(retire_some(connection, keep, bytes)));
+            let retired = self.0.writer.write(0, write, None).await?;
+            for key in &retired.keys {
+                self.0.tails.end(key);
+            }
+            count += retired.keys.len() as u64;
+            bytes = bytes.saturating_sub(retired.bytes);
+            if !retired.is_more {
+                break;
+            }
+        }
+        let most = keep.max_retired;
+        let write = work(move |connection| Box::pin(forget(connection, most)));
+        self.0.writer.write(0, write, None).await?;
+        Ok(count)
+    }
+
+    /// Returns the bytes of all closed logs.
+    async fn closed_bytes(&self) -> Result<u64, StoreError> {
+        within(async {
+            sqlx::query_scalar("SELECT coalesce(sum(bytes), 0) FROM log WHERE state = 1")
+                .fetch_one(&self.0.readers)
+                .await
+                .map(number)
+                .map_err(errors::of)
+        })
+        .await
+    }
+}
+
+/// Retires some of the oldest closed logs, where they are old or all of them have too many bytes.
+async fn retire_some(
+    connection: &mut SqliteConnection,
+    keep: Retention,
+    mut left: u64,
+) -> Result<Retired, StoreError> {
+    let oldest: Vec<(i64, String, String, i64, i64)> = sqlx::query_as(
+        "SELECT id, scope, name, changed_ms, bytes FROM log WHERE state = 1 \
+         ORDER BY changed_ms, id LIMIT ?",
+    )
+    .bind(MAX_RETIRED)
+    .fetch_all(&mut *connection)
+    .await
+    .map_err(errors::of)?;
+    let mut retired = Retired { keys: Vec::new(), bytes: 0, is_more: false };
+    for (id, scope, name, closed_ms, size) in oldest {
+        let is_old = keep.closed_before_ms.is_some_and(|before| number(closed_ms) < before);
+        if !is_old && keep.max_bytes.is_none_or(|most| left <= most) {
+            return Ok(Retired { is_more: false, ..retired });
+        }
+        change(connection, id, RETIRED).await?;
+        let size = number(size);
+        (left, retired.bytes) = (left.saturating_sub(size), retired.bytes + size);
+        retired.keys.push(LogKey::new(scope, name));
+        retired.is_more = true;
+        if retired.bytes >= RETIRED_BYTES {
+            break;
+        }
+    }
+    Ok(retired)
+}
+
+/// Forgets the oldest names of retired logs beyond this number.
+async fn forget(connection: &mut SqliteConnection, most: u64) -> Result<(), StoreError> {
+    sqlx::query(
+        "DELETE FROM log WHERE id IN (SELECT id FROM log WHERE state = 2 \
+         ORDER BY changed_ms DESC, id DESC LIMIT -1 OFFSET ?)",
+    )
+    .bind(int(most))
+    .execute(connection)
+    .await
+    .map(drop)
+    .map_err(errors::of)
+}
