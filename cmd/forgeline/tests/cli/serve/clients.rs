@@ -38,9 +38,8 @@ fn clients_of_each_protocol_read_decide_run_stop_and_resume() {
 
 #[test]
 fn clients_of_others_hold_a_conversation_and_stay_away_behind_its_end() {
-    let prompts = [
+    let [sum, approval, question, last] = [
         "What is 6 * 7?",
-        "Think about 6 * 7.",
         "Call notes.keep with \"Buy milk.\"",
         "Use ask_user: \"Which colour?\"",
         "What is 2 * 3?",
@@ -51,27 +50,29 @@ fn clients_of_others_hold_a_conversation_and_stay_away_behind_its_end() {
         command.arg(format!("{}{route}", serve.link)).arg(prompt);
         Some(serde_json::from_str(&output(command)).unwrap())
     };
-    let mut done = 0;
-    // What waits for a person does not keep the next message of the conversation waiting.
-    for (at, prompt) in prompts.into_iter().enumerate() {
+    // What waits for its reader does not keep the next message of the conversation waiting.
+    for (prompt, part) in [
+        (sum, "6 * 7 = 42"),
+        (approval, "approval-requested"),
+        (question, "input-available"),
+        (last, "2 * 3 = 6"),
+    ] {
         let Some(read) = ask("ui_stream_client.mjs", "api/chat", prompt) else { return };
         let parts = read["message"]["parts"].to_string();
-        assert!(at != 2 || parts.contains("approval-requested"), "{read}");
-        assert!(at != 3 || parts.contains("input-available"), "{read}");
-        assert!(at != 4 || parts.contains("2 * 3 = 6"), "{read}");
-        done += 1;
+        assert!(parts.contains(part), "{prompt}: {read}");
     }
-    for (at, prompt) in prompts.into_iter().enumerate() {
-        let Some(read) = ask("agui_client.mjs", "agui", prompt) else { return };
-        let types = read["types"].to_string();
-        assert!(read.get("error").is_none() && types.contains("RUN_FINISHED"), "{read}");
-        assert!(at != 4 || read["newMessages"].to_string().contains("2 * 3 = 6"), "{read}");
-        done += 1;
+    // An interrupt, which only `resume` answers, comes last.
+    for (prompt, told) in
+        [(sum, "6 * 7 = 42"), (question, "ask_user"), (last, "2 * 3 = 6"), (approval, "notes.keep")]
+    {
+        let read = ask("agui_client.mjs", "agui", prompt).unwrap();
+        assert!(read.get("error").is_none() && read["types"].to_string().contains("RUN_FINISHED"));
+        assert!(read["newMessages"].to_string().contains(told), "{prompt}: {read}");
     }
     let run = serve.begin("What is 6 * 7?");
     serve.answer(&run);
     let read = ask("eventsource_client.mjs", &format!("v1/runs/{run}/events"), "6").unwrap();
     let last = read.as_array().unwrap().last().unwrap();
     assert_eq!((&last["code"], &last["readyState"]), (&204.into(), &2.into()), "{read}");
-    say(format!("clients of others: {} conversations and a reader", done / prompts.len()));
+    say("clients of others: two conversations and a reader");
 }
