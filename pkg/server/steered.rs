@@ -122,7 +122,7 @@ impl Service {
             match runs.change(key, change(before)).await {
                 Ok(()) | Err(StoreError::Ended { .. }) => {}
                 Err(error) => {
-                    tracing::error!(%error, run_id = run.id(), "a word could not be taken back")
+                    tracing::error!(%error, run_id = run.id(), "a word could not be taken back");
                 }
             }
             return Err(refused.into());
