@@ -54,7 +54,7 @@ pub(super) struct Run {
     /// The tokens of the requests that it has made here.
     used: Mutex<Option<UsageInfo>>,
     settling: Settling,
-    /// How far the store knows the run to be; held while that changes.
+    /// The progress that the store knows; held while it changes.
     kept: tokio::sync::Mutex<RunProgress>,
     /// The number of the event before which the last answer was paused.
     paused: AtomicU64,
@@ -355,7 +355,7 @@ impl Run {
         self.settle();
     }
 
-    /// Returns how far the store knows the run to be, which does not change until this is dropped, unless the run ends.
+    /// Returns the progress that the store knows; it stays until this is dropped, unless the run ends.
     pub(super) async fn kept_progress(&self) -> tokio::sync::MutexGuard<'_, RunProgress> {
         self.kept.lock().await
     }

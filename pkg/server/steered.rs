@@ -33,7 +33,7 @@ pub(super) enum When {
 pub(super) struct Word {
     pub(super) when: When,
     pub(super) message: Message,
-    /// When it was said, in milliseconds since the Unix epoch.
+    /// The time at which it was said, in milliseconds since the Unix epoch.
     pub(super) at_ms: u64,
 }
 
