@@ -65,7 +65,7 @@ pub(super) struct Reading {
     on_disconnect: Option<Leave>,
 }
 
-/// What ends when a reader goes away.
+/// The end of a run whose reader goes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Leave {

@@ -49,7 +49,7 @@ struct Resumed {
     turn: Option<u32>,
     /// The requests that it waited for.
     awaited: Vec<Text>,
-    /// What was said to it and is not in its journal.
+    /// The words that were said to it and are not in its journal.
     words: Vec<Word>,
 }
 

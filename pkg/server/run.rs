@@ -23,10 +23,11 @@ use super::{
 };
 use crate::{
     agent::{Approvals, ClientCalls, Questions, RunStream, Steering, Ways},
+    llm::Cost,
     store::{
         EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores, now_ms,
     },
-    types::{AgentError, ClientToolRequest, Envelope, ErrorCode, Text},
+    types::{AgentError, AgentEvent, ClientToolRequest, Envelope, ErrorCode, Text, UsageInfo},
 };
 
 /// The kind of the last record of a run.
@@ -50,8 +51,10 @@ pub(super) struct Run {
     /// The newest events, where readers need them.
     pub(super) events: SharedEvents,
     progress: Mutex<Progress>,
+    /// The tokens of the requests that it has made here.
+    used: Mutex<Option<UsageInfo>>,
     settling: Settling,
-    /// How far the store knows the run to be; held while that changes.
+    /// The progress that the store knows; held while it changes.
     kept: tokio::sync::Mutex<RunProgress>,
     /// The number of the event before which the last answer was paused.
     paused: AtomicU64,
@@ -92,6 +95,11 @@ pub(super) struct Shown<'r> {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<&'r RawValue>,
+    /// The tokens of its requests so far, and at its end the cost, where they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<RunEnd>,
 }
@@ -118,6 +126,7 @@ impl Run {
             frames: SharedFrames::default(),
             events: SharedEvents::default(),
             progress: Mutex::new(Progress::Queued),
+            used: Mutex::default(),
             settling: Settling::default(),
             kept: tokio::sync::Mutex::new(RunProgress::Queued),
             paused: AtomicU64::new(0),
@@ -204,7 +213,10 @@ impl Run {
         };
         let (run_id, conversation_id) = (self.id(), &*self.conversation);
         let request = self.about.as_deref();
-        Shown { run_id, conversation_id, status, request, end }
+        let used = || *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage = end.as_ref().map_or_else(used, |end| end.usage);
+        let cost = end.as_ref().and_then(|end| end.spent?.cost);
+        Shown { run_id, conversation_id, status, request, usage, cost, end }
     }
 
     fn progress(&self) -> Progress {
@@ -343,7 +355,7 @@ impl Run {
         self.settle();
     }
 
-    /// Returns how far the store knows the run to be, which does not change until this is dropped, unless the run ends.
+    /// Returns the progress that the store knows; it stays until this is dropped, unless the run ends.
     pub(super) async fn kept_progress(&self) -> tokio::sync::MutexGuard<'_, RunProgress> {
         self.kept.lock().await
     }
@@ -398,6 +410,10 @@ impl Origin for Run {
             self.own_calls.resumed_in(envelope.turn);
         }
         self.settling.see(envelope);
+        if let AgentEvent::TokenUsage { usage } = &envelope.event {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.get_or_insert_default().add(usage);
+        }
         self.own_calls.see(envelope, || self.client_calls.open());
     }
 

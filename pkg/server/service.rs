@@ -274,6 +274,7 @@ impl Service {
             self.keep_said_of(&run.key).await;
         }
         let end = run.tell_end(&inside.stores, ending).await;
+        inside.conversations.grown(&run.key.scope, &run.conversation);
         let (status, took) = (run.shown().status(), begun.elapsed());
         inside.metrics.end_run(status, end.seq.saturating_sub(from), took);
         tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");

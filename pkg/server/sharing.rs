@@ -27,7 +27,7 @@ impl Sharing {
         record: &LogRecord,
         out: &mut Vec<u8>,
     ) {
-        // The record of the end is no event.
+        // The record of the end has another form.
         match self.0.events.get(number).filter(|_| record.kind != RUN_END) {
             Some(envelope) => encoder.event(&envelope, out),
             None => body::encode(encoder, record, out),

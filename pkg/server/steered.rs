@@ -33,7 +33,7 @@ pub(super) enum When {
 pub(super) struct Word {
     pub(super) when: When,
     pub(super) message: Message,
-    /// When it was said, in milliseconds since the Unix epoch.
+    /// The time at which it was said, in milliseconds since the Unix epoch.
     pub(super) at_ms: u64,
 }
 
@@ -122,7 +122,7 @@ impl Service {
             match runs.change(key, change(before)).await {
                 Ok(()) | Err(StoreError::Ended { .. }) => {}
                 Err(error) => {
-                    tracing::error!(%error, run_id = run.id(), "a word could not be taken back")
+                    tracing::error!(%error, run_id = run.id(), "a word could not be taken back");
                 }
             }
             return Err(refused.into());

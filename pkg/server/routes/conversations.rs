@@ -13,12 +13,13 @@ use crate::{
     agent,
     server::{
         Problem, Service,
+        conversations::size,
         extract::{Body, Caller, Path, Query},
         scope::scope,
         service::check_id,
     },
     store::{Conversation, ConversationKey, ConversationQuery, StoredMessage, now_ms},
-    types::{Part, Text},
+    types::Text,
 };
 
 /// Most entries of a page, and those of one that does not say how many.
@@ -139,7 +140,7 @@ async fn page_of(
             if bytes >= PAGE_BYTES {
                 break;
             }
-            bytes += message.message.parts.iter().map(size).sum::<usize>();
+            bytes += size(&message.message);
             at = message.number + 1;
             page.push(message);
         }
@@ -148,17 +149,6 @@ async fn page_of(
         }
     }
     Ok(page)
-}
-
-/// Returns about the size of a part, in bytes.
-fn size(part: &Part) -> usize {
-    match part {
-        Part::Text { text } | Part::Thinking { text, .. } => text.len(),
-        Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
-        Part::ToolCall(call) => call.arguments_raw.len(),
-        Part::ToolResult(result) => result.content.len(),
-        Part::ProviderItem(item) => serde_json::to_vec(item).map_or(0, |item| item.len()),
-    }
 }
 
 /// Returns the number behind the message that was seen last.

@@ -36,7 +36,7 @@ impl FileFields {
             let source = source.as_ref().and_then(|source| source.get(name));
             source.and_then(Value::as_str).map(str::to_owned)
         };
-        let given = text(media_type).or_else(|| inside("mimeType")).or_else(|| inside("mediaType"));
+        let told = text(media_type).or_else(|| inside("mimeType")).or_else(|| inside("mediaType"));
         let is_url = |it: &String| {
             ["http://", "https://", "data:"].iter().any(|scheme| it.starts_with(scheme))
         };
@@ -45,16 +45,16 @@ impl FileFields {
                 "a part of the kind `{kind}` has to have its bytes, as `data:` or in base64, or an address"
             ))
         };
-        let held =
+        let given_as =
             text(url).or_else(|| text(data)).or_else(|| inside("value")).or_else(|| inside("url"));
-        let held = held.filter(|held| !held.is_empty()).ok_or_else(missing)?;
-        let (media_type, data) = match held.strip_prefix("data:") {
+        let given_as = given_as.filter(|given_as| !given_as.is_empty()).ok_or_else(missing)?;
+        let (media_type, data) = match given_as.strip_prefix("data:") {
             Some(rest) => {
                 let (head, bytes) = rest.split_once(',').ok_or_else(missing)?;
                 let media_type = head.strip_suffix(";base64").ok_or_else(missing)?;
                 (media_type.to_owned(), bytes.to_owned())
             }
-            None if is_url(&held) || given.is_some() => (given.unwrap_or_default(), held),
+            None if is_url(&given_as) || told.is_some() => (told.unwrap_or_default(), given_as),
             None => return Err(missing()),
         };
         let is = |kind: &str| media_type.starts_with(kind);

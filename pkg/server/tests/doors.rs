@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use axum::extract::ConnectInfo;
 
 use super::*;
+use crate::types::UsageInfo;
 
 fn local() -> Router {
     router(Service::builder().agent("main", chatty()).build().unwrap())
@@ -273,5 +274,31 @@ async fn the_scheme_of_a_token_has_no_case() {
         let request = Request::builder().uri("/v1/agents").header("authorization", given);
         let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         assert_eq!(response.status(), want, "{given}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_shows_what_it_has_used_while_it_goes_on_and_at_its_end() {
+    let usage = UsageInfo { input_tokens: Some(7), output_tokens: Some(2), ..UsageInfo::default() };
+    let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+    let turns = [
+        ScriptedTurn::new().call("page", json!({})).usage(usage),
+        ScriptedTurn::new().text("Done.").usage(usage),
+    ];
+    let agent = DefaultAgent::builder(ScriptedProvider::new(turns)).tool(page);
+    let (_, app) = service(agent.build().unwrap());
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    let asked = until(&app, &run, "client_tool_request").await;
+    let used = async || {
+        let (_, shown) = value(get(&app, &run, "ann").await).await;
+        json!([shown["usage"]["input_tokens"], shown["usage"]["output_tokens"]])
+    };
+    assert_eq!(used().await, json!([7, 2]));
+    let result =
+        json!({ "client_call_id": asked["client_call_id"], "result": { "content": "A." } });
+    assert_eq!(post(&app, &format!("{run}/tool-results"), "ann", &result).await.status(), 200);
+    until(&app, &run, "run_end").await;
+    while used().await != json!([14, 4]) {
+        tokio::task::yield_now().await;
     }
 }

@@ -9,7 +9,7 @@ struct Row {
     path: &'static str,
     /// A body that it takes.
     body: &'static str,
-    /// Nobody's request, that of Bob of the same team, and of Eve of another.
+    /// A request without a token, that of Bob of the same team, and that of Eve of another.
     others: [u16; 3],
     unknown: u16,
     malformed: u16,
@@ -66,7 +66,7 @@ const ROWS: &[Row] = &[
     row(Method::GET,    "/ready",                     "",                                            [401, 200, 200], [0,   0,   0,   413], 200),
     row(Method::GET,    "/metrics",                   "",                                            [401, 403, 403], [0,   0,   0,   413], 200),
     row(Method::GET,    "/dev/latency",               "",                                            [401, 403, 403], [0,   0,   0,   413], 200),
-    // For everyone, and what is in them is no one's.
+    // For whoever asks: they hold no data.
     row(Method::GET,    "/health",                    "",                                            [200, 200, 200], [0,   0,   0,   200], 200),
     row(Method::GET,    "/",                          "",                                            [200, 200, 200], [0,   0,   0,   200], 200),
     // Not there yet, for whoever asks.
