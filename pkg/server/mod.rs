@@ -57,6 +57,7 @@ mod runs;
 mod scope;
 mod scope_events;
 mod scope_frames;
+mod scope_place;
 mod service;
 mod shared_events;
 mod shared_frames;

@@ -8,10 +8,8 @@ use axum::{
 
 use super::events::{From, last_seen};
 use crate::server::{
-    Problem, Service, body,
-    extract::Caller,
-    scope::scope,
-    scope_events::{Place, Sources},
+    Problem, Service, body, extract::Caller, scope::scope, scope_events::Sources,
+    scope_place::Place,
 };
 
 pub(super) async fn read(
