@@ -58,6 +58,7 @@ mod said;
 mod scope;
 mod scope_events;
 mod scope_frames;
+mod scope_place;
 mod service;
 mod settling;
 mod shared_events;

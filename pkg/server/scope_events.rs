@@ -7,7 +7,6 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    fmt::{self, Display, Formatter},
     pin::Pin,
     sync::Arc,
 };
@@ -21,6 +20,7 @@ use tokio_stream::{StreamExt as _, StreamMap};
 use super::{
     run::{RUN_END, Run},
     scope_frames::{self as frames, Gap},
+    scope_place::{MAX_OPEN, Place},
 };
 use crate::{
     agent::Caller,
@@ -30,9 +30,6 @@ use crate::{
     },
     types::Text,
 };
-
-/// Most runs that go on in a place.
-const MAX_OPEN: usize = 512;
 
 /// Most runs of a caller that are noted, beside some that are dropped with the next ones.
 const MAX_NOTED: u64 = 1_000;
@@ -48,42 +45,6 @@ const MAX_ATTEMPTS: usize = 16;
 
 /// The kind of the event that tells of a new run.
 const RUN_QUEUED: &str = "run_queued";
-
-/// A place in all that a caller may see.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    runs: u64,
-    notes: u64,
-    open: BTreeMap<u64, u64>,
-}
-
-impl Display for Place {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}.{}", self.runs, self.notes)?;
-        for (number, (run, next)) in self.open.iter().enumerate() {
-            let before = if number == 0 { '~' } else { ',' };
-            write!(formatter, "{before}{run}:{next}")?;
-        }
-        Ok(())
-    }
-}
-
-impl Place {
-    /// Reads a place; `None` for anything that was not written by [`Display`].
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let (heads, open) = text.split_once('~').unwrap_or((text, ""));
-        let (runs, notes) = heads.split_once('.')?;
-        let number = |text: &str| text.parse::<u64>().ok().filter(|it| it.to_string() == text);
-        let (runs, notes) = (number(runs)?, number(notes)?);
-        let pair = |pair: &str| {
-            let (run, next) = pair.split_once(':')?;
-            Some((number(run).filter(|run| *run < runs)?, number(next)?))
-        };
-        let pairs = open.split(',').filter(|pair| !pair.is_empty()).take(MAX_OPEN + 1);
-        let open: BTreeMap<_, _> = pairs.map(pair).collect::<Option<_>>()?;
-        (open.len() <= MAX_OPEN).then_some(Self { runs, notes, open })
-    }
-}
 
 /// A run, as it is noted among those of its caller.
 #[derive(Debug, Serialize, Deserialize)]
@@ -131,12 +92,11 @@ async fn drop_old(log: &dyn EventLog, key: &LogKey, end: u64) {
 /// Begins the log of the runs of a caller, who had none, or whose runs were erased.
 async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), LogError> {
     match log.create(key.clone()).await {
-        Ok(()) => Ok(()),
-        Err(LogError::Exists { .. }) => match log.read(key, 0, 1).await {
-            Err(LogError::Retired { .. }) => log.remove(key).await,
-            _ => Ok(()),
-        },
-        Err(error) => Err(error),
+        Err(LogError::Exists { .. }) => {
+            let was_erased = matches!(log.read(key, 0, 1).await, Err(LogError::Retired { .. }));
+            if was_erased { log.remove(key).await } else { Ok(()) }
+        }
+        created => created,
     }
 }
 
@@ -333,7 +293,7 @@ enum Of {
 enum Seen {
     Record(u64, LogRecord),
     Note(u64, Notification),
-    /// What is before this number was dropped.
+    /// The number before which all was dropped.
     Gap(u64),
     /// The records are gone, or cannot be read.
     Gone,
@@ -434,19 +394,6 @@ fn published(
 mod tests {
     use super::*;
     use crate::store::{MemoryLog, RunRecord};
-
-    #[test]
-    fn a_place_is_read_as_it_was_written_and_nothing_else_is_one() {
-        for text in ["0.0", "3.12", "3.0~2:17", "12.4~0:1,7:99,11:0"] {
-            assert_eq!(Place::read(text).unwrap().to_string(), text);
-        }
-        let many = (0..513).map(|run| format!("{run}:0")).collect::<Vec<_>>().join(",");
-        for text in
-            ["", "1", "-1.0", "1.", "01.0", "1.0~1:0", "1.0~0", "1.0~x:1", &format!("999.0~{many}")]
-        {
-            assert_eq!(Place::read(text), None, "{text}");
-        }
-    }
 
     fn caller() -> Caller {
         Caller::new("ann").scope("team")

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::scope_events::Place;
+use super::scope_place::Place;
 use crate::store::Notification;
 
 /// Returns the frame of an event.

@@ -124,7 +124,7 @@ pub trait EventLog: Send + Sync + 'static {
     /// [`LogError::NotFound`] or [`LogError::Retired`].
     fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Returns the logs whose names begin with this, of all scopes, in the order of their keys: at most so many, behind a key if one is
+    /// Returns the logs whose names begin with this, of all scopes, in the order of their keys: at most this number, behind a key if one is
     /// given. Those that were retired are not among them.
     ///
     /// # Errors

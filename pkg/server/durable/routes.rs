@@ -3,7 +3,7 @@
 use axum::{
     body::Body,
     extract::{OriginalUri, Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority},
     response::{IntoResponse as _, Response},
 };
 use serde::Deserialize;
@@ -67,7 +67,7 @@ pub(in crate::server) async fn create(
 /// by it. The path is that before routes were nested.
 fn location(fields: &HeaderMap, uri: &Uri) -> String {
     let text = |name: &str| fields.get(name).and_then(|value| value.to_str().ok());
-    let host = text("host").or_else(|| uri.authority().map(|it| it.as_str()));
+    let host = text("host").or_else(|| uri.authority().map(Authority::as_str));
     let proxied = text("x-forwarded-proto").or_else(|| uri.scheme_str());
     let is_secure = proxied.is_some_and(|it| it.trim().eq_ignore_ascii_case("https"));
     let scheme = if is_secure { "https" } else { "http" };

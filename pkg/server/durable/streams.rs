@@ -252,10 +252,10 @@ impl Streams {
     /// Returns the time of a stream that is not known, from its first record.
     async fn life(&self, key: &LogKey) -> Result<Option<Life>, Problem> {
         match self.log.read(key, 0, 1).await {
-            Ok(page) => {
-                let state = page.records.first().and_then(State::begin);
-                Ok(state.map(|state| state.config.life()))
-            }
+            Ok(page) => match page.records.first() {
+                Some(first) => Ok(State::begin(first).map(|state| state.config.life())),
+                None => self.forget_empty(key).await.map(|()| None),
+            },
             // Retention has taken it.
             Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
                 self.room.give_back(key);
@@ -263,6 +263,15 @@ impl Streams {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Removes a stream without its first record, whose process died before that, unless it is created at this moment.
+    async fn forget_empty(&self, key: &LogKey) -> Result<(), Problem> {
+        let Some(_turn) = self.place(key).and_then(|turn| turn.try_lock().ok()) else {
+            return Ok(());
+        };
+        let is_empty = self.log.read(key, 0, 1).await.is_ok_and(|page| page.records.is_empty());
+        if is_empty { self.forget(key).await } else { Ok(()) }
     }
 
     /// Takes room for a stream; where there is none, streams of the scope whose time is over make some.
@@ -343,7 +352,13 @@ impl Streams {
             let state = self.open(key).await?;
             let verdict = append.judge(&state);
             let Verdict::Append(records) = &verdict else { return Ok((state, verdict)) };
-            self.take(key, state.size + size(records)).await?;
+            let taken = state.size + size(records);
+            if append.has_data() {
+                self.take(key, taken).await?;
+            } else {
+                // Its end is one short record, for which there is room in any case.
+                self.room.set(key, taken, state.config.life());
+            }
             match self.log.append(key, state.end, records.clone()).await {
                 Ok(()) => {}
                 Err(LogError::Behind { .. }) => continue,

@@ -11,7 +11,8 @@ use crate::server::{
     Problem, Service, body,
     extract::{Caller, Query},
     scope::scope,
-    scope_events::{Place, Sources},
+    scope_events::Sources,
+    scope_place::Place,
 };
 
 pub(super) async fn read(

@@ -6,7 +6,7 @@ use futures_core::stream::BoxStream;
 
 use super::{
     SqliteStore, errors,
-    log::{head, readable},
+    log_head::{head, readable},
     tails::Waiting,
     within,
 };

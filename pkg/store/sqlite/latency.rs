@@ -49,6 +49,9 @@ async fn add(
         .map_err(errors::of)
 }
 
+/// The records of an owner.
+const THEIRS: &str = " WHERE scope = ?1 AND json_extract(record, '$.owner') = ?2";
+
 /// Erases the records of an owner; the newest of the scope stays, with nothing in it, so that numbers go on.
 async fn erase(
     connection: &mut SqliteConnection,
@@ -59,7 +62,6 @@ async fn erase(
     if owner.is_empty() {
         return Ok(0);
     }
-    const THEIRS: &str = " WHERE scope = ?1 AND json_extract(record, '$.owner') = ?2";
     let count: i64 =
         sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM latency{THEIRS}")))
             .bind(scope)

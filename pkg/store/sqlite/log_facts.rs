@@ -4,7 +4,7 @@ use sqlx::SqliteConnection;
 
 use super::{
     errors,
-    log::{Head, head, readable},
+    log_head::{Head, head, readable},
     rows::{int, number},
 };
 use crate::store::{LogError, LogInfo, LogKey, StoreError, now_ms};

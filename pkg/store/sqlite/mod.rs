@@ -10,6 +10,7 @@ mod follow;
 mod latency;
 mod log;
 mod log_facts;
+mod log_head;
 mod notifications;
 mod pack;
 mod packed;

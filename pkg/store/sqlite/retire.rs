@@ -4,7 +4,8 @@ use sqlx::SqliteConnection;
 
 use super::{
     SqliteStore, errors,
-    log::{RETIRED, change},
+    log::change,
+    log_head::RETIRED,
     rows::{int, number},
     within,
     writer::work,
