@@ -324,7 +324,10 @@ pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {
 }
 
 /// Returns the note on a part of a result that the model does not take.
-pub(super) fn left_out(what: &str, media_type: &str) -> String {
+pub(super) fn left_out(what: &str, media_type: &str, why: &str) -> String {
+    if !why.is_empty() {
+        return format!("\n[A {what} ({media_type}) is left out: the model takes none {why}.]");
+    }
     format!("\n[A {what} ({media_type}) is left out: the model does not take it.]")
 }
 

@@ -128,7 +128,7 @@ impl<'a> RunningCalls<'a> {
         }
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let limit = tool.timeout().unwrap_or(parts.config.tool_timeout);
-        let able = parts.provider.info().capabilities;
+        let able = parts.provider.info();
         let most = tool.max_result_chars().unwrap_or(parts.config.max_result_chars);
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
         let span = spans::execute_tool(&name, &call_id);
