@@ -19,6 +19,7 @@ use super::setters;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct MediaRules {
     /// Longest picture, in letters of base64. `None` where it is not known.
     pub max_picture_letters: Option<u64>,

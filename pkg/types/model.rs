@@ -7,6 +7,7 @@ use super::{MediaRules, Text, setters};
 /// The provider and model that answer, and their capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ModelInfo {
     /// The provider's name, such as `openai`.
     pub provider: Text,

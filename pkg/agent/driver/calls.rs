@@ -57,6 +57,7 @@ pub(super) enum News {
 
 /// The setup of a run, as far as its calls need it.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Site<'a> {
     pub(super) parts: &'a Parts,
     pub(super) agent: &'a Shared,
