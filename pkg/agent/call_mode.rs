@@ -19,6 +19,7 @@ use crate::{
 
 /// A mode, with all that is the same in each of its requests.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Mode {
     /// `true` when calls go through the provider's function calling.
     pub(super) native: bool,

@@ -97,12 +97,12 @@ pub(super) const NOTHING_FOUND: &str = "No tool has any of these words. Search i
 
 /// Returns the beginning of what a search for tools has found; `indirect` where they are called through one tool.
 pub(super) fn found(count: usize, indirect: bool) -> String {
-    let (tools, they, them) =
+    let (tools, subject, object) =
         if count == 1 { ("tool", "It", "it") } else { ("tools", "They", "them") };
     if indirect {
-        return format!("{count} {tools} found. Call {them} with `call_found_tool`:");
+        return format!("{count} {tools} found. Call {object} with `call_found_tool`:");
     }
-    format!("{count} {tools} found. {they} can be called from now on:")
+    format!("{count} {tools} found. {subject} can be called from now on:")
 }
 
 pub(super) fn bad_arguments(problem: &str) -> String {
@@ -324,7 +324,10 @@ pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {
 }
 
 /// Returns the note on a part of a result that the model does not take.
-pub(super) fn left_out(what: &str, media_type: &str) -> String {
+pub(super) fn left_out(what: &str, media_type: &str, why: &str) -> String {
+    if !why.is_empty() {
+        return format!("\n[A {what} ({media_type}) is left out: the model takes none {why}.]");
+    }
     format!("\n[A {what} ({media_type}) is left out: the model does not take it.]")
 }
 

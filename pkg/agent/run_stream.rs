@@ -99,6 +99,7 @@ impl RunStream {
         steering: Steering,
         has_reader: bool,
     ) -> Self {
+        let steering = steering.of_model(start.model(&agent));
         let (sender, events) = channel::channel(agent.parts.config.event_capacity);
         let mut emitter = Emitter::new(run_id.clone(), Some(sender.clone()), cancel.clone());
         if has_reader {

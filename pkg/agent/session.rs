@@ -227,12 +227,13 @@ impl Server {
     /// Runs one input; returns the events that the reader must still get.
     async fn turn(&mut self, input: Box<RunInput>) -> VecDeque<Envelope> {
         let cancel = self.control.shutdown.child_token();
-        let steering = Steering::new(&cancel);
+        let start = Start::Input(input);
+        let steering = Steering::new(&cancel).of_model(start.model(&self.agent));
         let current = Current { cancel: cancel.clone(), steering: steering.clone() };
         self.control.current.send_replace(Some(current));
         let emitter = Emitter::new(next_run_id(), Some(self.events.clone()), cancel.clone())
             .steered_by(steering.clone());
-        let mut run = std::pin::pin!(driver::run(&self.agent, Start::Input(input), emitter));
+        let mut run = std::pin::pin!(driver::run(&self.agent, start, emitter));
         loop {
             tokio::select! {
                 biased;

@@ -13,12 +13,13 @@ use super::{
     Caller, Decision,
     answer_gate::AnswerGate,
     open_requests::OpenRequests,
+    run::fit,
     state::Said,
     tools::{ToolError, form},
 };
 use crate::types::{
     AgentError, ApprovalRequest, ClientReturn, ClientToolRequest, ErrorCode, Message, MessageRole,
-    ToolAnswer, ToolQuestion,
+    ModelInfo, ToolAnswer, ToolQuestion,
 };
 
 /// Most messages that wait for a run to take them.
@@ -75,6 +76,8 @@ struct Line {
     is_over: bool,
     /// The run above, whose readers answer the requests.
     above: Option<Steering>,
+    /// The model that reads what is said, once it is known.
+    model: Option<Box<ModelInfo>>,
 }
 
 impl Steering {
@@ -93,15 +96,23 @@ impl Steering {
             cut,
             is_over: false,
             above,
+            model: None,
         };
         Self(Arc::new(Mutex::new(line)))
+    }
+
+    /// Refuses from now on what this model does not take.
+    pub(super) fn of_model(self, model: &ModelInfo) -> Self {
+        self.lock().model = Some(Box::new(model.clone()));
+        self
     }
 
     /// Gives the model a message after the calls that are under way, or after the answer.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::InvalidInput`] when the run is over, or 64 messages wait already.
+    /// [`ErrorCode::InvalidInput`] when the run is over, 64 messages wait already, or no model reads a picture or document of
+    /// the message; [`ErrorCode::Unsupported`] when this one does not.
     pub fn steer(&self, message: impl Into<Message>) -> Result<(), AgentError> {
         self.say(Said::Steer { message: of_user(message), now: false })
     }
@@ -128,6 +139,10 @@ impl Steering {
 
     pub(super) fn say(&self, said: Said) -> Result<(), AgentError> {
         let mut line = self.lock();
+        let (Said::Steer { message, .. } | Said::FollowUp { message }) = &said;
+        if let Some(model) = line.model.as_deref().filter(|_| !line.is_over) {
+            fit(message, model)?;
+        }
         let refusal = if line.is_over {
             "the run is over; send the message as an input of the next"
         } else if line.said.len() >= MAX_WAITING {

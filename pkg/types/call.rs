@@ -19,6 +19,7 @@ use super::{Json, Repair, Signature, Text};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolCall {
     /// Position among the calls of the response, from 0.
     pub index: u32,

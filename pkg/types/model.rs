@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Text, setters};
+use super::{MediaRules, Text, setters};
 
 /// The provider and model that answer, and their capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ModelInfo {
     /// The provider's name, such as `openai`.
     pub provider: Text,
@@ -32,6 +33,9 @@ pub struct ModelInfo {
     /// it has a limit of its own. Default: `false`.
     #[serde(default)]
     pub compacts: bool,
+    /// The pictures and documents that the provider takes.
+    #[serde(default)]
+    pub media: MediaRules,
 }
 
 impl ModelInfo {
@@ -46,6 +50,7 @@ impl ModelInfo {
             text_calls: false,
             deferred_tools: false,
             compacts: false,
+            media: MediaRules::default(),
         }
     }
 
@@ -56,6 +61,7 @@ impl ModelInfo {
         text_calls(bool),
         deferred_tools(bool),
         compacts(bool),
+        media(MediaRules),
     }
 }
 

@@ -82,7 +82,7 @@ impl Built {
     }
 }
 
-/// Builds the agent and says on stderr who answers and why.
+/// Builds the agent and says on stderr who answers and why; a chat does not wait for MCP servers that start slowly.
 ///
 /// # Errors
 ///
@@ -92,6 +92,7 @@ pub fn build(
     args: &AgentArgs,
     runtime: &Runtime,
     interrupts: &Interrupts,
+    is_chat: bool,
 ) -> anyhow::Result<Built> {
     let trace = args.amount.is_traced().then(trace::start);
     let choice = args.setup.choose()?;
@@ -104,7 +105,8 @@ pub fn build(
     let recorder = args.record.recorder()?;
     let provider = args.setup.connect(&choice, recorder.as_ref())?;
     let is_quiet = args.amount.is_quiet();
-    let at = Surroundings { runtime, interrupts, system: SYSTEM, is_served: false, is_quiet };
+    let system = SYSTEM;
+    let at = Surroundings { runtime, interrupts, system, is_served: false, is_quiet, is_chat };
     let mut builder = DefaultAgent::builder(provider).memory(ConversationMemory::from(messages));
     if let Some(requests) = &trace {
         builder = builder.observer(requests.clone());

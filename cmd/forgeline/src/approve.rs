@@ -38,6 +38,12 @@ impl FromStr for Approve {
 }
 
 impl Approve {
+    /// Returns `true` when a tool of an MCP server is named, so that it must be known which there are.
+    pub(crate) fn names_servers(&self) -> bool {
+        let is_of_server = |name: &Text| name.starts_with("mcp.");
+        matches!(self, Self::Tools(names) if names.iter().any(is_of_server))
+    }
+
     /// Sets up whom the agent asks, which has the tools of these names. When it `is_served`, people answer over the network.
     ///
     /// # Errors

@@ -95,12 +95,16 @@ impl Used {
         }
     }
 
-    /// Returns the share of the window, such as `31 % of 8000`; empty where the window, or what is used, is not known.
-    pub(crate) fn line(&self) -> String {
+    /// Returns the share of the window, such as `31 % of 8000`; where the server has not told what is used, by an
+    /// estimate, as `~31 % of 8000`. Empty where the window, or what is used, is not known.
+    pub(crate) fn line(&self, estimated: Option<u64>) -> String {
         let window = self.window.or(self.card).filter(|window| *window > 0);
-        let Some((window, tokens)) = window.zip(self.tokens) else { return String::new() };
+        let Some((window, tokens)) = window.zip(self.tokens.or(estimated)) else {
+            return String::new();
+        };
+        let about = if self.tokens.is_none() { "~" } else { "" };
         let percent = u128::from(tokens) * 100 / u128::from(window);
-        format!("window: {percent} % of {window}")
+        format!("window: {about}{percent} % of {window}")
     }
 }
 
@@ -118,7 +122,21 @@ mod tests {
             (usage.input_tokens, usage.output_tokens) = (*input, *output);
             used.event(&AgentEvent::TokenUsage { usage });
         }
-        used.line()
+        used.line(None)
+    }
+
+    #[test]
+    fn a_share_that_the_server_does_not_tell_is_estimated_and_marked() {
+        let mut used = Used::of(Some(8_000));
+        assert_eq!(used.line(Some(2_500)), "window: ~31 % of 8000");
+        let unknown = UsageInfo::default();
+        used.event(&AgentEvent::TokenUsage { usage: unknown });
+        assert_eq!(used.line(Some(2_500)), "window: ~31 % of 8000");
+        let mut usage = UsageInfo::default();
+        (usage.input_tokens, usage.output_tokens) = (Some(800), Some(0));
+        used.event(&AgentEvent::TokenUsage { usage });
+        assert_eq!(used.line(Some(2_500)), "window: 10 % of 8000");
+        assert_eq!(Used::of(None).line(Some(2_500)), "");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{fs::File, io::Read as _, path::Path};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use forgeline::types::Part;
+use forgeline::{llm::picture_kind, types::Part};
 
 use crate::exit::{UsageResult as _, usage};
 
@@ -25,19 +25,8 @@ pub(crate) fn picture(path: &Path) -> anyhow::Result<Part> {
         let most = MAX_BYTES >> 20;
         return Err(usage(format!("{shown} is larger than {most} MiB; give a smaller picture")));
     }
-    let media_type = media_type(&bytes).ok_or_else(|| {
+    let media_type = picture_kind(&bytes).ok_or_else(|| {
         usage(format!("{shown} is not a picture; --image takes PNG, JPEG, GIF and WebP"))
     })?;
     Ok(Part::Image { media_type: media_type.into(), data: BASE64_STANDARD.encode(bytes) })
-}
-
-fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    let is_webp = || bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
-    match bytes {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        _ if is_webp() => Some("image/webp"),
-        _ => None,
-    }
 }

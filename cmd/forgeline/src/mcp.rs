@@ -12,7 +12,7 @@ use std::{
 
 use clap::Args;
 use forgeline::agent::{
-    mcp::{LoopbackLogins, McpConfig, McpOptions, McpQuestion, McpServers},
+    mcp::{LoopbackLogins, McpConfig, McpError, McpOptions, McpQuestion, McpServers},
     tools::Tool,
 };
 use forgeline::types::ToolAnswer;
@@ -26,6 +26,8 @@ use crate::{
 
 /// Time after which a person is told what is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Longest wait of a chat for servers that are not required.
+const CHAT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The servers, as flags.
 #[derive(Debug, Clone, Args)]
@@ -61,12 +63,17 @@ impl McpArgs {
         self.config().map(drop)
     }
 
-    /// Starts the servers, and says on stderr which of them and of their tools are left out.
+    /// Starts the servers, and says on stderr which of them and of their tools are left out. A chat does not wait for those that
+    /// start slowly, unless their tools are `named`.
     ///
     /// # Errors
     ///
     /// A usage error when the file is wrong; an error when a required server does not work.
-    pub(crate) fn connect(&self, at: &Surroundings<'_>) -> anyhow::Result<Option<Connected>> {
+    pub(crate) fn connect(
+        &self,
+        at: &Surroundings<'_>,
+        named: bool,
+    ) -> anyhow::Result<Option<Connected>> {
         let (Some(config), Some(path)) = (self.config()?, &self.mcp) else { return Ok(None) };
         for refused in &config.refused {
             note(&escape_controls(&format!("an MCP server is left out: {refused}")));
@@ -75,9 +82,11 @@ impl McpArgs {
             note(&escape_controls(&format!("in {}: {warning}", path.display())));
         }
         let stop = at.interrupts.begin(true);
+        let is_patient = !at.is_chat || named;
+        let limit = if is_patient { Duration::MAX } else { CHAT_PATIENCE };
         let started = at.runtime.block_on(async {
             let count = config.servers.len();
-            let mut start = pin!(McpServers::connect_listed(config, options(at.is_served)));
+            let mut start = pin!(McpServers::connect_within(config, options(at.is_served), limit));
             let waiting = async {
                 tokio::time::sleep(PATIENCE).await;
                 note(&format!("waiting for MCP servers to start ({count} in the file)"));
@@ -96,7 +105,11 @@ impl McpArgs {
         let running = servers.clone();
         at.interrupts.at_exit(move || running.kill());
         for failure in servers.failures() {
-            note(&escape_controls(&failure.to_string()));
+            let is_late =
+                matches!(&failure, McpError::TimedOut { after, .. } if *after == CHAT_PATIENCE);
+            let later =
+                if is_late && !is_patient { "; its tools come when it is there" } else { "" };
+            note(&escape_controls(&format!("{failure}{later}")));
         }
         for error in servers.left_out() {
             note(&escape_controls(&format!("a tool of an MCP server is left out: {error}")));

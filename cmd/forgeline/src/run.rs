@@ -41,7 +41,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let prompt = prompt(&args.prompt)?;
     let prompt = args.agent.question.beside()?.behind(prompt);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let built = build(&args.agent, &runtime, &interrupts)?;
+    let built = build(&args.agent, &runtime, &interrupts, false)?;
     let mut show = Show::start(form(args), args.agent.amount)?.traced(built.trace.clone());
     let stop = interrupts.begin(true);
     let turn = runtime.block_on(async {

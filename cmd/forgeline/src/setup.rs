@@ -103,6 +103,8 @@ pub(crate) struct Surroundings<'a> {
     /// `true` when people answer over the network, and not at the terminal.
     pub(crate) is_served: bool,
     pub(crate) is_quiet: bool,
+    /// `true` for a chat, which does not wait for what may come later.
+    pub(crate) is_chat: bool,
 }
 
 /// An agent that is set up.
@@ -263,7 +265,11 @@ impl SetupArgs {
                 tools.push(skills.tool());
             }
         }
-        let connected = if self.no_tools { None } else { self.mcp.connect(at)? };
+        let connected = if self.no_tools {
+            None
+        } else {
+            self.mcp.connect(at, self.approve.names_servers())?
+        };
         let mut described: Vec<_> = tools.iter().map(describe).collect();
         let mut names: Vec<_> = tools.iter().map(|tool| Text::from(tool.name())).collect();
         let servers = connected.as_ref().map(|connected| connected.servers.clone());

@@ -7,6 +7,7 @@ use forgeline::{
     types::{AgentEvent, Completion, Envelope},
 };
 use serde_json::Value;
+use terminal_size::{Width, terminal_size_of};
 use tokio::time::Instant;
 
 use crate::{
@@ -21,6 +22,19 @@ use crate::{
 
 /// The time without events after which a held text is shown: the model may go on much later.
 const QUIET: Duration = Duration::from_secs(1);
+
+/// Most characters of the name of a tool that is waited for: the line is written over, so it must be one.
+const MAX_WAITED_CHARS: usize = 40;
+
+/// Returns the columns of the terminal that shows what is not the answer; `None` where it is none.
+fn width_of(form: Form) -> Option<usize> {
+    let size = match form {
+        Form::Whole => terminal_size_of(io::stdout()),
+        Form::Answer => terminal_size_of(io::stderr()),
+        Form::Json => None,
+    };
+    size.map(|(Width(columns), _)| usize::from(columns)).filter(|columns| *columns > 0)
+}
 
 /// The form in which a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +79,7 @@ impl Show {
             writer,
             form,
             json: Output::new(Vec::new(), true),
-            renderer: Renderer::new(amount.is_verbose()),
+            renderer: Renderer::of_width(amount.is_verbose(), width_of(form)),
             answer: AnswerText::default(),
             spinner: Spinner::new(form == Form::Whole && is_watched()),
             amount,
@@ -85,7 +99,7 @@ impl Show {
 
     /// Begins to show another run.
     pub fn begin(&mut self) {
-        self.renderer = Renderer::new(self.amount.is_verbose());
+        self.renderer = Renderer::of_width(self.amount.is_verbose(), width_of(self.form));
         self.answer = AnswerText::default();
         self.is_stuck = false;
     }
@@ -151,7 +165,8 @@ impl Show {
         } else if let AgentEvent::ToolApprovalRequest(_) | AgentEvent::ToolQuestion(_) = event {
             self.spinner.wait_for("waiting for your answer".to_owned());
         } else if let AgentEvent::ToolCall { tool_name, .. } = event {
-            self.spinner.wait_for(format!("{} is running", line(tool_name)));
+            let name: String = line(tool_name).chars().take(MAX_WAITED_CHARS).collect();
+            self.spinner.wait_for(format!("{name} is running"));
         } else if let AgentEvent::Custom { name, data } = event
             && name == CALL_MODE_FALLBACK
         {

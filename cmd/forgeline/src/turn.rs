@@ -109,7 +109,7 @@ pub async fn take(
     let completion = complete(builder, &outcome, model, error.as_ref());
     let cost = bill.total();
     let (took, budget) = (start.elapsed(), agent.config().budget);
-    let window = used.line();
+    let window = used.line(agent.context_tokens());
     let turn = Turn { outcome, error, completion, cost, took, budget, window };
     show.end(&turn.completion, &turn.footer(), stop).await?;
     Ok(turn)

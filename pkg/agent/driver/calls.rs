@@ -57,6 +57,7 @@ pub(super) enum News {
 
 /// The setup of a run, as far as its calls need it.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Site<'a> {
     pub(super) parts: &'a Parts,
     pub(super) agent: &'a Shared,
@@ -128,7 +129,7 @@ impl<'a> RunningCalls<'a> {
         }
         let (tool, name) = (Arc::clone(entry.tool), call.name.clone());
         let limit = tool.timeout().unwrap_or(parts.config.tool_timeout);
-        let able = parts.provider.info().capabilities;
+        let able = parts.provider.info();
         let most = tool.max_result_chars().unwrap_or(parts.config.max_result_chars);
         let (call_id, arguments) = (call.id.clone(), arguments.clone());
         let span = spans::execute_tool(&name, &call_id);

@@ -6,8 +6,8 @@ use crate::{
         state::Failure,
         tools::{ToolError, ToolOutput},
     },
-    llm::media,
-    types::{Capabilities, Part},
+    llm::media::{self, Takes, Untaken},
+    types::Part,
 };
 
 /// Most bytes of the pictures and documents of one result.
@@ -18,14 +18,11 @@ pub(super) fn read(
     name: &str,
     result: Result<ToolOutput, ToolError>,
     limit: usize,
-    able: Capabilities,
+    able: impl Into<Takes>,
 ) -> (Result<String, (Failure, String)>, Vec<Part>) {
-    let result =
-        result.and_then(
-            |output| {
-                if output.parts.is_empty() { Ok(output) } else { takeable(output, able) }
-            },
-        );
+    let result = result.and_then(|output| {
+        if output.parts.is_empty() { Ok(output) } else { takeable(output, able.into()) }
+    });
     match result {
         Ok(ToolOutput { content, parts, .. }) => {
             let words = || parts.iter().filter_map(Part::as_text);
@@ -39,7 +36,7 @@ pub(super) fn read(
 }
 
 /// Leaves out of a result what the model does not take, and what a vendor would refuse, and says so in its text.
-fn takeable(output: ToolOutput, able: Capabilities) -> Result<ToolOutput, ToolError> {
+fn takeable(output: ToolOutput, able: Takes) -> Result<ToolOutput, ToolError> {
     let ToolOutput { mut content, parts, origin } = output;
     let bytes = parts.iter().map(length).fold(0, usize::saturating_add);
     if bytes > MAX_PART_BYTES {
@@ -54,10 +51,10 @@ fn takeable(output: ToolOutput, able: Capabilities) -> Result<ToolOutput, ToolEr
                 continue;
             }
         };
-        let (is_taken, what, media_type) = match &part {
-            Part::Text { .. } => (true, "text", ""),
-            Part::Image { media_type, .. } => (able.vision, "picture", media_type.as_str()),
-            Part::Document { media_type, .. } => (able.documents, "document", media_type.as_str()),
+        let (what, media_type) = match &part {
+            Part::Text { .. } => ("text", ""),
+            Part::Image { media_type, .. } => ("picture", media_type.as_str()),
+            Part::Document { media_type, .. } => ("document", media_type.as_str()),
             Part::Thinking { .. }
             | Part::ToolCall(_)
             | Part::ToolResult(_)
@@ -66,10 +63,12 @@ fn takeable(output: ToolOutput, able: Capabilities) -> Result<ToolOutput, ToolEr
                 return Err(ToolError::failed(problem));
             }
         };
-        if is_taken {
-            kept.push(part);
-        } else {
-            content.push_str(&feedback::left_out(what, media_type));
+        match able.refusal(&part) {
+            None => kept.push(part),
+            Some(Untaken::Kind(_)) => content.push_str(&feedback::left_out(what, media_type, "")),
+            Some(Untaken::This(_, why)) => {
+                content.push_str(&feedback::left_out(what, media_type, why));
+            }
         }
     }
     Ok(ToolOutput { content, parts: kept, origin })
@@ -120,6 +119,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::types::{Capabilities, MediaRules, ModelInfo};
 
     /// A picture whose data are so long, a multiple of four.
     fn picture(bytes: usize) -> Part {
@@ -192,6 +192,20 @@ mod tests {
         let item = Part::Thinking { text: "a".into(), signature: None };
         let (failed, _) = seen(ToolOutput::new("a").part(item), 1_000);
         assert!(failed.unwrap_err().1.contains("neither text nor a picture nor a document"));
+    }
+
+    #[test]
+    fn what_this_provider_refuses_is_left_out_with_what_to_do() {
+        let rules = MediaRules::default().picture_addresses(false).max_picture_letters(Some(8));
+        let model = ModelInfo::new("p", "m").capabilities(Capabilities::ALL).media(rules);
+        let image = |data: &str| Part::Image { media_type: "image/jpeg".into(), data: data.into() };
+        let output =
+            ToolOutput::new("Three.").part(image("https://x/y")).part(picture(8)).part(picture(12));
+        let (text, parts) = read("see", Ok(output), 1_000, &model);
+        let note =
+            |why| format!("\n[A picture (image/jpeg) is left out: the model takes none {why}.]");
+        let want = ["by its address; give its bytes", "of that size; make it smaller"].map(note);
+        assert_eq!((text, parts), (Ok(format!("Three.{}", want.concat())), vec![picture(8)]));
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Site<'_> {
             Ok((output, names)) => (Ok(output), names),
             Err(error) => (Err(error), Box::default()),
         };
-        let able = parts.provider.info().capabilities;
+        let able = parts.provider.info();
         // What the model cannot read is not loaded.
         let is_whole = output.as_ref().is_ok_and(|it| it.content.chars().count() <= most);
         let (result, _) = read(name, output, most, able);

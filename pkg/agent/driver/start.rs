@@ -34,7 +34,7 @@ impl Start {
     }
 
     /// Returns the model that answers.
-    pub(super) fn model<'a>(&self, agent: &'a Shared) -> &'a ModelInfo {
+    pub(in crate::agent) fn model<'a>(&self, agent: &'a Shared) -> &'a ModelInfo {
         let chosen = agent.parts.chosen(self.context()).ok().flatten();
         chosen.unwrap_or(&agent.parts.provider).info()
     }

@@ -1,6 +1,6 @@
 //! The servers of a configuration as a source of tools.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::future::join_all;
@@ -100,9 +100,28 @@ impl McpServers {
         config: McpConfig,
         options: McpOptions,
     ) -> Result<(Self, Vec<Arc<dyn Tool>>), McpError> {
+        Self::connect_within(config, options, Duration::MAX).await
+    }
+
+    /// Starts the servers as [`connect_listed`](Self::connect_listed) does, and waits for those that are not required at most so
+    /// long: their start goes on, and their tools are there for the first run that begins behind it.
+    /// [`failures`](Self::failures) has those that were not waited for.
+    ///
+    /// # Errors
+    ///
+    /// When a required server does not work.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped start leaves no process.
+    pub async fn connect_within(
+        config: McpConfig,
+        options: McpOptions,
+        limit: Duration,
+    ) -> Result<(Self, Vec<Arc<dyn Tool>>), McpError> {
         let slot = |server| Slot::new(server, &options);
         let servers = Self(config.servers.into_iter().map(slot).collect());
-        let tools = servers.tools_of_all(true).await?;
+        let tools = servers.tools_of_all(Some(limit)).await?;
         Ok((servers, tools))
     }
 
@@ -151,11 +170,11 @@ impl McpServers {
 
     /// Lists the tools of all servers, in the order of the configuration.
     pub(super) async fn list(&self) -> Result<Vec<Arc<dyn Tool>>, McpError> {
-        self.tools_of_all(false).await
+        self.tools_of_all(None).await
     }
 
-    async fn tools_of_all(&self, is_first: bool) -> Result<Vec<Arc<dyn Tool>>, McpError> {
-        let listed = join_all(self.0.iter().map(|slot| slot.tools(is_first))).await;
+    async fn tools_of_all(&self, first: Option<Duration>) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+        let listed = join_all(self.0.iter().map(|slot| slot.tools(first))).await;
         let mut tools = Vec::new();
         for (slot, listed) in self.0.iter().zip(listed) {
             match listed {

@@ -151,16 +151,20 @@ impl Slot {
         self.sessions.get(&self.server, &self.options, &self.place).await
     }
 
-    /// Lists the tools, and keeps what was wrong. A server that is not required holds up no run for long, and not each of them; `is_first` is for the
-    /// first list, which takes as long as the server may.
-    pub(super) async fn tools(&self, is_first: bool) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+    /// Lists the tools, and keeps what was wrong. A server that is not required holds up no run for long, and not each of them; `first` is for the
+    /// first list, which takes as long as the server may, and as this says.
+    pub(super) async fn tools(
+        &self,
+        first: Option<Duration>,
+    ) -> Result<Vec<Arc<dyn Tool>>, McpError> {
+        let is_first = first.is_some();
         if !is_first && let Some(error) = self.paused() {
             return Err(error);
         }
         let began = Instant::now();
         let mut limit = OPTIONAL_TIMEOUT;
-        if is_first {
-            limit = limit.max(self.options.start_timeout + self.options.list_timeout);
+        if let Some(most) = first {
+            limit = limit.max(self.options.start_timeout + self.options.list_timeout).min(most);
         }
         let listed = self.listed_within(limit).await;
         let mut last = self.last();

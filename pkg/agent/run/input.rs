@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{Budget, Caller, RunContext, Surface};
 use crate::{
     llm::{AnswerSchema, media},
-    types::{AgentError, Capabilities, ErrorCode, Message, MessageRole, ModelInfo, Part, Text},
+    types::{AgentError, ErrorCode, Message, MessageRole, ModelInfo, Part, Text},
 };
 
 /// The input of a run: the user's message, and what the run needs to know about it. Nothing in it
@@ -234,25 +234,15 @@ impl RunInput {
             );
             return Err(AgentError::new(ErrorCode::InvalidInput, message));
         }
-        let Capabilities { vision, documents, .. } = model.capabilities;
-        let parts = &self.message.parts;
-        if let Some(problem) = media::unreadable(parts) {
-            return Err(AgentError::new(ErrorCode::InvalidInput, problem));
-        }
-        let what = if !vision && parts.iter().any(|part| matches!(part, Part::Image { .. })) {
-            "pictures"
-        } else if !documents && parts.iter().any(|part| matches!(part, Part::Document { .. })) {
-            "documents"
-        } else {
-            return Ok(());
-        };
-        let model = &model.model;
-        let message = format!(
-            "the model `{model}` reads no {what}; send the input without them, or choose a model \
-             that does"
-        );
-        Err(AgentError::new(ErrorCode::Unsupported, message))
+        fit(&self.message, model)
     }
+}
+
+/// Checks that a model takes what a message of the user has.
+pub(in crate::agent) fn fit(message: &Message, model: &ModelInfo) -> Result<(), AgentError> {
+    let Some((problem, is_bad)) = media::unfit(&message.parts, model) else { return Ok(()) };
+    let code = if is_bad { ErrorCode::InvalidInput } else { ErrorCode::Unsupported };
+    Err(AgentError::new(code, problem))
 }
 
 impl From<Message> for RunInput {

@@ -8,6 +8,7 @@ mod input;
 mod shared_state;
 mod surface;
 
+pub(in crate::agent) use self::input::fit;
 pub(crate) use self::{below::SpentBelow, shared_state::SharedState};
 pub use self::{
     budget::{Budget, Limit, Spent},

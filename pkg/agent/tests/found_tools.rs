@@ -172,10 +172,13 @@ async fn run(
     (plain(&events), serde_json::from_str(&kept).unwrap())
 }
 
+/// A name, the calls of an answer, and what a person decides about them.
+type Row = (&'static str, Vec<(&'static str, Value)>, Decision);
+
 #[tokio::test(start_paused = true)]
 async fn a_call_through_the_tool_is_in_all_things_as_a_direct_one() {
     let title = || json!({ "title": "it" });
-    let rows: [(&str, Vec<(&str, Value)>, Decision); 8] = [
+    let rows: [Row; 8] = [
         ("runs", vec![("own.say", title())], Decision::Grant),
         ("fails", vec![("own.fail", title())], Decision::Grant),
         ("is granted", vec![("own.remove", title())], Decision::Grant),

@@ -338,3 +338,48 @@ async fn a_started_agent_is_steered_by_its_inputs() {
     let want = ["Tell me a story.", "Once", "Shorter.", "The end.", "And then?", "More.", "Hi"];
     assert_eq!(asked, want);
 }
+
+/// What is said to a run is looked at as its input is: the model would fail at it in each later request.
+#[tokio::test(start_paused = true)]
+async fn a_picture_that_the_model_does_not_take_is_not_said_to_a_run() {
+    use crate::types::{
+        Capabilities, ErrorCode, MediaRules, Message, MessageRole, ModelInfo, Part,
+    };
+    let picture = |data: &str| {
+        let part = Part::Image { media_type: "image/png".into(), data: data.into() };
+        Message::new(MessageRole::User, vec![part])
+    };
+    let png = "iVBORw0KGgo=";
+    let rules = MediaRules::default().picture_addresses(false);
+    let able = |able| ModelInfo::new("p", "m").capabilities(able).media(rules);
+    let rows = [
+        (Capabilities::default(), png, Some(ErrorCode::Unsupported)),
+        (Capabilities::ALL, "https://x/y.png", Some(ErrorCode::Unsupported)),
+        (Capabilities::ALL, "not base64", Some(ErrorCode::InvalidInput)),
+        (Capabilities::ALL, png, None),
+    ];
+    for (can, data, want) in rows {
+        let long = ScriptedTurn::new().text("Once upon a time").hang();
+        let turns = [long, ScriptedTurn::new().text("The end."), ScriptedTurn::new().text("So.")];
+        let provider = ScriptedProvider::new(turns).info_of(able(can));
+        let agent = DefaultAgent::builder(provider.clone()).build().unwrap();
+        let mut stream = agent.run_stream("Tell me a story.");
+        let (steering, mut refused) = (stream.steering(), Vec::new());
+        while let Some(envelope) = stream.next().await {
+            if envelope.event.text() == "Once upon a time" {
+                refused.push(steering.follow_up(picture(data)).err().map(|error| error.code));
+                refused.push(steering.steer(picture(data)).err().map(|error| error.code));
+                steering.steer_now("Shorter, please.").unwrap();
+            }
+        }
+        stream.outcome().await.unwrap();
+        assert_eq!(refused, [want, want], "{data}");
+        let last = provider.requests().pop().unwrap();
+        let pictures = last
+            .messages
+            .iter()
+            .flat_map(|it| &it.parts)
+            .filter(|it| matches!(it, Part::Image { .. }));
+        assert_eq!(pictures.count(), if want.is_none() { 2 } else { 0 }, "{data}");
+    }
+}

@@ -70,14 +70,18 @@ pub(in crate::agent) fn as_made(message: &Message, asked: Option<&Message>) -> O
     if !message.parts.iter().any(is_one) {
         return None;
     }
-    let parts = message.parts.iter().map(|part| match part {
-        Part::ToolCall(call) if is_one(part) => Part::ToolCall(wrapped(call)),
-        Part::ToolResult(result) if is_one(part) => {
-            let mut result = result.clone();
-            result.name = CALL_FOUND_TOOL.into();
-            Part::ToolResult(result)
+    let parts = message.parts.iter().map(|part| {
+        if !is_one(part) {
+            return part.clone();
         }
-        part => part.clone(),
+        if let Part::ToolCall(call) = part {
+            return Part::ToolCall(wrapped(call));
+        }
+        let mut part = part.clone();
+        if let Part::ToolResult(result) = &mut part {
+            result.name = CALL_FOUND_TOOL.into();
+        }
+        part
     });
     Some(Message::new(message.role, parts.collect()))
 }

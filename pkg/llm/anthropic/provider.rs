@@ -23,7 +23,7 @@ use crate::{
         parser::ThinkingDialect,
         tool_names,
     },
-    types::{Capabilities, Message, Text, subslice},
+    types::{Capabilities, MediaRules, Message, Text, subslice},
 };
 
 /// The version of the API that is spoken.
@@ -177,6 +177,13 @@ impl WireFormat for Messages {
             instructions::write(&mut body, "system", u8::from(marks), write)?;
         }
         messages(body, marks, |run, mark, items| message::encode(run, mark, found, items))
+    }
+
+    /// The vendor refuses a picture by the letters of its base64; its documentation and its answers said 10 MiB in
+    /// September 2026.
+    fn media_rules(&self, config: &HttpConfig) -> MediaRules {
+        let most = config.base_url.contains("anthropic.com").then_some(10 << 20);
+        MediaRules::default().max_picture_letters(most).all_documents(false)
     }
 
     fn compacts(&self) -> bool {

@@ -112,7 +112,8 @@ impl<W: WireFormat> HttpProvider<W> {
             .context_tokens(card.and_then(|card| card.context_tokens))
             .text_calls(!url::is_vendors(&config.base_url, &W::defaults().base_url))
             .deferred_tools(wire.defers_tools(&config))
-            .compacts(wire.compacts());
+            .compacts(wire.compacts())
+            .media(wire.media_rules(&config));
         let origins = Arc::new(Origins::new(W::PROVIDER, &config));
         let (cache, lists) = (EncodedCache::default(), FittedLists::default());
         Self(Arc::new(Inner { wire, config, info, transport, cache, lists, origins }))

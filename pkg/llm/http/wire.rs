@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{BodyWriter, HttpConfig, url};
 use crate::{
     llm::{BodyDecoder, ProviderError, Request, SchemaRules, ToolSchemaRules},
-    types::{Capabilities, Text},
+    types::{Capabilities, MediaRules, Text},
 };
 
 /// The environment variables of a provider.
@@ -204,6 +204,12 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
     fn defers_tools(&self, config: &HttpConfig) -> bool {
         let _ = config;
         false
+    }
+
+    /// Returns the pictures and documents that the protocol has a place for, and this server takes. Default: all.
+    fn media_rules(&self, config: &HttpConfig) -> MediaRules {
+        let _ = config;
+        MediaRules::default()
     }
 
     /// Returns `true` when the server is told to shorten long conversations itself. Default: `false`.

@@ -10,7 +10,7 @@ pub(crate) use base64::decode;
 
 use base64::canonical;
 
-use crate::types::Part;
+use crate::types::{Capabilities, MediaRules, ModelInfo, Part};
 
 /// The kinds of pictures that all vendors take.
 const PICTURES: &str = "models take PNG, JPEG, GIF and WebP";
@@ -116,6 +116,91 @@ pub(crate) fn unreadable(parts: &[Part]) -> Option<String> {
     Some(format!("a {what} of the input ({media_type}, {bytes} bytes) cannot be read: {reason}"))
 }
 
+/// The pictures and documents that a model takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Takes {
+    able: Capabilities,
+    rules: MediaRules,
+}
+
+impl From<Capabilities> for Takes {
+    fn from(able: Capabilities) -> Self {
+        Self { able, rules: MediaRules::default() }
+    }
+}
+
+impl From<&ModelInfo> for Takes {
+    fn from(model: &ModelInfo) -> Self {
+        Self { able: model.capabilities, rules: model.media }
+    }
+}
+
+/// The reason for which a model does not take a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Untaken {
+    /// It reads none of this kind.
+    Kind(&'static str),
+    /// It reads others of this kind; the words go behind the name of the kind.
+    This(&'static str, &'static str),
+}
+
+impl Takes {
+    /// Returns why a part is not taken; `None` for one that is.
+    pub(crate) fn refusal(&self, part: &Part) -> Option<Untaken> {
+        let Self { able, rules } = self;
+        match part {
+            Part::Image { .. } if !able.vision => Some(Untaken::Kind("pictures")),
+            Part::Image { data, .. } => {
+                let why = if is_url(data) && !rules.picture_addresses {
+                    "by its address; give its bytes"
+                } else if rules.max_picture_letters.is_some_and(|most| most < data.len() as u64) {
+                    "of that size; make it smaller"
+                } else {
+                    return None;
+                };
+                Some(Untaken::This("picture", why))
+            }
+            Part::Document { .. } if !able.documents => Some(Untaken::Kind("documents")),
+            Part::Document { media_type, data, .. } => {
+                let kind = essence(media_type);
+                let why = if is_url(data) && !rules.document_addresses {
+                    "by its address; give its bytes"
+                } else if !rules.all_documents && kind != PDF && !kind.starts_with("text/") {
+                    "of that kind; give a PDF or text"
+                } else if !rules.all_documents && kind != PDF && is_url(data) {
+                    "of text by its address; give its bytes"
+                } else {
+                    return None;
+                };
+                Some(Untaken::This("document", why))
+            }
+            Part::Text { .. }
+            | Part::Thinking { .. }
+            | Part::ToolCall(_)
+            | Part::ToolResult(_)
+            | Part::ProviderItem(_) => None,
+        }
+    }
+}
+
+/// Returns what a model would refuse of the parts of a user's message, in words; `true` with it where no model takes it.
+pub(crate) fn unfit(parts: &[Part], model: &ModelInfo) -> Option<(String, bool)> {
+    if let Some(problem) = unreadable(parts) {
+        return Some((problem, true));
+    }
+    let takes = Takes::from(model);
+    let (name, refusal) = (&model.model, parts.iter().find_map(|part| takes.refusal(part))?);
+    let words = match refusal {
+        Untaken::Kind(what) => format!(
+            "the model `{name}` reads no {what}; send the input without them, or choose a model that does"
+        ),
+        Untaken::This(what, why) => {
+            format!("the model `{name}` takes no {what} {why}, or choose another model")
+        }
+    };
+    Some((words, false))
+}
+
 fn picture(media_type: &str, data: &str) -> Result<Part, LeftOut> {
     let left_out = |bytes, reason| {
         Err(LeftOut { what: "picture", media_type: short(media_type), bytes, reason })
@@ -163,8 +248,19 @@ fn is_text(kind: &str) -> bool {
     kind.starts_with("text/") || matches!(kind, "application/json" | "application/xml")
 }
 
-/// Returns the kind of a picture by its first bytes.
-fn picture_kind(bytes: &[u8]) -> Option<&'static str> {
+/// Returns the media type of a picture by its first bytes; `None` for what is none of the kinds that all models take: PNG,
+/// JPEG, GIF and WebP.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::picture_kind;
+///
+/// assert_eq!(picture_kind(b"GIF89a"), Some("image/gif"));
+/// assert_eq!(picture_kind(b"<svg/>"), None);
+/// ```
+#[must_use]
+pub fn picture_kind(bytes: &[u8]) -> Option<&'static str> {
     let is_webp = || bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),

@@ -81,3 +81,41 @@ fn an_input_may_have_what_one_model_takes_and_nothing_that_none_does() {
         assert_eq!(problem(&part).map(|left| left.reason), want, "{part:?}");
     }
 }
+
+#[test]
+fn what_a_provider_takes_is_the_same_for_inputs_and_results() {
+    use super::Untaken::{Kind, This};
+    let all = || ModelInfo::new("p", "m").capabilities(Capabilities::ALL);
+    let of = |rules: MediaRules| Takes::from(&all().media(rules));
+    let rules = MediaRules::default;
+    let url = "https://x/y";
+    let docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+    let small = rules().max_picture_letters(Some(12));
+    #[rustfmt::skip]
+    let cases = [
+        (Takes::from(Capabilities::default()), image("image/png", PNG),    Some(Kind("pictures"))),
+        (Takes::from(Capabilities::default()), file(PDF, "JVBERi0="),      Some(Kind("documents"))),
+        (of(rules()),                          file(docx, "UEsDBA=="),     None),
+        (of(rules().all_documents(false)),     file(docx, "UEsDBA=="),     Some(This("document", "of that kind; give a PDF or text"))),
+        (of(rules().all_documents(false)),     file("text/csv", "aGk="),   None),
+        (of(rules().all_documents(false)),     file(PDF, url),             None),
+        (of(rules().all_documents(false)),     file("text/csv", url),      Some(This("document", "of text by its address; give its bytes"))),
+        (of(rules().document_addresses(false)), file(PDF, url),            Some(This("document", "by its address; give its bytes"))),
+        (of(rules().picture_addresses(false)), image("image/png", url),    Some(This("picture", "by its address; give its bytes"))),
+        (of(rules().picture_addresses(false)), image("image/png", PNG),    None),
+        (of(small),                            image("image/png", PNG),    None),
+        (of(small),                            image("image/png", "iVBORw0KGgoA1"), Some(This("picture", "of that size; make it smaller"))),
+        (of(small),                            words("a much longer text"), None),
+    ];
+    for (takes, part, want) in cases {
+        assert_eq!(takes.refusal(&part), want, "{part:?}");
+    }
+    let problem = unfit(
+        &[words("a"), image("image/png", url)],
+        &all().media(rules().picture_addresses(false)),
+    );
+    let want =
+        "the model `m` takes no picture by its address; give its bytes, or choose another model";
+    assert_eq!(problem, Some((want.to_owned(), false)));
+    assert!(unfit(&[image("image/png", "!")], &all()).is_some_and(|(_, is_bad)| is_bad));
+}

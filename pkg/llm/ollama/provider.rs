@@ -12,7 +12,7 @@ use crate::{
             chat, url::split,
         },
     },
-    types::{Capabilities, Text},
+    types::{Capabilities, MediaRules, Text},
 };
 
 /// Ollama, through its own `/api/chat`.
@@ -73,6 +73,10 @@ impl WireFormat for OllamaChat {
 
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
         api(&config.base_url, "/tags")
+    }
+
+    fn media_rules(&self, _: &HttpConfig) -> MediaRules {
+        MediaRules::default().picture_addresses(false)
     }
 
     fn body(&self, mut body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError> {

@@ -9,7 +9,7 @@ use crate::{
         ProviderError, Request, SchemaRules, Thinking, ToolSchemaRules, ToolSpec,
         http::{BodyWriter, EnvNames, HttpConfig, HttpProvider, SamplingNames, WireFormat, chat},
     },
-    types::{Capabilities, Text},
+    types::{Capabilities, MediaRules, Text},
 };
 
 /// OpenAI Chat Completions, as OpenAI and compatible servers serve it.
@@ -68,6 +68,10 @@ impl WireFormat for ChatCompletions {
 
     fn defaults() -> HttpConfig {
         HttpConfig::new("https://api.openai.com/v1", Capabilities::ALL.prompt_caching(false))
+    }
+
+    fn media_rules(&self, _: &HttpConfig) -> MediaRules {
+        MediaRules::default().document_addresses(false)
     }
 
     fn capabilities(&self, base_url: &str) -> Capabilities {

@@ -56,7 +56,7 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut lines = Lines::new(args.history.as_deref())?;
-    let built = build(&args.agent, &runtime, &interrupts)?;
+    let built = build(&args.agent, &runtime, &interrupts, true)?;
     let show = Show::start(Form::Whole, args.agent.amount)?.traced(built.trace.clone());
     let usage = UsageInfo::default();
     // Read now, so that a wrong path is told at once.

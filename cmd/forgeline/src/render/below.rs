@@ -5,8 +5,20 @@ use forgeline::{
     types::{AgentEvent, Text},
 };
 
-use super::{Renderer, escape_controls, fold::fold};
+use super::{
+    Renderer, escape_controls,
+    fold::fold,
+    screen::{columns, columns_of},
+};
 
+/// The columns by which what is below stands further right.
+const INDENT: usize = 2;
+/// The columns of the mark before a name.
+const MARK_COLUMNS: usize = 2;
+/// The columns of the line of a beginning, without the name.
+const BEGINS_COLUMNS: usize = INDENT + MARK_COLUMNS + " begins".len();
+/// Least columns of a name.
+const MIN_NAME_COLUMNS: usize = 8;
 /// Most characters of a failure that are shown.
 const MAX_FAILURE_CHARS: usize = 32;
 
@@ -29,20 +41,37 @@ struct Agent {
     renderer: Renderer,
     /// The beginning of a line.
     held: String,
+    /// The columns of its lines.
+    width: Option<usize>,
 }
 
 impl Below {
-    /// Returns whole lines for an event of an agent below; `is_whole` shows all of them.
-    pub(super) fn event(&mut self, event: SubAgentEvent, is_whole: bool) -> String {
+    /// Returns whole lines for an event of an agent below, of at most `width` columns; `is_whole` shows all of them.
+    pub(super) fn event(
+        &mut self,
+        event: SubAgentEvent,
+        (is_whole, width): (bool, Option<usize>),
+    ) -> String {
         let SubAgentEvent { call_id, name, background, envelope, .. } = event;
         let (run_id, event) = (envelope.run_id, envelope.event);
         let mut shown = String::new();
         let at = self.0.iter().position(|agent| agent.run_id == run_id).unwrap_or_else(|| {
-            shown = format!("  ▸ {} begins\n", escape_controls(&name));
-            let (renderer, held) = (Renderer::new(is_whole), String::new());
+            shown = format!("  ▸ {} begins\n", named(&name, width, BEGINS_COLUMNS));
+            let width = width.map(|width| width.saturating_sub(INDENT));
+            let (renderer, held) = (Renderer::of_width(is_whole, width), String::new());
             let (turns, calls, failure) = (0, 0, None);
-            let agent =
-                Agent { run_id, call_id, name, background, turns, calls, failure, renderer, held };
+            let agent = Agent {
+                run_id,
+                call_id,
+                name,
+                background,
+                turns,
+                calls,
+                failure,
+                renderer,
+                held,
+                width,
+            };
             self.0.push(agent);
             self.0.len() - 1
         });
@@ -115,9 +144,26 @@ impl Agent {
             (None, None) => "done".to_owned(),
         };
         let (turns, calls) = (counted(self.turns, "turn"), counted(self.calls, "call"));
-        let line = escape_controls(&format!("{}: {how}", self.name)).into_owned();
-        format!("{begun}  ◂ {line} ({turns}, {calls})\n")
+        let line = escape_controls(&format!(": {how} ({turns}, {calls})\n")).into_owned();
+        let width = self.width.map(|width| width + INDENT);
+        let name = named(&self.name, width, columns(line.trim_end()) + INDENT + MARK_COLUMNS);
+        format!("{begun}  ◂ {name}{line}")
     }
+}
+
+/// Returns a name where `others` columns of its line are taken; one that is too long is cut.
+fn named(name: &str, width: Option<usize>, others: usize) -> String {
+    let name = escape_controls(name);
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(others).max(MIN_NAME_COLUMNS));
+    if columns(&name) <= room {
+        return name.into_owned();
+    }
+    let mut taken = 1;
+    let fits = |letter: &char| {
+        taken += columns_of(*letter);
+        taken <= room
+    };
+    name.chars().take_while(fits).chain(['…']).collect()
 }
 
 fn indented(line: &str) -> String {
@@ -208,7 +254,7 @@ mod tests {
     #[test]
     fn lines_that_come_in_pieces_are_shown_once_and_whole() {
         let mut agents = Below::default();
-        agents.event(event(false), false);
+        agents.event(event(false), (false, None));
         let agent = &mut agents.0[0];
         let text = "ab\n\nc\ndé\n".repeat(40);
         let want: String = text.lines().map(indented).collect();
@@ -228,7 +274,7 @@ mod tests {
     #[test]
     fn one_in_the_background_ends_with_the_run_and_not_with_its_call() {
         let mut agents = Below::default();
-        agents.event(event(true), false);
+        agents.event(event(true), (false, None));
         let result = AgentEvent::ToolResult {
             id: "call_0".into(),
             tool_name: "help".into(),
@@ -243,7 +289,7 @@ mod tests {
     #[test]
     fn one_that_is_stopped_ends_with_its_call() {
         let mut agents = Below::default();
-        let shown = agents.event(event(false), false);
+        let shown = agents.event(event(false), (false, None));
         assert!(shown.starts_with("  ▸ help") && !shown.contains('\u{7}'), "{shown:?}");
         let result = |id: &str| AgentEvent::ToolResultError {
             id: id.into(),

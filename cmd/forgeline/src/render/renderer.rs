@@ -31,8 +31,10 @@ pub struct Renderer {
     sources: Vec<String>,
     /// The agents below that work.
     below: Below,
-    /// `true` when nothing is folded, and requests are shown.
+    /// `true` when nothing is left out, and requests are shown.
     is_whole: bool,
+    /// The columns of a line.
+    width: Option<usize>,
 }
 
 /// The part that the end of the shown text belongs to.
@@ -65,14 +67,20 @@ impl Renderer {
     /// Creates a renderer; `is_whole` folds nothing and shows each request.
     #[must_use]
     pub fn new(is_whole: bool) -> Self {
-        Self { is_whole, ..Self::default() }
+        Self::of_width(is_whole, None)
+    }
+
+    /// Creates a renderer for a terminal with so many columns: names, arguments, results and notes are folded there.
+    #[must_use]
+    pub fn of_width(is_whole: bool, width: Option<usize>) -> Self {
+        Self { is_whole, width, screen: Screen::of_width(width), ..Self::default() }
     }
 
     /// Returns the text that `event` adds; empty when it shows nothing.
     pub fn event(&mut self, event: &AgentEvent) -> String {
         let mut lines = self.below.ended(event);
         if let Some(below) = SubAgentEvent::read(event) {
-            lines = self.below.event(below, self.is_whole);
+            lines = self.below.event(below, (self.is_whole, self.width));
             if lines.is_empty() {
                 return lines;
             }
@@ -119,7 +127,7 @@ impl Renderer {
             AgentEvent::ToolApprovalRequest(request) => {
                 self.end();
                 for (line, style) in request.preview.iter().flat_map(approval::preview) {
-                    self.screen.text(&format!("    {line}\n"), "", style);
+                    self.screen.folded(&format!("{line}\n"), "    ", style);
                 }
             }
             AgentEvent::ToolApprovalRejected { .. }
@@ -148,7 +156,7 @@ impl Renderer {
                 if self.open != Open::Output {
                     self.switch(Open::Output);
                 }
-                self.screen.text(content, "    ", Style::new().dimmed());
+                self.screen.folded(content, "    ", Style::new().dimmed());
             }
             AgentEvent::Custom { name, data } if name == UNDELIVERED => {
                 self.note("the answer ended before this was said:");
@@ -255,7 +263,7 @@ impl Renderer {
         let resumed = if call.shown > 0 { " (continued)" } else { "" };
         self.last_call = call.id.clone();
         self.screen.text("● ", "", Style::new().cyan());
-        self.screen.text(&format!("{name}{resumed}"), "", Style::new().cyan().bold());
+        self.screen.folded(&format!("{name}{resumed}"), "  ", Style::new().cyan().bold());
         self.screen.text(" ", "", Style::new());
     }
 
@@ -275,7 +283,7 @@ impl Renderer {
             if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
                 call.shown += shown.len();
             }
-            self.screen.text(shown, "  ", Style::new());
+            self.screen.folded(shown, "  ", Style::new());
         }
     }
 
@@ -311,7 +319,7 @@ impl Renderer {
         ];
         for (note, style) in notes.into_iter().flatten() {
             self.screen.end_line();
-            self.screen.text(&note, "  ", style);
+            self.screen.folded(&note, "  ", style);
         }
         self.end();
     }
@@ -319,7 +327,7 @@ impl Renderer {
     fn result(&mut self, id: &Text, name: &Text, content: &str, duration_ms: u64, style: Style) {
         self.end();
         if self.last_call != *id {
-            self.screen.text(&format!("● {name}\n"), "", Style::new().cyan());
+            self.screen.folded(&format!("● {name}\n"), "", Style::new().cyan());
             self.last_call = id.clone();
         }
         let whole = || content.trim_end().lines().map(str::to_owned).collect();
@@ -336,7 +344,8 @@ impl Renderer {
         }
         for (number, line) in lines.iter().enumerate() {
             let lead = if number == 0 { "  └ " } else { "    " };
-            self.screen.text(&format!("{lead}{line}\n"), "", style);
+            self.screen.text(lead, "", style);
+            self.screen.folded(&format!("{line}\n"), "    ", style);
         }
         self.screen.end_line();
     }
@@ -360,12 +369,17 @@ impl Renderer {
     /// One line, however many the text has.
     fn dimmed_line(&mut self, text: &str) {
         let (lines, _) = fold(&text.replace('\n', " "), 1);
-        self.dimmed(&format!("  {}", lines.concat()));
+        self.dimmed_at(&lines.concat(), "  ");
     }
 
     /// A dimmed line; the style ends with it, as what comes next may be another program's.
     fn dimmed(&mut self, line: &str) {
-        self.screen.text(&format!("{line}\n"), "", Style::new().dimmed());
+        self.dimmed_at(line, "");
+    }
+
+    /// A dimmed line behind an indent.
+    fn dimmed_at(&mut self, line: &str, indent: &str) {
+        self.screen.folded(&format!("{line}\n"), indent, Style::new().dimmed());
         self.screen.end_line();
     }
 
@@ -380,10 +394,10 @@ impl Renderer {
         self.end();
         let (lines, hidden) = fold(note, MAX_RESULT_LINES);
         for line in lines {
-            self.dimmed(&format!("  {line}"));
+            self.dimmed_at(&line, "  ");
         }
         if hidden > 0 {
-            self.dimmed(&format!("  … (+{hidden} lines)"));
+            self.dimmed_at(&format!("… (+{hidden} lines)"), "  ");
         }
     }
 }

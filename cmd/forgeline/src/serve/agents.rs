@@ -34,7 +34,7 @@ pub(super) fn surroundings<'a>(
     interrupts: &'a Interrupts,
     is_quiet: bool,
 ) -> Surroundings<'a> {
-    Surroundings { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet }
+    Surroundings { runtime, interrupts, system: SYSTEM, is_served: true, is_quiet, is_chat: false }
 }
 
 impl Agents {

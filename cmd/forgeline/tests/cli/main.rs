@@ -26,6 +26,8 @@ mod llama;
 #[cfg(unix)]
 mod mcp;
 mod models;
+#[cfg(target_os = "linux")]
+mod narrow;
 mod parse;
 mod process;
 mod project;

@@ -325,3 +325,28 @@ async fn a_server_that_needs_a_login_is_an_error_in_a_pipe() {
     let said = "`far` gives no access: it needs a login, and there is no person to ask for one";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }
+
+/// A server that never answers holds up no chat: it is usable at once, and a question waits for a bounded time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_does_not_wait_for_a_server_that_hangs() {
+    let root = folder("mcp-chat-hangs");
+    fs::write(root.join("server.sh"), "exec sleep 600\n").unwrap();
+    let hangs = json!({ "command": "/bin/sh", "args": ["server.sh"], "cwd": root });
+    let path = file(&root, &json!({ "s": hangs }));
+    let server = ScriptedServer::start(vec![answer("Here I am.")]).await;
+    let url = server.url();
+    block_in_place(|| {
+        let began = std::time::Instant::now();
+        let flags = ["--mcp", path.to_str().unwrap()];
+        let mut pty = Pty::start(&arguments("chat", &url, &root, &flags));
+        pty.until("its tools come when it is there");
+        pty.until("› ");
+        assert!(began.elapsed().as_secs() < 8, "{:?}", began.elapsed());
+        pty.press("hi\r");
+        pty.until("Here I am.");
+        assert!(began.elapsed().as_secs() < 25, "{:?}", began.elapsed());
+        pty.until("› ");
+        pty.press(CTRL_D);
+        assert_eq!(ended(pty.look_on()), Some(0));
+    });
+}

@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::pty::Winsize;
+
 use crate::process::forget_vendors;
 
 /// Longest wait for something on the screen, whatever else moves on it meanwhile: only a test that fails waits so long.
@@ -32,12 +34,27 @@ pub(crate) struct Pty {
 impl Pty {
     /// Starts the command on a new terminal, which is its controlling one: keys send signals.
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let terminal = nix::pty::openpty(None, None).unwrap();
+        Self::started(arguments, None, |command| {
+            command.env_remove("NO_COLOR");
+        })
+    }
+
+    /// Starts the command on a terminal with so many columns, without colour.
+    pub(crate) fn plain(arguments: &[&str], columns: u16) -> Self {
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        Self::started(arguments, Some(&size), |command| {
+            command.env("NO_COLOR", "1");
+        })
+    }
+
+    fn started(arguments: &[&str], size: Option<&Winsize>, set: impl Fn(&mut Command)) -> Self {
+        let terminal = nix::pty::openpty(size, None).unwrap();
         let slave = File::from(terminal.slave);
         let mut command = Command::new("setsid");
         command.args(["--ctty", env!("CARGO_BIN_EXE_forgeline")]).args(arguments);
         forget_vendors(&mut command);
-        command.env("TERM", "xterm").env_remove("NO_COLOR");
+        command.env("TERM", "xterm");
+        set(&mut command);
         command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap());
         let child = command.stderr(slave).spawn().unwrap();
         let keys = File::from(terminal.master);
