@@ -27,7 +27,7 @@ enum State {
     Unnamed(String),
     /// All passes as it is.
     Direct,
-    /// The call is whole: blanks behind it are none of its arguments.
+    /// The call is whole: whitespace behind it is not part of its arguments.
     Whole,
     Wrapped(Box<Wrapped>),
 }
@@ -254,7 +254,7 @@ impl Wrapped {
 
     /// Begins to read the value behind a key.
     fn begin(&mut self, kind: Kind) {
-        // The key's text ends with the colon and the blanks around it.
+        // The key's text ends with the colon and the whitespace around it.
         let key = self.word.trim_end().trim_end_matches(':').trim();
         let key = serde_json::from_str::<String>(key).unwrap_or_default();
         match (key.as_str(), kind) {
