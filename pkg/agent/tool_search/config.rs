@@ -59,7 +59,7 @@ pub enum FoundTools {
     /// permissions, approvals and results are those of the tool that is called.
     #[default]
     Called,
-    /// They are added behind the tools of the next request, and called as all others: a server that holds answers to the
+    /// The next request has them behind its other tools, and they are called as those are: a server that holds answers to the
     /// schemas of tools holds theirs too. One that puts tools before the prompt reads all of it anew after a search.
     Offered,
 }

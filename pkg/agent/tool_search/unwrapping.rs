@@ -27,7 +27,7 @@ enum State {
     Unnamed(String),
     /// All passes as it is.
     Direct,
-    /// The call is whole: blanks behind it are none of its arguments.
+    /// The call is whole: whitespace behind it is not part of its arguments.
     Whole,
     Wrapped(Box<Wrapped>),
 }
@@ -254,7 +254,7 @@ impl Wrapped {
 
     /// Begins to read the value behind a key.
     fn begin(&mut self, kind: Kind) {
-        // The key's text ends with the colon and the blanks around it.
+        // The key's text ends with the colon and the whitespace around it.
         let key = self.word.trim_end().trim_end_matches(':').trim();
         let key = serde_json::from_str::<String>(key).unwrap_or_default();
         match (key.as_str(), kind) {
@@ -325,13 +325,13 @@ mod tests {
 
     /// The name in the start, and the arguments of all deltas.
     fn told(events: &[AgentEvent]) -> (Option<&str>, String) {
-        let start = events.iter().find_map(|event| match event {
-            AgentEvent::ToolCallStart { tool_name, .. } => Some(tool_name.as_deref()),
-            _ => None,
+        let start = events.iter().find_map(|event| {
+            let AgentEvent::ToolCallStart { tool_name, .. } = event else { return None };
+            Some(tool_name.as_deref())
         });
-        let deltas = events.iter().filter_map(|event| match event {
-            AgentEvent::ToolCallContent { arguments, .. } => Some(arguments.as_str()),
-            _ => None,
+        let deltas = events.iter().filter_map(|event| {
+            let AgentEvent::ToolCallContent { arguments, .. } = event else { return None };
+            Some(arguments.as_str())
         });
         (start.expect("a start"), deltas.collect())
     }

@@ -179,7 +179,7 @@ impl WireFormat for Messages {
         messages(body, marks, |run, mark, items| message::encode(run, mark, found, items))
     }
 
-    /// The vendor refuses a picture by the letters of its base64; its documentation and its answers said 10 MiB in
+    /// Returns what the vendor takes: it refuses a picture by the letters of its base64, of which it took 10 MiB in
     /// September 2026.
     fn media_rules(&self, config: &HttpConfig) -> MediaRules {
         let most = config.base_url.contains("anthropic.com").then_some(10 << 20);

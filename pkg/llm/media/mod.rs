@@ -138,9 +138,9 @@ impl From<&ModelInfo> for Takes {
 /// The reason for which a model does not take a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Untaken {
-    /// It reads none of this kind.
+    /// The model reads none of this kind.
     Kind(&'static str),
-    /// It reads others of this kind; the words go behind the name of the kind.
+    /// The model reads others of this kind; the words go behind the name of the kind.
     This(&'static str, &'static str),
 }
 

@@ -30,6 +30,10 @@ struct Counts {
     turn: Histogram,
 }
 
+type Counter = fn(&Counts) -> &AtomicU64;
+
+type Times = fn(&Counts) -> &Histogram;
+
 impl Models {
     /// Counts a turn.
     pub(super) fn add(&self, turn: &TurnRecord) {
@@ -70,7 +74,6 @@ impl Models {
                 (format!("provider=\"{provider}\",model=\"{model}\""), &**counts)
             })
             .collect();
-        type Counter = fn(&Counts) -> &AtomicU64;
         for (name, help, counter) in [
             ("turns_failed", "Answers of models that failed.", (|it| &it.failed) as Counter),
             ("input_tokens", "Tokens of prompts, as providers reported them.", |it| &it.input),
@@ -86,7 +89,6 @@ impl Models {
                 writeln!(out, "{name}{{{labels}}} {count}").unwrap_or_default();
             }
         }
-        type Times = fn(&Counts) -> &Histogram;
         for (name, help, times) in [
             (
                 "first_token",

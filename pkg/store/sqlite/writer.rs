@@ -139,9 +139,9 @@ impl Writer {
         let stop = CancellationToken::new();
         let commits = Arc::<AtomicU64>::default();
         let checkpoints = Arc::<Checkpoints>::default();
-        let moves = checkpoint::serve(mover, Arc::clone(&checkpoints), stop.clone());
-        let serves = serve(connection, writes, stop.clone(), Arc::clone(&commits));
-        let tasks = Mutex::new(Some([tokio::spawn(moves), tokio::spawn(serves)]));
+        let moving = checkpoint::serve(mover, Arc::clone(&checkpoints), stop.clone());
+        let writing = serve(connection, writes, stop.clone(), Arc::clone(&commits));
+        let tasks = Mutex::new(Some([tokio::spawn(moving), tokio::spawn(writing)]));
         let room = Arc::new(Semaphore::new(MAX_QUEUED_KIB as usize));
         Self { queue, room, tasks, stop, checkpoints, commits }
     }

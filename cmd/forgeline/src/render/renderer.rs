@@ -70,7 +70,7 @@ impl Renderer {
         Self::of_width(is_whole, None)
     }
 
-    /// Creates a renderer for a terminal with so many columns: names, arguments, results and notes are folded there.
+    /// Creates a renderer for a terminal with n columns: names, arguments, results and notes are folded there.
     #[must_use]
     pub fn of_width(is_whole: bool, width: Option<usize>) -> Self {
         Self { is_whole, width, screen: Screen::of_width(width), ..Self::default() }

@@ -30,7 +30,7 @@ impl Default for Screen {
 }
 
 impl Screen {
-    /// Returns a screen whose lines have at most so many columns, but for what a model says.
+    /// Returns a screen whose lines have at most n columns, but for what a model says.
     pub(super) fn of_width(width: Option<usize>) -> Self {
         Self { width: width.map(|width| width.max(MIN_WIDTH)), ..Self::default() }
     }
