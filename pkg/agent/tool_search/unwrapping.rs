@@ -325,13 +325,13 @@ mod tests {
 
     /// The name in the start, and the arguments of all deltas.
     fn told(events: &[AgentEvent]) -> (Option<&str>, String) {
-        let start = events.iter().find_map(|event| match event {
-            AgentEvent::ToolCallStart { tool_name, .. } => Some(tool_name.as_deref()),
-            _ => None,
+        let start = events.iter().find_map(|event| {
+            let AgentEvent::ToolCallStart { tool_name, .. } = event else { return None };
+            Some(tool_name.as_deref())
         });
-        let deltas = events.iter().filter_map(|event| match event {
-            AgentEvent::ToolCallContent { arguments, .. } => Some(arguments.as_str()),
-            _ => None,
+        let deltas = events.iter().filter_map(|event| {
+            let AgentEvent::ToolCallContent { arguments, .. } = event else { return None };
+            Some(arguments.as_str())
         });
         (start.expect("a start"), deltas.collect())
     }
