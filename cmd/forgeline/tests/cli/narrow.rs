@@ -45,7 +45,9 @@ async fn a_chat_reads_well_in_80_columns_without_colour() {
         call(&tool, &long),
         answer("Helped."),
         call("load_skill", &json!({ "name": skill })),
-        answer(&(0..450).map(|at| format!("Line {at} is as it is.\n")).collect::<String>()),
+        answer(
+            &(0..450).map(|at| format!("Line {at} is as it is.\n")).collect::<Vec<_>>().concat(),
+        ),
     ];
     answers.extend((0..12).map(|_| answer("Fine.")));
     let server = ScriptedServer::start(answers).await;
