@@ -298,7 +298,7 @@ impl Row {
         text: &str,
         content: Option<&str>,
     ) -> Result<Counts> {
-        let mut seen = Seen::default();
+        let mut seen = Seen::of(self.stages);
         let mut reader = Reader::new(self.stages)?;
         let out = &mut |read: Read<'_>| seen.take(&read);
         for piece in pieces {
