@@ -4,7 +4,7 @@ use super::*;
 use crate::llm::parser::{ParsedContent, ThinkingDialect, ThinkingPiece, ToolDialect};
 
 /// What stands in responses, markers cut short and code that is left open included.
-const FRAGMENTS: [&str; 48] = [
+const FRAGMENTS: [&str; 47] = [
     "plain words of an answer",
     " and a few more, which are longer than a wide block of bytes is: sixty-four of them, and then some",
     "é日本",
@@ -49,7 +49,6 @@ const FRAGMENTS: [&str; 48] = [
     "</a></arguments></tool>",
     "<tool_call>\n<function=f>\n<parameter=a>\n",
     "\n</parameter>\n</function>\n</tool_call>",
-    "<|tool_calls_section_begin|>",
     "<|channel|>analysis<|message|>",
     "<|end|><|start|>assistant<|channel|>final<|message|>",
     "\r\n",
@@ -185,4 +184,23 @@ fn a_response_is_read_as_two_parsers_in_a_row_read_it() {
         }
         assert_eq!(got, want, "{text:?}");
     }
+}
+
+/// The parsers in a row do not know that of each other: the second sees that a section ends, and shows a
+/// marker behind which nothing follows.
+#[test]
+fn a_block_of_calls_that_opens_right_before_reasoning_is_framing() {
+    let (thinking, tools) = (ThinkingDialect::AUTO, ToolDialect::AUTO);
+    let text = "<|tool_calls_section_begin|><think>hm";
+    let calls = ToolCallParser::new(&tools);
+    let mut both = ResponseParser::new(ThinkingParser::new(&thinking, &tools), calls);
+    let calls = ToolCallParser::new(&tools);
+    let mut apart = Apart { thinking: ThinkingParser::new(&thinking, &tools), calls };
+    let (mut got, mut want) = (Vec::new(), Vec::new());
+    both.parse(text, &mut |piece| show(piece, &mut got));
+    both.flush(true, &mut |piece| show(piece, &mut got));
+    apart.parse(text, &mut want);
+    apart.flush(&mut want);
+    assert!(!got.iter().any(|(kind, _)| kind == "text"), "{got:?}");
+    assert!(want.iter().any(|(kind, _)| kind == "text"), "{want:?}");
 }
