@@ -1,7 +1,7 @@
 //! Escapes in JSON strings, in both directions.
 
 use super::{
-    find::{BLOCK, Finder, Kind, last_block},
+    find::{BLOCK, Finder, Halves, Kind, last_block},
     slice,
 };
 
@@ -50,6 +50,14 @@ pub(crate) fn has_only_escapes<const N: usize>(
     is_escape: impl Fn(u8) -> bool,
 ) -> bool {
     let mut escapes = Escapes::default();
+    if let Some(halves) = Halves::of(text) {
+        let found = stops.found_in_halves(halves);
+        return found == 0 || {
+            let backslashes = BACKSLASHES.found_in_halves(halves);
+            let masks = Masks { found, backslashes, usual: USUAL.found_in_halves(halves) };
+            escapes.pass(text, masks, is_escape) && !escapes.are_cut()
+        };
+    }
     let (wide, rest) = text.as_chunks();
     let (blocks, tail) = rest.as_chunks();
     wide.iter().all(|wide| {

@@ -29,6 +29,38 @@ pub(crate) fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
     (block, 0, tail.len())
 }
 
+/// Half of a wide block.
+const HALF: usize = 2 * BLOCK;
+
+/// Text of half a wide block to a whole one, as a half from each end of it: they may overlap.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Halves<'t> {
+    first: &'t [u8; HALF],
+    last: &'t [u8; HALF],
+    length: usize,
+}
+
+impl<'t> Halves<'t> {
+    /// Returns the halves of `bytes`; `None` for text of another length.
+    #[inline(always)]
+    pub(crate) fn of(bytes: &'t [u8]) -> Option<Self> {
+        let (first, last) = (bytes.first_chunk()?, bytes.last_chunk()?);
+        (bytes.len() <= WIDE).then_some(Self { first, last, length: bytes.len() })
+    }
+
+    /// Returns `true` when one of the last four bytes is a line end.
+    #[inline(always)]
+    pub(crate) fn ends_in_line_end(self) -> bool {
+        self.last.last_chunk().is_some_and(has_line_end)
+    }
+
+    /// Returns the number of bytes.
+    #[inline(always)]
+    pub(crate) fn len(self) -> usize {
+        self.length
+    }
+}
+
 /// A search for `N` kinds of bytes, and for `E` bytes, which cost less.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finder<const N: usize, const E: usize = 0> {
@@ -175,6 +207,10 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     #[inline(always)]
     pub(crate) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
         let mut at = 0;
+        if let Some(halves) = Halves::of(bytes) {
+            each_bit(self.found_in_halves(halves), take);
+            return;
+        }
         while let Some(wide) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
             if !each_bit(self.found_in_wide(wide), |lane| take(at + lane)) {
                 return;
@@ -237,6 +273,29 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         found(one) | found(two) << BLOCK | found(three) << (2 * BLOCK) | found(four) << (3 * BLOCK)
     }
 
+    /// Returns a bit for each byte of `text` that is looked for.
+    #[inline(always)]
+    pub(crate) fn found_in_halves(&self, text: Halves<'_>) -> u64 {
+        self.found_in_half(text.first) | self.found_in_half(text.last) << (text.length - HALF)
+    }
+
+    #[inline(always)]
+    fn found_in_half(&self, half: &[u8; HALF]) -> u64 {
+        let (blocks, _) = half.as_chunks();
+        let [one, two] = blocks else { return 0 };
+        u64::from(self.found(*one) | self.found(*two) << BLOCK)
+    }
+
+    /// Returns `true` when no byte of `text` is looked for.
+    #[inline(always)]
+    pub(crate) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
+        let (first, _) = text.first.as_chunks();
+        let (last, _) = text.last.as_chunks();
+        let ([one, two], [three, four]) = (first, last) else { return false };
+        let all = self.lanes(*one) | self.lanes(*two) | self.lanes(*three) | self.lanes(*four);
+        all.to_bitmask() == 0
+    }
+
     /// Sets all bits of the bytes that are looked for.
     #[inline(always)]
     fn lanes(&self, block: [u8; BLOCK]) -> u8x16 {
@@ -250,6 +309,16 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
         found
     }
+}
+
+/// Returns `true` when one of four bytes is a line end.
+#[inline(always)]
+pub(crate) fn has_line_end(bytes: &[u8; 4]) -> bool {
+    const LINE_ENDS: u32 = u32::from_le_bytes([b'\n'; 4]);
+    const ONES: u32 = u32::from_le_bytes([1; 4]);
+    const TOPS: u32 = ONES << 7;
+    let others = u32::from_le_bytes(*bytes) ^ LINE_ENDS;
+    others.wrapping_sub(ONES) & !others & TOPS != 0
 }
 
 /// Gives the bits that are set, until `take` returns `false`. Returns `true` when it never did.
@@ -282,6 +351,9 @@ mod tests {
                 let mut bytes = vec![filler; length];
                 assert_eq!(finder.find(&bytes), length, "none in {length}");
                 assert!(finder.are_absent(&bytes), "none in {length}");
+                let halves = Halves::of(&bytes);
+                assert_eq!(halves.is_some(), (HALF..=WIDE).contains(&length));
+                assert!(halves.is_none_or(|it| finder.are_absent_in_halves(it)), "{length}");
                 assert_eq!(finder.are_absent_in_few(&bytes), length <= BLOCK, "none in {length}");
                 for at in 0..length {
                     for (wanted, later) in [(b'<', 0), (0x1F, b'<'), (0, 0x1F), (b'<', filler)] {
@@ -293,6 +365,12 @@ mod tests {
                         assert_eq!(Some(finder.find(&bytes)), want, "{at} of {length}");
                         assert!(!finder.are_absent(&bytes), "{at} of {length}");
                         assert!(!finder.are_absent_in_few(&bytes), "{at} of {length}");
+                        if let Some(halves) = Halves::of(&bytes) {
+                            let bits = (0..length).filter(|at| is_wanted(&bytes[*at]));
+                            let bits = bits.fold(0, |all, at| all | 1_u64 << at);
+                            assert_eq!(finder.found_in_halves(halves), bits, "{at} of {length}");
+                            assert!(!finder.are_absent_in_halves(halves), "{at} of {length}");
+                        }
                         let wanted = (0..length).filter(|at| is_wanted(&bytes[*at]));
                         let mut found = Vec::new();
                         finder.each(&bytes, &mut |at| {

@@ -15,7 +15,9 @@ pub(crate) use escape::{
     BACKSLASH, CONTROL, QUOTE, Unescape, escape_into, escape_of, find_special, has_only_escapes,
     has_only_escapes_in_block, is_simple_escape, simple_escape,
 };
-pub(crate) use find::{BLOCK, Block, Finder, Kind as ByteKind, WIDE, last_block};
+pub(crate) use find::{
+    BLOCK, Block, Finder, Halves, Kind as ByteKind, WIDE, has_line_end, last_block,
+};
 pub use kept::Json;
 pub(crate) use kept::unescape_strings;
 pub(crate) use number::{Number, is_number};

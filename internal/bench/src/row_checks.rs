@@ -22,9 +22,15 @@ pub(crate) struct Seen {
     source: String,
     calls: usize,
     arguments: String,
+    /// The answer is given once, by the calls' parser.
+    is_of_one: bool,
 }
 
 impl Seen {
+    pub(crate) fn of(stages: Stages) -> Self {
+        Self { is_of_one: stages.are_one(), ..Self::default() }
+    }
+
     pub(crate) fn take(&mut self, read: &Read<'_>) {
         match *read {
             Read::Thinking(text) => {
@@ -44,9 +50,9 @@ impl Seen {
             ParsedContent::Text(text)
             | ParsedContent::Marker(text)
             | ParsedContent::Inline(text)
-            | ParsedContent::CallBody(text) => self.source.push_str(text),
+            | ParsedContent::CallBody(text) => self.take_source(text),
             ParsedContent::CallVerbatim(text) => {
-                self.source.push_str(text);
+                self.take_source(text);
                 self.arguments.push_str(text);
             }
             ParsedContent::CallArguments(json) => self.arguments.push_str(json),
@@ -59,6 +65,14 @@ impl Seen {
             | ParsedContent::CallSource(_)
             | ParsedContent::CallEnd { .. }
             | _ => {}
+        }
+    }
+
+    fn take_source(&mut self, text: &str) {
+        self.source.push_str(text);
+        if self.is_of_one {
+            self.message.push_str(text);
+            self.all.push_str(text);
         }
     }
 
@@ -89,7 +103,7 @@ impl Seen {
         if has_thinking {
             self.check_thinking(text)?;
         }
-        let bytes = self.source.len() + self.all.len();
+        let bytes = self.all.len() + if self.is_of_one { 0 } else { self.source.len() };
         Ok(Counts { bytes, calls: self.calls })
     }
 

@@ -4,8 +4,8 @@ use std::{hint::black_box, ops::AddAssign, sync::Arc};
 
 use forgeline::{
     llm::parser::{
-        CallEnd, ParsedContent, ThinkingDialect, ThinkingParser, ThinkingPiece, ToolCallParser,
-        ToolDialect,
+        CallEnd, ParsedContent, ResponseParser, ResponsePiece, ThinkingDialect, ThinkingParser,
+        ThinkingPiece, ToolCallParser, ToolDialect,
     },
     types::Text,
 };
@@ -20,6 +20,8 @@ pub(crate) enum Stages {
     Both,
     /// Both, in `auto`.
     Auto,
+    /// The same of which each looks for itself, as where chunks go from one to the other.
+    Apart,
     /// The calls alone, in `auto`.
     AutoCalls,
     /// The calls alone, in this dialect.
@@ -32,8 +34,13 @@ impl Stages {
         match self {
             Self::Thinking => (true, false),
             Self::Calls | Self::AutoCalls | Self::Dialect(_) => (false, true),
-            Self::Both | Self::Auto => (true, true),
+            Self::Both | Self::Auto | Self::Apart => (true, true),
         }
+    }
+
+    /// Returns `true` when both stages are one parser, which gives the answer once.
+    pub(crate) fn are_one(self) -> bool {
+        matches!(self, Self::Both | Self::Auto)
     }
 }
 
@@ -90,65 +97,103 @@ pub(crate) enum Read<'a> {
 
 /// The stages of one row.
 pub(crate) struct Reader {
-    stages: Stages,
     dialects: (ThinkingDialect, ToolDialect),
-    thinking: ThinkingParser,
-    calls: ToolCallParser,
+    parsers: Parsers,
+}
+
+/// The parsers that read.
+enum Parsers {
+    Thinking(Box<ThinkingParser>),
+    Calls(Box<ToolCallParser>),
+    Both(Box<ResponseParser>),
+    Apart(Box<(ThinkingParser, ToolCallParser)>),
 }
 
 impl Reader {
     pub(crate) fn new(stages: Stages) -> Result<Self> {
         let (reasoning, tools) = match stages {
-            Stages::Auto | Stages::AutoCalls => (ThinkingDialect::AUTO, "auto"),
+            Stages::Auto | Stages::Apart | Stages::AutoCalls => (ThinkingDialect::AUTO, "auto"),
             Stages::Thinking | Stages::Calls | Stages::Both => (ThinkingDialect::FORGE, "forge"),
             Stages::Dialect(dialect) => (ThinkingDialect::FORGE, dialect),
         };
         let calls = parser_of(tools)?;
         let dialects = (reasoning, ToolDialect::by_name(tools).unwrap_or(ToolDialect::NONE));
         let thinking = ThinkingParser::new(&dialects.0, &dialects.1);
-        Ok(Self { stages, dialects, thinking, calls })
+        let parsers = match stages {
+            Stages::Thinking => Parsers::Thinking(Box::new(thinking)),
+            Stages::Calls | Stages::AutoCalls | Stages::Dialect(_) => {
+                Parsers::Calls(Box::new(calls))
+            }
+            Stages::Both | Stages::Auto => {
+                Parsers::Both(Box::new(ResponseParser::new(thinking, calls)))
+            }
+            Stages::Apart => Parsers::Apart(Box::new((thinking, calls))),
+        };
+        Ok(Self { dialects, parsers })
     }
 
     /// The same for another text.
     fn fresh(&self) -> Self {
         let dialects = self.dialects.clone();
-        let thinking = ThinkingParser::new(&dialects.0, &dialects.1);
-        Self { stages: self.stages, dialects, thinking, calls: self.calls.fresh() }
+        let thinking = || ThinkingParser::new(&dialects.0, &dialects.1);
+        let parsers = match &self.parsers {
+            Parsers::Thinking(_) => Parsers::Thinking(Box::new(thinking())),
+            Parsers::Calls(calls) => Parsers::Calls(Box::new(calls.fresh())),
+            Parsers::Both(both) => {
+                let calls = both.calls().fresh();
+                Parsers::Both(Box::new(ResponseParser::new(thinking(), calls)))
+            }
+            Parsers::Apart(apart) => Parsers::Apart(Box::new((thinking(), apart.1.fresh()))),
+        };
+        Self { dialects, parsers }
     }
 
     #[inline(always)]
     pub(crate) fn read(&mut self, text: &str, out: &mut impl FnMut(Read<'_>)) {
-        let Self { stages, thinking, calls, .. } = self;
-        match stages {
-            Stages::Thinking => thinking.parse(text, &mut |piece| out(of(piece))),
-            Stages::Calls | Stages::AutoCalls | Stages::Dialect(_) => {
+        match &mut self.parsers {
+            Parsers::Thinking(thinking) => thinking.parse(text, &mut |piece| out(of(piece))),
+            Parsers::Calls(calls) => {
                 calls.parse(text, &mut |content| out(Read::Content(content)));
             }
-            Stages::Both | Stages::Auto => thinking.parse(text, &mut |piece| {
-                if let ThinkingPiece::Message(text) = piece {
-                    calls.parse(text, &mut |content| out(Read::Content(content)));
-                }
-                out(of(piece));
-            }),
+            Parsers::Both(both) => both.parse(text, &mut |piece| out(of_both(piece))),
+            Parsers::Apart(apart) => {
+                let (thinking, calls) = &mut **apart;
+                thinking.parse(text, &mut |piece| {
+                    if let ThinkingPiece::Message(text) = piece {
+                        calls.parse(text, &mut |content| out(Read::Content(content)));
+                    }
+                    out(of(piece));
+                });
+            }
         }
     }
 
     pub(crate) fn finish(mut self, out: &mut impl FnMut(Read<'_>)) {
-        let Self { stages, thinking, calls, .. } = &mut self;
-        if matches!(stages, Stages::Thinking | Stages::Both | Stages::Auto) {
-            let feeds_calls = *stages != Stages::Thinking;
-            thinking.flush(&mut |piece| {
-                if let ThinkingPiece::Message(text) = piece
-                    && feeds_calls
-                {
-                    calls.parse(text, &mut |content| out(Read::Content(content)));
-                }
-                out(of(piece));
-            });
+        match &mut self.parsers {
+            Parsers::Thinking(thinking) => thinking.flush(&mut |piece| out(of(piece))),
+            Parsers::Calls(calls) => {
+                calls.flush(true, &mut |content| out(Read::Content(content)));
+            }
+            Parsers::Both(both) => both.flush(true, &mut |piece| out(of_both(piece))),
+            Parsers::Apart(apart) => {
+                let (thinking, calls) = &mut **apart;
+                thinking.flush(&mut |piece| {
+                    if let ThinkingPiece::Message(text) = piece {
+                        calls.parse(text, &mut |content| out(Read::Content(content)));
+                    }
+                    out(of(piece));
+                });
+                calls.flush(true, &mut |content| out(Read::Content(content)));
+            }
         }
-        if *stages != Stages::Thinking {
-            calls.flush(true, &mut |content| out(Read::Content(content)));
-        }
+    }
+}
+
+fn of_both(piece: ResponsePiece<'_>) -> Read<'_> {
+    match piece {
+        ResponsePiece::Thinking(text) => Read::Thinking(text),
+        ResponsePiece::Answer(content) => Read::Content(content),
+        ResponsePiece::SectionEnd | ResponsePiece::CallOpener | _ => Read::Message(""),
     }
 }
 

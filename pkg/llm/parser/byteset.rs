@@ -1,6 +1,6 @@
 //! A few bytes to look for, and finding the first of them.
 
-use crate::json::{BLOCK, ByteKind, Finder, WIDE};
+use crate::json::{BLOCK, ByteKind, Finder, Halves, WIDE};
 
 /// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
 /// cost; with more, every byte is looked up.
@@ -92,6 +92,16 @@ impl ByteSet {
         match (&self.one, &self.search) {
             (Some(finder), _) => finder.found(block) == 0,
             (None, Search::Few(finder)) => finder.found(block) == 0,
+            (None, Search::Many(_) | Search::EachByte) => false,
+        }
+    }
+
+    /// Returns `true` when one quick look says that no byte of `text` is in the set.
+    #[inline(always)]
+    pub(super) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
+        match (&self.one, &self.search) {
+            (Some(finder), _) => finder.are_absent_in_halves(text),
+            (None, Search::Few(finder)) => finder.are_absent_in_halves(text),
             (None, Search::Many(_) | Search::EachByte) => false,
         }
     }

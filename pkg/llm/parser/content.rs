@@ -76,5 +76,24 @@ pub enum ParsedContent<'a> {
     },
 }
 
+/// One piece of a response, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResponsePiece<'a> {
+    /// Part of the reasoning, never empty.
+    Thinking(&'a str),
+    /// Part of the answer: its text, or what a call in it holds.
+    Answer(ParsedContent<'a>),
+    /// A marker: the section that was open, if any, ended.
+    SectionEnd,
+    /// A marker inside a section, which goes on.
+    Inline,
+    /// The first opener of a call in this reasoning, see
+    /// [`ThinkingPiece::CallOpener`](super::ThinkingPiece::CallOpener).
+    CallOpener,
+    /// The answer that follows, up to the end of its section, is for a person, and holds no calls.
+    Prose,
+}
+
 /// A receiver of content.
 pub(super) type Emit<'o> = dyn FnMut(ParsedContent<'_>) + 'o;

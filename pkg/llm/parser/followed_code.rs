@@ -2,7 +2,7 @@
 
 use super::code_spans::CodeSpans;
 use crate::{
-    json::{BLOCK, Block, ByteKind, Finder, WIDE},
+    json::{BLOCK, Block, ByteKind, Finder, Halves, WIDE},
     types::subslice,
 };
 
@@ -103,6 +103,25 @@ impl FollowedCode {
         if !has_passed {
             self.pass_each(wide);
         }
+    }
+
+    /// Returns `true` where `text`, markers aside, changes nothing, as one look tells.
+    #[inline(always)]
+    pub(crate) fn is_still_in_halves(self, text: Halves<'_>) -> bool {
+        const CODE: Finder<2> = Finder::new([ByteKind::of(b'`'), ByteKind::of(b'~')]);
+        self.is_still() && CODE.are_absent_in_halves(text) && !text.ends_in_line_end()
+    }
+
+    /// Passes `text`, of which a look at each byte need not tell; does nothing and returns `false` for other
+    /// text.
+    #[inline(always)]
+    pub(crate) fn pass_halves(&mut self, text: Halves<'_>) -> bool {
+        let (ticks, line_ends) = (TICKS.found_in_halves(text), LINE_ENDS.found_in_halves(text));
+        if self.is_inside_line(line_ends) {
+            return self.turn_in_line(ticks, text.len());
+        }
+        let (spaces, marks) = (SPACES.found_in_halves(text), MARKS.found_in_halves(text));
+        self.turn(Masks { ticks, line_ends, spaces, marks }, text.len())
     }
 
     /// Returns `true` where a block of text, markers aside, mostly holds nothing that changes the state, and
@@ -272,7 +291,7 @@ mod tests {
         let letters = b"xxxxxxxxx.......        ````~>\n\n\n<";
         let mut next = dice();
         let openings: [&[u8]; 6] = [b"", b"a", b"a `", b"```\n", b"~~~~rs\n", b"> ```\n> "];
-        let (mut at_once, mut ends_at_start) = (0, 0);
+        let (mut at_once, mut ends_at_start, mut in_halves) = (0, 0, 0);
         for _ in 0..200_000 {
             let start = CodeSpans::START.after_all(openings[next(6)]);
             let bytes: [u8; WIDE] = std::array::from_fn(|_| letters[next(letters.len())]);
@@ -291,11 +310,26 @@ mod tests {
                 at_once += 1;
                 ends_at_start += u32::from(quick.bits & STARTS != 0);
             }
+            let length = WIDE / 2 + next(WIDE / 2 + 1);
+            let halves = Halves::of(&bytes[..length]).unwrap();
+            let mut short = FollowedCode::START;
+            short.set(start);
+            let want_short = start.after_all(&bytes[..length]);
+            if short.is_still_in_halves(halves) {
+                assert_eq!(want_short, start);
+            }
+            if short.pass_halves(halves) {
+                assert_eq!(short.state(), want_short, "{start:?}, then {:?}", &bytes[..length]);
+                in_halves += 1;
+            } else {
+                assert_eq!(short.state(), start);
+            }
             state.pass_wide(&bytes);
             let shown = String::from_utf8_lossy(&bytes);
             assert_eq!(state.state(), want, "{start:?}, then {shown:?}");
         }
         assert!(at_once > 20_000, "{at_once} blocks passed at once");
+        assert!(in_halves > 20_000, "{in_halves} texts passed at once");
         assert!(ends_at_start > 1_000, "{ends_at_start} of them ended where a line begins");
     }
 

@@ -30,6 +30,7 @@ mod neutral;
 mod offered;
 mod own;
 mod payload_front;
+mod response;
 mod role;
 mod scan;
 mod shape;
@@ -46,7 +47,7 @@ pub use builder::{
     CallForm, DialectError, PayloadGrammar, Section, ThinkingDialectBuilder, ToolDialectBuilder,
     Wrapper,
 };
-pub use content::{CallEnd, ParsedContent};
+pub use content::{CallEnd, ParsedContent, ResponsePiece};
 pub use dialect::{ThinkingDialect, ToolDialect};
 #[cfg(feature = "runtime")]
 pub(crate) use families::ResultForm;
@@ -56,6 +57,7 @@ pub(crate) use models::locate;
 pub use names::UnknownDialect;
 #[cfg(feature = "runtime")]
 pub(crate) use neutral::Neutral;
+pub use response::ResponseParser;
 pub use thinking::{ThinkingParser, ThinkingPiece};
 pub use token::TokenKind;
 pub use toolcall::{DEFAULT_MAX_CALL_BYTES, ToolCallParser};

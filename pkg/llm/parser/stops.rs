@@ -2,7 +2,7 @@
 
 use super::{byteset::ByteSet, followed_code::FollowedCode, fronts::Fronts, marker::MarkerSet};
 use crate::{
-    json::{BLOCK, Block, WIDE, last_block},
+    json::{BLOCK, Block, Halves, WIDE, last_block},
     types::subslice,
 };
 
@@ -131,6 +131,12 @@ impl Stops {
     pub(super) fn are_far_in_block(&self, text: &str, code: &mut FollowedCode) -> bool {
         let Ok(block) = text.as_bytes().try_into() else { return false };
         self.firsts.are_absent_in_block(block) && code.pass_at_once(block, 0, BLOCK)
+    }
+
+    /// Returns `true` when one quick look says that no marker begins in `text`.
+    #[inline(always)]
+    pub(super) fn are_far_in_halves(&self, text: Halves<'_>) -> bool {
+        self.firsts.are_absent_in_halves(text)
     }
 
     /// Returns the length of the front of `text` in which no marker begins. Where that is all of it, `code`

@@ -39,6 +39,10 @@ impl Start {
     pub(super) fn push(&mut self, next: char, forms: &[(Bare, usize)]) -> Option<Started> {
         let Self::Open { held, after_call } = self else { return None };
         held.push(next);
+        if held.bytes().all(|byte| byte.is_ascii_whitespace()) && held.len() <= MAX_START_BYTES {
+            // It says nothing, and there are many forms.
+            return None;
+        }
         let mut call = None;
         let mut is_open = false;
         for (kind, form) in forms {

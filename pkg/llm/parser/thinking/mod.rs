@@ -9,6 +9,7 @@ mod tests;
 use std::{mem, sync::Arc};
 
 use super::{
+    content::ResponsePiece,
     dialect::{ThinkingDialect, ToolDialect},
     mentions::Mentions,
     scan::Scan,
@@ -87,6 +88,8 @@ pub struct ThinkingParser {
     /// No reasoning yet: a lone closer would show that the response began inside it.
     may_close_late: bool,
     recovers_calls: bool,
+    /// At the end, a call whose payload is whole is complete.
+    may_close_calls: bool,
     /// The next opener of a call in reasoning is the first there, and is reported.
     reports_opener: bool,
     /// The start of a response, while it may be an opener that counts only there.
@@ -134,6 +137,7 @@ impl ThinkingParser {
             message_bytes: 0,
             late_thinking_bytes: 0,
             recovers_calls,
+            may_close_calls: true,
             reports_opener: false,
             opening: None,
             way: Way::Markers,
@@ -142,6 +146,20 @@ impl ThinkingParser {
             parser.opening = Some(String::new());
         }
         parser
+    }
+
+    /// Lets `calls` read the calls of the answer, in its dialect.
+    #[must_use]
+    pub(super) fn with_calls(mut self, calls: ToolCallParser) -> Self {
+        self.tools = calls.dialect().clone();
+        self.stops = self.dialect.stops_with(&self.tools);
+        self.calls = calls;
+        self
+    }
+
+    /// Returns the parser of the calls of the answer.
+    pub(super) fn calls(&self) -> &ToolCallParser {
+        &self.calls
     }
 
     /// Sets whether openers of calls in reasoning are reported, see
@@ -189,6 +207,12 @@ impl ThinkingParser {
     /// Takes the next piece of text and gives what it holds.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        self.take(text, &mut |piece| give(piece, out));
+    }
+
+    /// Does the same, and gives what the calls hold.
+    #[inline(always)]
+    pub(super) fn take(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if text.len() > BLOCK {
             return self.look_at_long(text, out);
         }
@@ -197,15 +221,15 @@ impl ThinkingParser {
             && self.calls.is_still()
             && self.stops.in_message.and_code_are_far(text)
             && self.calls.take_plain(text)
-            || self.way == Way::Call && self.calls.take_value(text)
         {
-            self.message_bytes += text.len() as u64;
-            out(ThinkingPiece::Message(text));
+            self.give_text(text, out);
+        } else if self.way == Way::Call && self.calls.take_value(text) {
+            self.give_value(text, out);
         } else if self.way == Way::Thinking
             && self.stops.in_thinking.are_far(text)
             && !text.is_empty()
         {
-            out(ThinkingPiece::Thinking(text));
+            out(ResponsePiece::Thinking(text));
         } else {
             self.look(text, out);
         }
@@ -219,6 +243,11 @@ impl ThinkingParser {
         token: TokenKind,
         out: &mut impl FnMut(ThinkingPiece<'_>),
     ) {
+        self.take_token(text, token, &mut |piece| give(piece, out));
+    }
+
+    /// Does the same, and gives what the calls hold.
+    pub(super) fn take_token(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
         self.parse_markers(text, token, out);
         self.choose_way();
     }
@@ -228,7 +257,9 @@ impl ThinkingParser {
     fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
         if self.dialect.is_none() {
             if !text.is_empty() {
-                out(ThinkingPiece::Message(text));
+                self.calls.parse_token(text, token, &mut |content| {
+                    out(ResponsePiece::Answer(content));
+                });
             }
             return;
         }
@@ -329,7 +360,7 @@ impl ThinkingParser {
             return self.begin_thinking(Some(which));
         }
         if begins_prose {
-            out(ThinkingPiece::Prose);
+            out(ResponsePiece::Prose);
         }
         self.calls.begin_section(false);
         self.framing_left = self.dialect.rules().after_ignored;
@@ -337,6 +368,11 @@ impl ThinkingParser {
 
     /// Ends a stretch of message text without ending the stream: the provider sends something else.
     pub fn end_section(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        self.take_end_of_section(&mut |piece| give(piece, out));
+    }
+
+    /// Does the same, and gives what the calls hold.
+    pub(super) fn take_end_of_section(&mut self, out: &mut Pieces<'_>) {
         self.end_opener(out);
         self.read_tail(out);
         if self.state == State::Message {
@@ -369,6 +405,13 @@ impl ThinkingParser {
 
     /// Ends the stream: what was held back is given as what it is.
     pub fn flush(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+        self.take_end(true, &mut |piece| give(piece, out));
+    }
+
+    /// Does the same, and gives what the calls hold; with `may_close_calls`, a call whose payload is whole is
+    /// complete.
+    pub(super) fn take_end(&mut self, may_close_calls: bool, out: &mut Pieces<'_>) {
+        self.may_close_calls = may_close_calls;
         if let Some(held) = self.opening.take() {
             self.parse_markers(&held, TokenKind::Unknown, out);
         }
@@ -381,7 +424,7 @@ impl ThinkingParser {
             if self.dialect.compiled().is_cut_in_thinking(&held, self.tools.compiled()) {
                 self.output.end_section(out);
             } else {
-                self.output.give(Section::Thinking, &held, out);
+                self.output.give_thinking(&held, out);
             }
         }
         self.output.finish();
@@ -403,6 +446,14 @@ impl ThinkingParser {
     #[must_use]
     pub fn late_thinking_bytes(&self) -> u64 {
         self.late_thinking_bytes
+    }
+}
+
+/// Gives a piece of which calls are not looked at.
+#[inline(always)]
+fn give(piece: ResponsePiece<'_>, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    if let Some(piece) = ThinkingPiece::of(piece) {
+        out(piece);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pieces of text on their way out, and the markers that end reasoning.
 
 use crate::llm::parser::{
-    content::ParsedContent,
+    content::{ParsedContent, ResponsePiece},
     found::{Ahead, Found},
     marker::MarkerSet,
     whitespace::LeadingWhitespace,
@@ -29,8 +29,23 @@ pub enum ThinkingPiece<'a> {
     Prose,
 }
 
+impl<'a> ThinkingPiece<'a> {
+    /// Returns the piece where calls are not looked at; `None` for what only a call holds.
+    #[inline(always)]
+    pub(super) fn of(piece: ResponsePiece<'a>) -> Option<Self> {
+        Some(match piece {
+            ResponsePiece::Thinking(text) => Self::Thinking(text),
+            ResponsePiece::Answer(content) => Self::Message(as_it_stands(content)?),
+            ResponsePiece::SectionEnd => Self::SectionEnd,
+            ResponsePiece::Inline => Self::Inline,
+            ResponsePiece::CallOpener => Self::CallOpener,
+            ResponsePiece::Prose => Self::Prose,
+        })
+    }
+}
+
 /// A receiver of pieces.
-pub(super) type Pieces<'o> = dyn FnMut(ThinkingPiece<'_>) + 'o;
+pub(super) type Pieces<'o> = dyn FnMut(ResponsePiece<'_>) + 'o;
 
 /// The kind of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,44 +59,77 @@ pub(super) enum Section {
 pub(super) struct Output {
     pub(super) section: Option<Section>,
     whitespace: LeadingWhitespace,
+    /// Whitespace behind that, which is part of the marker of a call.
+    lead: String,
 }
 
 impl Output {
-    /// Emits text of `section`; whitespace is held until the section has begun.
-    pub(super) fn give(&mut self, section: Section, text: &str, out: &mut Pieces<'_>) {
-        let mut emit = |text: &str| match section {
-            Section::Message => out(ThinkingPiece::Message(text)),
-            Section::Thinking => out(ThinkingPiece::Thinking(text)),
-        };
+    /// Emits text of reasoning; whitespace is held until the section has begun.
+    pub(super) fn give_thinking(&mut self, text: &str, out: &mut Pieces<'_>) {
+        let mut emit = |text: &str| out(ResponsePiece::Thinking(text));
         if text.is_empty() {
             return;
         }
-        if self.section == Some(section) {
+        if self.section == Some(Section::Thinking) {
             emit(text);
         } else if self.whitespace.take(text, &mut emit) {
-            self.section = Some(section);
+            self.section = Some(Section::Thinking);
         }
+    }
+
+    /// Emits content of the answer; whitespace is held until the section has begun.
+    fn give_answer(&mut self, content: ParsedContent<'_>, out: &mut Pieces<'_>) {
+        let is_inside = self.section == Some(Section::Message);
+        if content == ParsedContent::CallStart && !is_inside {
+            self.release(out);
+        }
+        let Some(text) = as_it_stands(content).filter(|_| !is_inside) else {
+            return out(ResponsePiece::Answer(content));
+        };
+        let is_of_marker = !self.lead.is_empty() || matches!(content, ParsedContent::Marker(_));
+        if is_of_marker && is_blank(text) && self.lead.len() + text.len() <= MAX_LEAD_BYTES {
+            return self.lead.push_str(text);
+        }
+        if is_blank(text) && self.lead.is_empty() {
+            let emit = &mut |text: &str| out(ResponsePiece::Answer(ParsedContent::Text(text)));
+            if self.whitespace.take(text, emit) {
+                self.section = Some(Section::Message);
+            }
+            return;
+        }
+        self.release(out);
+        self.section = Some(Section::Message);
+        out(ResponsePiece::Answer(content));
     }
 
     /// Ends the section at a marker, which held whitespace separates.
     pub(super) fn end_section(&mut self, out: &mut Pieces<'_>) {
         self.finish();
         self.section = None;
-        out(ThinkingPiece::SectionEnd);
+        out(ResponsePiece::SectionEnd);
     }
 
     /// Drops held whitespace at the end of the stream.
     pub(super) fn finish(&mut self) {
         self.whitespace.drop_held();
+        self.lead.clear();
     }
 
     /// Emits held whitespace unchanged, as message.
     pub(super) fn release(&mut self, out: &mut Pieces<'_>) {
-        self.whitespace.release(&mut |text| out(ThinkingPiece::Message(text)));
+        self.whitespace.release(&mut |text| out(ResponsePiece::Answer(ParsedContent::Text(text))));
+        if !self.lead.is_empty() {
+            out(ResponsePiece::Answer(ParsedContent::Marker(&self.lead)));
+            self.lead.clear();
+        }
     }
 }
 
+/// Most whitespace of a marker that is withheld, in bytes; it is bounded where calls begin without one.
+const MAX_LEAD_BYTES: usize = 4096;
+
 /// Returns the text of a piece as it stands in the input; the other pieces describe it.
+#[inline(always)]
 fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
     if let ParsedContent::Text(text)
     | ParsedContent::Marker(text)
@@ -95,17 +143,19 @@ fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
     }
 }
 
-/// Emits a piece of the answer as it stands, and counts its bytes.
+/// Emits a piece of the answer, and counts the bytes of its text.
 pub(super) fn give_message(
     piece: ParsedContent<'_>,
     bytes: &mut u64,
     output: &mut Output,
     out: &mut Pieces<'_>,
 ) {
-    if let Some(text) = as_it_stands(piece) {
-        *bytes += text.len() as u64;
-        output.give(Section::Message, text, out);
-    }
+    *bytes += as_it_stands(piece).map_or(0, str::len) as u64;
+    output.give_answer(piece, out);
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim_start_matches([' ', '\t', '\r', '\n']).is_empty()
 }
 
 /// Returns the bytes of the line ends, at most `count`, that `bytes` begin with.

@@ -1,27 +1,32 @@
 //! The fast path: text in which nothing matters, or only what one look settles.
 
-use super::{Pieces, Section, State, ThinkingParser, ThinkingPiece, Way};
-use crate::{llm::parser::token::TokenKind, types::slice};
+use super::{Pieces, Section, State, ThinkingParser, Way};
+use crate::{
+    json::escape_into,
+    llm::parser::{
+        content::{ParsedContent, ResponsePiece},
+        token::TokenKind,
+    },
+    types::slice,
+};
 
 impl ThinkingParser {
     /// Takes text at which the first look was not enough.
     #[inline(never)]
-    pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.way == Way::Message {
             self.look_at_block(text, out);
         } else if self.way == Way::Call && self.calls.take_value_block(text) {
-            self.message_bytes += text.len() as u64;
-            out(ThinkingPiece::Message(text));
+            self.give_value(text, out);
         } else {
             self.look_further(text, out);
         }
     }
 
     #[inline(never)]
-    fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.calls.take_block(text, Some(&self.stops.in_message)) {
-            self.message_bytes += text.len() as u64;
-            out(ThinkingPiece::Message(text));
+            self.give_text(text, out);
         } else {
             self.look_in_message(text, out);
         }
@@ -29,68 +34,83 @@ impl ThinkingParser {
 
     /// Takes text of more than a block, for which the first look knows nothing.
     #[inline(never)]
-    pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.way == Way::Message {
-            if self.calls.take_long_plain(text, Some(&self.stops.in_message)) {
-                self.message_bytes += text.len() as u64;
-                return out(ThinkingPiece::Message(text));
+            if self.calls.take_long(text, Some(&self.stops.in_message)) {
+                return self.give_text(text, out);
             }
             self.look_in_message(text, out);
         } else if self.way == Way::Thinking && self.stops.in_thinking.are_far_in_long(text) {
-            out(ThinkingPiece::Thinking(text));
+            out(ResponsePiece::Thinking(text));
         } else {
             self.look_in_long_value(text, out);
         }
     }
 
     #[inline(never)]
-    fn look_in_long_value(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn look_in_long_value(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.way == Way::Call && self.calls.take_long_value(text) {
-            self.message_bytes += text.len() as u64;
-            return out(ThinkingPiece::Message(text));
+            return self.give_value(text, out);
         }
         self.look_further(text, out);
     }
 
     #[inline(never)]
-    fn look_in_message(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn look_in_message(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.calls.take_lines(text, Some(&self.stops.in_message)) {
-            self.message_bytes += text.len() as u64;
-            return out(ThinkingPiece::Message(text));
+            return self.give_text(text, out);
         }
         self.parse_slowly(text, out);
     }
 
     /// Takes text of reasoning or of a call.
     #[inline(never)]
-    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
+    fn look_further(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         match self.way {
             // What is held is given when it is known what it is.
             Way::Call if self.calls.hold(text) => {}
-            Way::Call if self.calls.take_value_slowly(text) || self.calls.take_markup(text) => {
+            Way::Call if self.calls.take_value_slowly(text) => self.give_value(text, out),
+            Way::Call if self.calls.take_markup(text) => {
                 self.message_bytes += text.len() as u64;
-                out(ThinkingPiece::Message(text));
+                let mut give = |content: ParsedContent<'_>| out(ResponsePiece::Answer(content));
+                if !self.calls.finds_bounds_only() {
+                    escape_into(text, &mut |json| give(ParsedContent::CallArguments(json)));
+                    give(ParsedContent::CallSource(text));
+                }
+                give(ParsedContent::CallBody(text));
             }
             Way::Call if let Some(length) = self.calls.take_cut_escape(text) => {
-                self.message_bytes += length as u64;
                 if length > 0 {
-                    out(ThinkingPiece::Message(slice(text, ..length)));
+                    self.give_value(slice(text, ..length), out);
                 }
             }
             Way::Call if let Some(escape) = self.calls.take_escape(text) => {
-                self.message_bytes += escape.len() as u64;
-                out(ThinkingPiece::Message(escape));
+                self.give_value(escape, out);
                 if text.len() > 1 {
-                    self.parse(slice(text, 1..), out);
+                    self.take(slice(text, 1..), out);
                 }
             }
             Way::Thinking if self.stops.in_thinking.are_absent(text) && !text.is_empty() => {
-                out(ThinkingPiece::Thinking(text));
+                out(ResponsePiece::Thinking(text));
             }
             Way::Markers | Way::Message | Way::Call | Way::Thinking | Way::Tail => {
                 self.parse_slowly(text, out);
             }
         }
+    }
+
+    /// Gives text of the answer outside of calls.
+    #[inline(always)]
+    pub(super) fn give_text(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        self.message_bytes += text.len() as u64;
+        out(ResponsePiece::Answer(ParsedContent::Text(text)));
+    }
+
+    /// Gives text that passes unchanged inside a value of a call.
+    #[inline(always)]
+    pub(super) fn give_value(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        self.message_bytes += text.len() as u64;
+        out(ResponsePiece::Answer(ParsedContent::CallVerbatim(text)));
     }
 
     /// Takes text in which something may matter.
@@ -99,10 +119,12 @@ impl ThinkingParser {
         let is_taken = match (self.way, self.state) {
             (Way::Markers, _) => false,
             (Way::Call, _) => {
-                let is_taken = self.calls.look_at_value(text, &mut |_| {});
+                let give = &mut |content: ParsedContent<'_>| out(ResponsePiece::Answer(content));
+                let is_taken = self.calls.look_at_value(text, give);
                 if is_taken {
                     self.message_bytes += text.len() as u64;
-                    return out(ThinkingPiece::Message(text));
+                    // The way of the calls is the way on.
+                    return;
                 }
                 false
             }
@@ -121,7 +143,7 @@ impl ThinkingParser {
         let Self { calls, stops, message_bytes, .. } = self;
         calls.take_text(text, Some(&stops.in_message), &mut |text| {
             *message_bytes += text.len() as u64;
-            out(ThinkingPiece::Message(text));
+            out(ResponsePiece::Answer(ParsedContent::Text(text)));
         })
     }
 
@@ -129,7 +151,7 @@ impl ThinkingParser {
     /// where there is more to see.
     fn take_thinking(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
         let Self { scan, stops, .. } = self;
-        let give = &mut |text: &str| out(ThinkingPiece::Thinking(text));
+        let give = &mut |text: &str| out(ResponsePiece::Thinking(text));
         if text.is_empty() || !scan.settle(text, &stops.in_thinking, give) {
             return false;
         }

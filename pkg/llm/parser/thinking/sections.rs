@@ -3,13 +3,13 @@
 use std::mem;
 
 use super::{
-    MAX_OPENING_BYTES, State, ThinkingParser, ThinkingPiece,
+    MAX_OPENING_BYTES, State, ThinkingParser,
     pieces::{Pieces, Section, check_closer, give_message},
 };
 use crate::{
     llm::parser::{
         compiled_thinking::CompiledThinking,
-        content::ParsedContent,
+        content::{ParsedContent, ResponsePiece},
         found::{Ahead, Found},
         scan::{NoTrack, Search},
         token::TokenKind,
@@ -54,7 +54,7 @@ impl ThinkingParser {
         };
         let found = match text {
             Some((text, at)) => calls.parse_until(text, at, token, Some(&foreign), give),
-            None => calls.flush_until(true, Some(&foreign), give),
+            None => calls.flush_until(self.may_close_calls, Some(&foreign), give),
         };
         let Some(which) = found else { return false };
         let is_inside = output.section == Some(Section::Message) && !calls.is_behind_call();
@@ -78,7 +78,7 @@ impl ThinkingParser {
         if is_text {
             self.pass_found(out);
         } else if (first_inline..first_closer).contains(&which) {
-            out(ThinkingPiece::Inline);
+            out(ResponsePiece::Inline);
         } else if which == Foreign::CUT || which >= first_closer && !may_close_late {
             // A special token that closes nothing.
             output.end_section(out);
@@ -183,7 +183,7 @@ impl ThinkingParser {
         };
         let counts = counts || newlines > 0;
         let search = Search { stops: &stops.in_thinking, check, counts };
-        let passed = &mut |text: &str| output.give(Section::Thinking, text, out);
+        let passed = &mut |text: &str| output.give_thinking(text, out);
         let Some(found) = scan.next(text, at, &search, &mut NoTrack, passed) else { return };
         let behind = scan.take_behind();
         if found == CLOSER {
@@ -195,11 +195,11 @@ impl ThinkingParser {
             self.framing_left = 0;
             self.parse_markers(&header, token, out);
         } else if found == INLINE {
-            out(ThinkingPiece::Inline);
+            out(ResponsePiece::Inline);
         } else {
             self.reports_opener = false;
-            out(ThinkingPiece::CallOpener);
-            output.give(Section::Thinking, scan.found(), out);
+            out(ResponsePiece::CallOpener);
+            output.give_thinking(scan.found(), out);
         }
         self.parse_markers(&behind, token, out);
     }

@@ -116,8 +116,11 @@ pub struct ToolCallParser {
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct SpanCall {
     held: String,
-    /// Reads the held text, as if the span were none.
-    calls: Box<ToolCallParser>,
+    dialect: ToolDialect,
+    /// Reads the held text, as if the span were none; behind the opener and backticks, none is needed.
+    calls: Option<Box<ToolCallParser>>,
+    /// The bytes of the held text that it has read.
+    read: usize,
     /// The number of backticks that opened the span, and that of the last ones in a row.
     ticks: usize,
     run: usize,

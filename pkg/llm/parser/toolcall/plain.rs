@@ -4,7 +4,7 @@ use std::mem;
 
 use super::{ToolCallParser, Way};
 use crate::{
-    json::{BLOCK, escape_into, simple_escape},
+    json::{self, BLOCK, Halves, escape_into, simple_escape},
     llm::parser::{
         content::{Emit, ParsedContent},
         grammar::Plain,
@@ -58,16 +58,20 @@ impl ToolCallParser {
         !is_escaped && plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Takes message text of more than a block that changes nothing: no marker of the dialect, or one that
-    /// begins at `stops`, and no code begins in it. Returns `false` for other text.
+    /// Takes message text of more than a block in which no marker of the dialect, or one that begins at
+    /// `stops`, begins; returns `false` where one look does not tell that.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_long_plain(
-        &mut self,
-        text: &str,
-        stops: Option<&Stops>,
-    ) -> bool {
+    pub(in crate::llm::parser) fn take_long(&mut self, text: &str, stops: Option<&Stops>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
-        self.is_still() && stops.and_code_are_far_in_long(text) && self.take_plain(text)
+        let Some(halves) = Halves::of(text.as_bytes()) else {
+            return self.is_still()
+                && stops.and_code_are_far_in_long(text)
+                && self.take_plain(text);
+        };
+        let is_taken = stops.are_far_in_halves(halves)
+            && (self.literal.is_still_in_halves(halves) || self.literal.pass_halves(halves));
+        self.passed += if is_taken { text.len() } else { 0 };
+        is_taken
     }
 
     /// Does the same at a second look, which knows escapes in text of other lengths.
@@ -159,7 +163,7 @@ impl ToolCallParser {
     pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.way != Way::Text {
             self.look_in_long_value(text, out);
-        } else if self.take_long_plain(text, None) {
+        } else if self.take_long(text, None) {
             out(ParsedContent::Text(text));
         } else {
             self.look_in_text(text, out);
@@ -316,14 +320,8 @@ impl ToolCallParser {
 /// Returns `true` for text with a line end that matters: four bytes on, the line has begun as plain text.
 #[inline(always)]
 fn has_line_end(text: &str) -> bool {
-    const LINE_ENDS: u32 = u32::from_le_bytes([b'\n'; 4]);
-    const ONES: u32 = u32::from_le_bytes([1; 4]);
-    const TOPS: u32 = ONES << 7;
     match text.as_bytes().last_chunk() {
-        Some(tail) => {
-            let others = u32::from_le_bytes(*tail) ^ LINE_ENDS;
-            others.wrapping_sub(ONES) & !others & TOPS != 0
-        }
+        Some(tail) => json::has_line_end(tail),
         None => text.contains('\n'),
     }
 }

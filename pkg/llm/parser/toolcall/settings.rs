@@ -8,6 +8,7 @@ use super::ToolCallParser;
 use crate::{
     llm::parser::{
         builder::Holds,
+        dialect::ToolDialect,
         found::{Ahead, Found},
         grammar::Tools,
         role::Role,
@@ -51,6 +52,16 @@ impl ToolCallParser {
     pub(crate) fn bounds_only(mut self) -> Self {
         self.tools = Tools::bounds_only();
         self.max_call_bytes(usize::MAX >> 1)
+    }
+
+    /// Returns `true` for a parser that [looks only for bounds](Self::bounds_only).
+    pub(in crate::llm::parser) fn finds_bounds_only(&self) -> bool {
+        self.tools.are_bounds_only()
+    }
+
+    /// Returns the dialect of the calls.
+    pub(in crate::llm::parser) fn dialect(&self) -> &ToolDialect {
+        &self.dialect
     }
 
     /// Forgets the stream: the parser is as new, with the same settings.

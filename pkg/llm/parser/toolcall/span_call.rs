@@ -9,18 +9,23 @@ const MAX_HELD_BYTES: usize = 64 << 10;
 
 impl SpanCall {
     pub(super) fn new(parser: &ToolCallParser, ticks: usize) -> Self {
-        let mut calls = ToolCallParser::new(&parser.dialect).bounds_only().calls_in_code(true);
-        calls.start = Start::Past;
-        let (held, run) = (String::new(), 0);
-        let calls = Box::new(calls);
-        let mut span = Self { held, calls, ticks, run, has_run_in_string: false, has_ended: false };
-        span.push(parser.scan.found());
-        span
+        Self {
+            held: parser.scan.found().to_owned(),
+            dialect: parser.dialect.clone(),
+            calls: None,
+            read: 0,
+            ticks,
+            run: 0,
+            has_run_in_string: false,
+            has_ended: false,
+        }
     }
 
     /// Takes text from `*at` on, until it is known whether a call stands there.
     pub(super) fn feed(&mut self, text: &str, at: &mut usize) -> Option<bool> {
-        for next in slice(text, *at..).split_inclusive(|_| true) {
+        while *at < text.len() {
+            let rest = slice(text, *at..);
+            let next = slice(rest, ..self.step(rest));
             if next != "`" && self.run == self.ticks {
                 if self.guard() == Guard::Open {
                     return Some(false);
@@ -37,18 +42,40 @@ impl SpanCall {
         None
     }
 
+    /// Returns the length of the front of `rest` that is read at once: words, in which no call ends and
+    /// another begins, or one character.
+    fn step(&self, rest: &str) -> usize {
+        let room = MAX_HELD_BYTES.saturating_sub(self.held.len());
+        let is_quiet =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b',');
+        let words = rest.bytes().take(room).take_while(is_quiet).count();
+        if words > 0 { words } else { rest.ceil_char_boundary(1) }
+    }
+
     fn push(&mut self, text: &str) {
         self.held.push_str(text);
-        let mut ends = false;
+        if text == "`" && self.calls.is_none() {
+            // Mostly the span ends here, and nothing has to be read.
+            return;
+        }
+        let calls = self.calls.get_or_insert_with(|| {
+            let calls = ToolCallParser::new(&self.dialect).bounds_only().calls_in_code(true);
+            Box::new(ToolCallParser { start: Start::Past, ..calls })
+        });
+        let (mut ends, mut is_at_end) = (false, false);
         let mut out = |content: ParsedContent<'_>| {
-            ends |= matches!(content, ParsedContent::CallEnd { .. });
+            // Behind the end of one of several calls in the same payload, the next one begins.
+            ends |= is_at_end && !matches!(content, ParsedContent::CallStart);
+            is_at_end = matches!(content, ParsedContent::CallEnd { .. });
         };
-        self.calls.parse(text, &mut out);
-        self.has_ended |= ends && self.calls.region.is_none();
+        calls.parse(slice(&self.held, self.read..), &mut out);
+        self.read = self.held.len();
+        self.has_ended |= ends || is_at_end && calls.region.is_none();
     }
 
     fn guard(&self) -> Guard {
-        self.calls.region.as_ref().map_or(Guard::Open, |region| region.guard())
+        let region = self.calls.as_ref().and_then(|calls| calls.region.as_ref());
+        region.map_or(Guard::Open, |region| region.guard())
     }
 
     /// Returns `true` for a call, whose span was not closed on its line. A call that goes on in the

@@ -1,0 +1,94 @@
+//! Reasoning, text and calls out of one response, read once.
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    content::ResponsePiece, thinking::ThinkingParser, token::TokenKind, toolcall::ToolCallParser,
+};
+
+/// Separates a response into reasoning, text and tool calls, while it arrives in pieces of any size.
+///
+/// Gives what a [`ToolCallParser`] gives that reads the answer of a [`ThinkingParser`], and reads the text
+/// once: the ends of calls, which the first of two parsers has to find too, are those that the second finds.
+/// One thing is known better so: the marker of a block of calls right before reasoning is no text.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::llm::parser::{
+///     ParsedContent, ResponseParser, ResponsePiece, ThinkingDialect, ThinkingParser, ToolCallParser,
+///     ToolDialect,
+/// };
+///
+/// let (thinking, tools) = (ThinkingDialect::AUTO, ToolDialect::AUTO);
+/// let mut parser =
+///     ResponseParser::new(ThinkingParser::new(&thinking, &tools), ToolCallParser::new(&tools));
+/// let (mut reasoning, mut text, mut calls) = (String::new(), String::new(), Vec::new());
+/// let out = &mut |piece: ResponsePiece<'_>| match piece {
+///     ResponsePiece::Thinking(piece) => reasoning.push_str(piece),
+///     ResponsePiece::Answer(ParsedContent::Text(piece)) => text.push_str(piece),
+///     ResponsePiece::Answer(ParsedContent::CallName(name)) => calls.push(name.to_owned()),
+///     _ => {}
+/// };
+/// for piece in ["<think>a cl", "ock</think>Now: <tool_c", "all>{\"name\":\"clock\"}</tool_call>"] {
+///     parser.parse(piece, out);
+/// }
+/// parser.flush(true, out);
+/// assert_eq!((reasoning.as_str(), text.as_str()), ("a clock", "Now: "));
+/// assert_eq!(calls, ["clock"]);
+/// ```
+#[derive(Debug)]
+pub struct ResponseParser {
+    /// Holds the parser of the calls.
+    thinking: ThinkingParser,
+}
+
+impl ResponseParser {
+    /// Creates a parser of two that have read nothing; calls are read as `calls` does, in its dialect.
+    #[must_use]
+    pub fn new(thinking: ThinkingParser, calls: ToolCallParser) -> Self {
+        Self { thinking: thinking.with_calls(calls) }
+    }
+
+    /// Takes the next piece of text and gives what it holds.
+    #[inline]
+    pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        self.thinking.take(text, out);
+    }
+
+    /// Takes the next piece of text, of which the caller knows what tokens it was, see
+    /// [`ThinkingParser::parse_token`].
+    pub fn parse_token(
+        &mut self,
+        text: &str,
+        token: TokenKind,
+        out: &mut impl FnMut(ResponsePiece<'_>),
+    ) {
+        self.thinking.take_token(text, token, out);
+    }
+
+    /// Ends a stretch of text without ending the stream: something else follows, such as a call in a field
+    /// of its own.
+    pub fn end_section(&mut self, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        self.thinking.take_end_of_section(out);
+    }
+
+    /// Ends the stream: what was held back is given as what it is. A call that is still open is incomplete;
+    /// with `may_close_calls`, one whose payload is whole is complete, see [`ToolCallParser::flush`].
+    pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        self.thinking.take_end(may_close_calls, out);
+    }
+
+    /// Returns the parser of the reasoning.
+    #[must_use]
+    pub fn thinking(&self) -> &ThinkingParser {
+        &self.thinking
+    }
+
+    /// Returns the parser of the calls.
+    #[must_use]
+    pub fn calls(&self) -> &ToolCallParser {
+        self.thinking.calls()
+    }
+}
