@@ -59,10 +59,14 @@ doc: ## build the documentation without warnings: target/doc/forgeline/index.htm
 
 features: ## lint the library without features and with each alone, test it without TLS and with all of JSON Schema
 	$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features -- -D warnings
-	@set -e; for feature in $(FEATURES); do \
+	@# Checking a crate takes one core: half of the features has another target folder, so that two are checked at a time.
+	@set -e; half() { at=0; for feature in $(FEATURES); do \
+		at=$$((at + 1)); test $$((at % 2)) = $$1 || continue; \
 		echo "$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings"; \
-		$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings; \
-	done
+		$(CARGO) clippy -q -p $(PACKAGE) --lib --no-default-features --features $$feature -- -D warnings || return 1; \
+	done; }; \
+	(export CARGO_TARGET_DIR=target/features; half 0) & other=$$!; \
+	half 1 && wait $$other || { wait $$other; exit 1; }
 	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features http transport
 	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features schema tools::
 

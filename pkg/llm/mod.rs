@@ -89,6 +89,7 @@ pub(crate) mod secrets;
 #[cfg(feature = "runtime")]
 pub mod transport;
 
+#[cfg(feature = "runtime")]
 pub use self::media::picture_kind;
 pub use call_deltas::{ToolCallDelta, ToolCallDeltas};
 pub use catalog::{Cost, InvalidCost, KnownCapabilities, LongPrices, ModelCard, Prices};
