@@ -11,7 +11,7 @@ use super::{
 ///
 /// Gives what a [`ToolCallParser`] gives that reads the answer of a [`ThinkingParser`], and reads the text
 /// once: the ends of calls, which the first of two parsers has to find too, are those that the second finds.
-/// One thing is known better so: the marker of a block of calls right before reasoning is no text.
+/// One thing is known better so: what opens a block of calls right before reasoning is framing.
 ///
 /// # Examples
 ///
