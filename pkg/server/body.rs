@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     encode::{Encode, RunEnd},
-    going_on::Guard,
+    guard::Guard,
     run::{RUN_END, Run},
     service::Service,
     streamed::Streamed,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Problem,
-    steered::{Counts, Word, Words},
+    words::{Counts, Word, Words},
 };
 use crate::{
     agent::{

@@ -9,12 +9,12 @@ use futures_util::StreamExt as _;
 use memchr::memmem;
 use serde::Deserialize;
 use tokio::time::timeout;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     Problem, Service,
     body::{self, encoded},
     encode::{AgUi, Encode, UiMessageStream},
+    guard::Guard,
     pieces::Pieces,
     run::{Run, WaitsFor},
     sharing::Sharing,
@@ -92,22 +92,7 @@ impl Leave {
     /// Returns what cancels the run when it is dropped.
     pub(super) fn guard(self, run: &Run) -> Guard {
         let Self::Cancel = self;
-        Guard { guard: Some(CancellationToken::drop_guard(run.cancel.clone())) }
-    }
-}
-
-/// Cancels a run when its reader goes away.
-#[derive(Debug)]
-pub(super) struct Guard {
-    guard: Option<DropGuard>,
-}
-
-impl Guard {
-    /// Leaves the run alone: its reader has read all.
-    pub(super) fn disarm(&mut self) {
-        if let Some(guard) = self.guard.take() {
-            guard.disarm();
-        }
+        Guard::new(run.cancel.clone())
     }
 }
 

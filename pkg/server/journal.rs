@@ -12,7 +12,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, Notify};
 
-use super::steered::Counts;
+use super::words::Counts;
 use crate::{
     agent::journal::{Journal, JournalError, JournalFuture},
     store::{ConversationKey, ConversationStore, Entry, StoreError, now_ms},

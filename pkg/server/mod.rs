@@ -35,6 +35,7 @@ mod extract;
 mod fired;
 mod gate;
 mod going_on;
+mod guard;
 mod health;
 mod hosts;
 mod identity;
@@ -73,6 +74,7 @@ mod take_back;
 mod tests;
 mod turns;
 mod usage;
+mod words;
 
 pub use self::{
     builder::{ServiceBuilder, ServiceError},

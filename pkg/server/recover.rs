@@ -8,7 +8,7 @@ use super::{
     conversations::Conversation,
     encode::RunEnd,
     run::{RUN_END, Run},
-    steered::{Counts, Word},
+    words::{Counts, Word},
 };
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},

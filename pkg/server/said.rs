@@ -1,4 +1,4 @@
-//! What the user said is in the conversation, whatever becomes of the run.
+//! The words of the user are in the conversation, whatever becomes of the run.
 
 use std::sync::Arc;
 

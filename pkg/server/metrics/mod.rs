@@ -1,5 +1,6 @@
 //! Counts of the service, in the text form of Prometheus. Ids, prompts and names of callers are in none of it.
 
+mod form;
 mod histogram;
 mod models;
 
@@ -12,7 +13,11 @@ use std::{
     },
 };
 
-use self::{histogram::Histogram, models::Models};
+use self::{
+    form::{escaped, head},
+    histogram::Histogram,
+    models::Models,
+};
 use super::{
     places::Places,
     usage::{Usage, What},
@@ -151,13 +156,4 @@ impl Observer for Metrics {
             self.emission.record(turn.emission.longest);
         }
     }
-}
-
-fn head(name: &str, help: &str, kind: &str, out: &mut String) {
-    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}").unwrap_or_default();
-}
-
-/// Returns a value of a label.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

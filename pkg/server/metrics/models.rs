@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use super::{escaped, head, histogram::Histogram};
+use super::{
+    form::{escaped, head},
+    histogram::Histogram,
+};
 use crate::{agent::TurnRecord, types::Text};
 
 /// Most models that are told apart; what is beyond them is counted as `other`.

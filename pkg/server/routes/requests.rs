@@ -10,7 +10,7 @@ use crate::{
     server::{
         Problem, Service,
         extract::{Body, Caller, Path},
-        steered::{When, Word},
+        words::{When, Word},
     },
     store::now_ms,
     types::{ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer},
