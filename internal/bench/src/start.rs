@@ -14,7 +14,7 @@ const STARTS: [(&str, &[&str], (f64, f64)); 4] = [
     ("start_help_instructions", &["--help"], (1.36, 1.0)),
     ("start_parse_instructions", &["parse"], (5.8, 4.0)),
     ("start_models_instructions", &["models", "--provider", "demo"], (1.8, 1.5)),
-    ("start_run_instructions", &["run", "--provider", "demo", "Hello."], (9.2, 8.0)),
+    ("start_run_instructions", &["run", "--provider", "demo", "Hello."], (10.0, 8.0)),
 ];
 
 pub(crate) fn gates(report: &mut Report) -> Result<()> {

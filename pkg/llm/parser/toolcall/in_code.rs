@@ -11,7 +11,7 @@ impl ToolCallParser {
     /// Takes an opener that stands in code.
     pub(super) fn opener_in_code(&mut self, role: Role, out: &mut Emit<'_>) {
         if let Some(ticks) = self.literal.state().span_ticks() {
-            self.span = Some(SpanCall::new(self, ticks));
+            self.span = Some(Box::new(SpanCall::new(self, ticks)));
             return;
         }
         let found = self.scan.found();
@@ -23,7 +23,8 @@ impl ToolCallParser {
 
     /// Takes what was held from an opener in a span on: text, or a call that is read now.
     pub(super) fn settle_span(&mut self, is_call: bool, out: &mut Emit<'_>) {
-        let Some(SpanCall { held, .. }) = self.span.take() else { return };
+        let Some(span) = self.span.take() else { return };
+        let SpanCall { held, .. } = *span;
         if is_call {
             self.literal.set(CodeSpans::Plain);
             self.pending.insert_str(0, &held);

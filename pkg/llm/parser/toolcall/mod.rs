@@ -88,7 +88,7 @@ pub struct ToolCallParser {
     /// The last call had a closer: a list that another one follows repeats it.
     may_echo: bool,
     /// A call in a code span that is still open.
-    span: Option<SpanCall>,
+    span: Option<Box<SpanCall>>,
     /// Something else than text follows what is read now.
     breaks: bool,
     /// The stream ended in a fence that hid a call.
