@@ -10,7 +10,11 @@ use forgeline::{
 use serde_json::json;
 
 use super::{RUNS, runtime};
-use crate::{Result, gate::Report, measure::median};
+use crate::{
+    Result,
+    gate::Report,
+    measure::{median, per},
+};
 
 const TOOLS: usize = 1_000;
 /// Searches of one run, each for another tool.
@@ -23,17 +27,14 @@ struct Entry {
     title: String,
 }
 
-/// Reports the time from the call of a search to its result.
+/// Reports the time of a turn: that of a whole run by its turns, as events of several turns may come together.
 pub(super) fn gate(report: &mut Report) -> Result<()> {
-    let mut times = Vec::new();
-    for _ in 0..RUNS {
-        times.extend(search()?);
-    }
+    let times = (0..RUNS).map(|_| search()).collect::<Result<Vec<_>>>()?;
     report.add("tool_search", median(times), (1000.0, 500.0), "µs/turn that searches 1,000 tools");
     Ok(())
 }
 
-fn search() -> Result<Vec<f64>> {
+fn search() -> Result<f64> {
     let find = |at| {
         let query = format!("change an entry of the calendar in department {at}");
         ScriptedTurn::new().call("tool_search", json!({ "query": query }))
@@ -47,21 +48,20 @@ fn search() -> Result<Vec<f64>> {
         .max_turns(u32::try_from(SEARCHES)? + 1)
         .tool_search(ToolSearch::default().share(0));
     let agent = (0..TOOLS).fold(builder, |builder, at| builder.tool(tool(at))).build()?;
-    let (mut times, mut began, mut right) = (Vec::new(), Instant::now(), 0);
+    let (began, mut results, mut right) = (Instant::now(), 0, 0);
     runtime()?.block_on(async {
         let mut events = agent.run_stream("Change them all.");
         while let Some(envelope) = events.next().await {
             if let AgentEvent::ToolResult { content, .. } = &envelope.event {
-                // A whole turn: its events may come together, so that those of the call alone tell nothing.
-                let name = format!(r#"{{"name":"calendar.n{}_change","#, times.len());
+                let name = format!(r#"{{"name":"calendar.n{results}_change","#);
                 right += usize::from(content.contains(&name));
-                times.push(began.elapsed().as_secs_f64() * 1e6);
-                began = Instant::now();
+                results += 1;
             }
         }
     });
-    if right < SEARCHES || times.len() < SEARCHES {
+    let micros = began.elapsed().as_secs_f64() * 1e6;
+    if right < SEARCHES || results != SEARCHES {
         return Err(format!("{right} of {SEARCHES} searches found their tool").into());
     }
-    Ok(times)
+    Ok(micros / per(SEARCHES as u64, 1))
 }
