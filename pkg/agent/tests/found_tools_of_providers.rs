@@ -1,14 +1,10 @@
 //! Found tools with providers that put all tools at the beginning: from the agent to the wire and back.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream;
 
-use super::{tool_search::many, *};
+use super::{answering_server::Server, tool_search::many, *};
 use crate::{
     agent::tools::{CALL_FOUND_TOOL, TOOL_SEARCH},
     llm::{
@@ -18,31 +14,8 @@ use crate::{
         http::{HttpProvider, WireFormat},
         ollama::OllamaChat,
         openai::ChatCompletions,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
     },
 };
-
-/// Bytes of a piece in which an answer arrives.
-const PIECE_BYTES: usize = 11;
-
-/// Gives one answer after the other, and keeps what it was sent.
-#[derive(Clone, Default)]
-struct Server(Arc<Mutex<(VecDeque<Bytes>, Vec<String>)>>);
-
-impl Transport for Server {
-    fn send(&self, request: HttpRequest) -> TransportFuture {
-        let mut state = self.0.lock().unwrap();
-        state.1.push(String::from_utf8(request.body.concat()).unwrap());
-        let answer = state.0.pop_front();
-        let response = answer.map(|body| {
-            let pieces = (0..body.len()).step_by(PIECE_BYTES);
-            let pieces = pieces.map(move |at| Ok(body.slice(at..body.len().min(at + PIECE_BYTES))));
-            HttpResponse::new(200, Box::pin(stream::iter(pieces)))
-        });
-        let over = || TransportError::Refused { message: "there is no more".into() };
-        Box::pin(std::future::ready(response.ok_or_else(over)))
-    }
-}
 
 fn events(events: impl IntoIterator<Item = Value>) -> Bytes {
     let events = events.into_iter().map(|event| format!("data: {event}\n\n"));
@@ -145,7 +118,7 @@ const COHERE: Protocol = Protocol {
     messages: "messages",
 };
 
-/// The text of a member of a body, up to where the rest begins.
+/// Returns the tools of a body, as they were written.
 fn tools(body: &str) -> String {
     serde_json::from_str::<Value>(body).unwrap()["tools"].to_string()
 }
@@ -157,8 +130,7 @@ async fn the_tools_and_all_that_was_sent_keep_their_bytes_around_a_search() {
     {
         let title = json!({ "title": "Rehearsal" });
         let through = json!({ "name": "calendar.n7_create", "arguments": title });
-        let server = Server::default();
-        server.0.lock().unwrap().0.extend([
+        let server = Server::new([
             (protocol.call)("a", TOOL_SEARCH, &json!({ "query": "calendar.n7_create" })),
             (protocol.call)("b", CALL_FOUND_TOOL, &through),
             (protocol.call)("c", TOOL_SEARCH, &json!({ "query": "mail.n2_list" })),
@@ -171,7 +143,7 @@ async fn the_tools_and_all_that_was_sent_keep_their_bytes_around_a_search() {
         let outcome = agent.run("Plan the rehearsal.").await.unwrap();
         assert_eq!(outcome.text, "Done.", "{name}");
         agent.run("And now?").await.unwrap();
-        let sent = server.0.lock().unwrap().1.clone();
+        let sent = server.sent();
         assert_eq!(sent.len(), 5, "{name}");
         for pair in sent.windows(2) {
             assert_eq!(tools(&pair[0]), tools(&pair[1]), "{name}");

@@ -1,6 +1,11 @@
 //! The agent through its front door, with scripted models.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks at the kinds it is about")]
 
+#[cfg(any(
+    feature = "responses",
+    all(feature = "openai", feature = "gemini", feature = "ollama", feature = "cohere")
+))]
+mod answering_server;
 mod approvals;
 mod background_agents;
 mod broken_histories;

@@ -339,7 +339,7 @@ async fn a_started_agent_is_steered_by_its_inputs() {
     assert_eq!(asked, want);
 }
 
-/// What is said to a run is looked at as its input is: the model would fail at it in each later request.
+/// Words for a run are looked at as its input is: the model would fail at it in each later request.
 #[tokio::test(start_paused = true)]
 async fn a_picture_that_the_model_does_not_take_is_not_said_to_a_run() {
     use crate::types::{

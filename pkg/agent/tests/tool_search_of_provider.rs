@@ -1,43 +1,14 @@
 //! The search for tools as OpenAI's models know it: from the agent to the wire and back.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-};
-
 use bytes::Bytes;
-use futures_util::stream;
 
-use super::{tool_search::many, *};
+use super::{answering_server::Server, tool_search::many, *};
 use crate::{
     agent::{FoundTools, ToolSearch, journal::MemoryJournal},
-    llm::{
-        RetryPolicy,
-        responses::OpenAiResponses,
-        transport::{HttpRequest, HttpResponse, Transport, TransportError, TransportFuture},
-    },
+    llm::{RetryPolicy, responses::OpenAiResponses},
 };
 
-/// Bytes of a piece in which an answer arrives.
-const PIECE_BYTES: usize = 11;
-
-/// Gives one answer after the other, and keeps what it was sent.
-#[derive(Clone, Default)]
-struct Server(Arc<Mutex<(VecDeque<Bytes>, Vec<String>)>>);
-
 impl Server {
-    fn new(answers: impl IntoIterator<Item = Bytes>) -> Self {
-        Self(Arc::new(Mutex::new((answers.into_iter().collect(), Vec::new()))))
-    }
-
-    fn sent(&self) -> Vec<String> {
-        self.0.lock().unwrap().1.clone()
-    }
-
-    fn values(&self) -> Vec<Value> {
-        self.sent().iter().map(|body| serde_json::from_str(body).unwrap()).collect()
-    }
-
     fn agent(&self, model: &str, journal: MemoryJournal) -> DefaultAgent {
         let provider = OpenAiResponses::builder().model(model).api_key("k");
         let provider = provider.base_url("https://api.openai.com/v1").retry(RetryPolicy::NONE);
@@ -45,21 +16,6 @@ impl Server {
         let builder = DefaultAgent::builder(provider).system("You help.").tools(many(0..1_000));
         let search = ToolSearch::default().share(0).most(2).found(FoundTools::Offered);
         builder.tool_search(search).journal(journal).build().unwrap()
-    }
-}
-
-impl Transport for Server {
-    fn send(&self, request: HttpRequest) -> TransportFuture {
-        let mut state = self.0.lock().unwrap();
-        state.1.push(String::from_utf8(request.body.concat()).unwrap());
-        let answer = state.0.pop_front();
-        let response = answer.map(|body| {
-            let pieces = (0..body.len()).step_by(PIECE_BYTES);
-            let pieces = pieces.map(move |at| Ok(body.slice(at..body.len().min(at + PIECE_BYTES))));
-            HttpResponse::new(200, Box::pin(stream::iter(pieces)))
-        });
-        let over = || TransportError::Refused { message: "there is no more".into() };
-        Box::pin(std::future::ready(response.ok_or_else(over)))
     }
 }
 

@@ -245,17 +245,7 @@ fn spaces_of(starts: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Returns the same numbers below a bound each time.
-    fn dice() -> impl FnMut(usize) -> usize {
-        let mut random = 0x2545_f491_4f6c_dd1d_u64;
-        move |below| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            usize::try_from(random % below as u64).unwrap()
-        }
-    }
+    use crate::llm::parser::dice::dice;
 
     #[test]
     fn a_block_passes_as_its_bytes_do_one_by_one() {

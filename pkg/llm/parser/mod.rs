@@ -12,6 +12,8 @@ mod compiled_thinking;
 mod content;
 mod description;
 mod dialect;
+#[cfg(test)]
+mod dice;
 mod echo;
 mod families;
 mod followed_code;

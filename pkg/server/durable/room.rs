@@ -1,6 +1,6 @@
 //! The room that streams take: that of each scope, and of all.
 //!
-//! It is apart from that of runs, so that no scope fills the log with streams and keeps others from beginning runs.
+//! Runs have a room of their own, so that no scope fills the log with streams and keeps others from beginning runs.
 
 use std::{
     collections::{BTreeMap, HashMap},

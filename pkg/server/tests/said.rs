@@ -1,4 +1,4 @@
-//! What the user said is in the conversation once it was acknowledged, whatever becomes of the run.
+//! Acknowledged words of the user are in the conversation, whatever becomes of the run.
 
 use std::sync::{
     Arc,

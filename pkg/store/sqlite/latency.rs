@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use sqlx::SqliteConnection;
 
 use super::{
     SqliteStore, errors,
+    owned_rows::OwnedRows,
     rows::{int, number},
     within,
     writer::work,
 };
-use crate::{
-    store::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS},
-    types::Text,
-};
+use crate::store::{EraseMode, LatencyRecord, LatencyStore, StoreError, latency::MAX_RECORDS};
 
 async fn total(connection: &mut SqliteConnection, scope: &str) -> Result<u64, StoreError> {
     let last: Option<i64> = sqlx::query_scalar("SELECT max(number) FROM latency WHERE scope = ?")
@@ -49,45 +47,27 @@ async fn add(
         .map_err(errors::of)
 }
 
-/// The records of an owner.
-const THEIRS: &str = " WHERE scope = ?1 AND json_extract(record, '$.owner') = ?2";
-
-/// Erases the records of an owner; the newest of the scope stays, with nothing in it, so that numbers go on.
-async fn erase(
-    connection: &mut SqliteConnection,
-    scope: &str,
-    owner: &str,
-    mode: EraseMode,
-) -> Result<u64, StoreError> {
-    if owner.is_empty() {
-        return Ok(0);
-    }
-    let count: i64 =
-        sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM latency{THEIRS}")))
-            .bind(scope)
-            .bind(owner)
-            .fetch_one(&mut *connection)
-            .await
-            .map_err(errors::of)?;
-    let sql = match mode {
-        EraseMode::Count => return Ok(number(count)),
-        EraseMode::Hard => format!(
-            "UPDATE latency SET record = '{{}}'{THEIRS} \
-             AND number = (SELECT max(number) FROM latency WHERE scope = ?1); \
-             DELETE FROM latency{THEIRS}"
-        ),
-        EraseMode::Tombstone => format!(
-            "UPDATE latency SET record = json_set(record, '$.owner', '', '$.conversation', ''){THEIRS}"
-        ),
+/// The condition of the records of an owner.
+macro_rules! theirs {
+    () => {
+        " WHERE scope = ?1 AND json_extract(record, '$.owner') = ?2"
     };
-    sqlx::query(AssertSqlSafe(sql))
-        .bind(scope)
-        .bind(owner)
-        .execute(connection)
-        .await
-        .map_err(errors::of)?;
-    Ok(number(count))
 }
+
+/// The newest record of the scope stays, with nothing in it, so that numbers go on.
+const OWNED: OwnedRows = OwnedRows {
+    count: concat!("SELECT count(*) FROM latency", theirs!()),
+    delete: concat!(
+        "UPDATE latency SET record = '{}'",
+        theirs!(),
+        " AND number = (SELECT max(number) FROM latency WHERE scope = ?1); DELETE FROM latency",
+        theirs!()
+    ),
+    bury: concat!(
+        "UPDATE latency SET record = json_set(record, '$.owner', '', '$.conversation', '')",
+        theirs!()
+    ),
+};
 
 impl LatencyStore for SqliteStore {
     fn add<'a>(
@@ -144,11 +124,6 @@ impl LatencyStore for SqliteStore {
         owner: &'a str,
         mode: EraseMode,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        let shared = Arc::new((Text::from(scope), Text::from(owner)));
-        let write = work(move |connection| {
-            let shared = Arc::clone(&shared);
-            Box::pin(async move { erase(connection, &shared.0, &shared.1, mode).await })
-        });
-        Box::pin(self.0.writer.write(0, write, None))
+        self.erase_rows(&OWNED, scope, owner, mode)
     }
 }

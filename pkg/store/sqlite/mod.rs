@@ -12,6 +12,7 @@ mod log;
 mod log_facts;
 mod log_head;
 mod notifications;
+mod owned_rows;
 mod pack;
 mod packed;
 mod retire;

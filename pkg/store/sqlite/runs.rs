@@ -7,16 +7,14 @@ use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 
 use super::{
     SqliteStore, errors,
+    owned_rows::OwnedRows,
     rows::{int, number},
     within,
     writer::work,
 };
-use crate::{
-    store::{
-        EraseMode, LogKey, RunBegun, RunChange, RunPage, RunProgress, RunQuery, RunRecord,
-        RunRequest, RunStore, StoreError, cursor::Cursor,
-    },
-    types::Text,
+use crate::store::{
+    EraseMode, LogKey, RunBegun, RunChange, RunPage, RunProgress, RunQuery, RunRecord, RunRequest,
+    RunStore, StoreError, cursor::Cursor,
 };
 
 /// Most runs that a sweep deletes at a time.
@@ -183,33 +181,12 @@ async fn sweep(
     Ok(rows.into_iter().map(|(scope, name)| LogKey::new(scope, name)).collect())
 }
 
-async fn erase(
-    connection: &mut SqliteConnection,
-    scope: &str,
-    owner: &str,
-    mode: EraseMode,
-) -> Result<u64, StoreError> {
-    if owner.is_empty() {
-        return Ok(0);
-    }
-    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM run WHERE scope = ? AND owner = ?")
-        .bind(scope)
-        .bind(owner)
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(errors::of)?;
-    let sql = match mode {
-        EraseMode::Count => return Ok(number(count)),
-        EraseMode::Hard => "DELETE FROM run WHERE scope = ? AND owner = ?",
-        EraseMode::Tombstone => {
-            "UPDATE run SET owner = '', request = NULL, digest = NULL, input = NULL, run_end = NULL, about = NULL \
-             WHERE scope = ? AND owner = ?"
-        }
-    };
-    let done = sqlx::query(sql).bind(scope).bind(owner).execute(connection).await;
-    done.map_err(errors::of)?;
-    Ok(number(count))
-}
+const OWNED: OwnedRows = OwnedRows {
+    count: "SELECT count(*) FROM run WHERE scope = ?1 AND owner = ?2",
+    delete: "DELETE FROM run WHERE scope = ?1 AND owner = ?2",
+    bury: "UPDATE run SET owner = '', request = NULL, digest = NULL, input = NULL, run_end = NULL, about = NULL \
+           WHERE scope = ?1 AND owner = ?2",
+};
 
 impl RunStore for SqliteStore {
     fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>> {
@@ -300,11 +277,6 @@ impl RunStore for SqliteStore {
         owner: &'a str,
         mode: EraseMode,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        let shared = Arc::new((Text::from(scope), Text::from(owner)));
-        let write = work(move |connection| {
-            let shared = Arc::clone(&shared);
-            Box::pin(async move { erase(connection, &shared.0, &shared.1, mode).await })
-        });
-        Box::pin(self.0.writer.write(0, write, None))
+        self.erase_rows(&OWNED, scope, owner, mode)
     }
 }

@@ -1,9 +1,9 @@
 //! A response is read as two parsers in a row read it.
 
 use super::*;
-use crate::llm::parser::{ParsedContent, ThinkingDialect, ThinkingPiece, ToolDialect};
+use crate::llm::parser::{ParsedContent, ThinkingDialect, ThinkingPiece, ToolDialect, dice::dice};
 
-/// What stands in responses, markers cut short and code that is left open included.
+/// Fragments of responses, markers cut short and code that is left open included.
 const FRAGMENTS: [&str; 47] = [
     "plain words of an answer",
     " and a few more, which are longer than a wide block of bytes is: sixty-four of them, and then some",
@@ -53,16 +53,6 @@ const FRAGMENTS: [&str; 47] = [
     "<|end|><|start|>assistant<|channel|>final<|message|>",
     "\r\n",
 ];
-
-fn dice() -> impl FnMut(usize) -> usize {
-    let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    move |below| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        usize::try_from(random % below as u64).unwrap()
-    }
-}
 
 /// The two parsers in a row, as who has both feeds them by hand.
 struct Apart {
