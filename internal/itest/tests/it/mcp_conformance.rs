@@ -32,8 +32,8 @@ const SCENARIO_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest time of a part of the suite: its scenarios run side by side.
 const SUITE_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Runs a part of the suite; `None` when it is not installed. It ends well where `passes`.
-fn run(suite: &str, version: Option<&str>, passes: bool) -> Option<BTreeMap<String, Checks>> {
+/// Runs a part of the suite; `None` when it is not installed.
+fn run(suite: &str, version: Option<&str>) -> Option<(BTreeMap<String, Checks>, ExitStatus)> {
     let mut command = node(SUITE)?;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mcp-{suite}-{version:?}"));
     fs::remove_dir_all(&folder).ok();
@@ -44,10 +44,9 @@ fn run(suite: &str, version: Option<&str>, passes: bool) -> Option<BTreeMap<Stri
         .args(["--timeout", &SCENARIO_TIMEOUT.as_millis().to_string()])
         .args(version.iter().flat_map(|version| ["--spec-version", version]));
     let status = ended(command);
-    assert!(status.success() || !passes, "the suite `{suite}` of {version:?} ended with {status}");
     let mut scenarios = BTreeMap::new();
     collect(&folder, &folder, &mut scenarios);
-    Some(scenarios)
+    Some((scenarios, status))
 }
 
 /// Runs a command to its end, which comes in time.
@@ -83,16 +82,18 @@ fn collect(root: &Path, folder: &Path, scenarios: &mut BTreeMap<String, Checks>)
     let checks: Vec<Value> = serde_json::from_str(&text).unwrap();
     let with = |status: &str| {
         let checks = checks.iter().filter(|check| check["status"] == status);
-        checks.map(|check| format!("{}: {}", check["id"], check["errorMessage"])).collect()
+        let told = |check: &Value| format!("{}: {}", check["id"], check["errorMessage"]);
+        checks.map(told).collect::<Vec<_>>()
     };
-    let checks = Checks { passed: with("SUCCESS"), failed: with("FAILURE") };
+    let failed = [with("FAILURE"), with("WARNING")].concat();
+    let checks = Checks { passed: with("SUCCESS"), failed };
     let (name, _) = name.split_at(name.len() - TIME);
     scenarios.insert(name.to_owned(), checks);
 }
 
 /// Checks that each scenario of a version of the specification has a check that passed, and none that failed.
 fn passes(version: &str, least: usize) {
-    let Some(scenarios) = run("all", Some(version), true) else { return };
+    let Some((scenarios, status)) = run("all", Some(version)) else { return };
     let missing: Vec<_> =
         listed(version).into_iter().filter(|name| !scenarios.contains_key(name)).collect();
     assert!(missing.is_empty(), "without checks: {missing:?}");
@@ -102,6 +103,7 @@ fn passes(version: &str, least: usize) {
     };
     let wrong: Vec<_> = scenarios.iter().filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(status.success(), "the suite for {version} ended with {status}");
     assert!(scenarios.len() >= least, "{} scenarios, not {least}", scenarios.len());
     let passed: usize = scenarios.values().map(|checks| checks.passed.len()).sum();
     say(format!("MCP {version}: {} scenarios, {passed} checks passed", scenarios.len()));
@@ -120,7 +122,7 @@ fn every_scenario_of_the_version_of_2026_passes() {
 /// What is beside the specification: each is run, and its state is printed.
 #[test]
 fn extensions_are_run_and_listed() {
-    let Some(scenarios) = run("extensions", None, false) else { return };
+    let Some((scenarios, _)) = run("extensions", None) else { return };
     assert!(!scenarios.is_empty());
     for (name, checks) in scenarios {
         let (passed, failed) = (checks.passed.len(), checks.failed.len());

@@ -1,6 +1,6 @@
 //! The client below the transport: it adds tokens, asks for a login, and bounds what a server sends.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use reqwest::header::{HeaderName, HeaderValue};
@@ -14,6 +14,7 @@ use rmcp::{
         },
     },
 };
+use tokio::{sync::SetOnce, time::timeout};
 
 use super::{
     idle::Idle,
@@ -30,6 +31,9 @@ const SHORTEST_RETRY: u64 = 100;
 /// Longest such wait, in milliseconds.
 const LONGEST_RETRY: u64 = 30_000;
 
+/// Longest wait of a session's first request for the stream on which the server speaks by itself.
+const OPENING_TIMEOUT: Duration = Duration::from_secs(1);
+
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Failure<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
 
@@ -41,6 +45,8 @@ pub(in crate::agent::mcp) struct Client<C> {
     pub(super) access: Option<Arc<Access>>,
     pub(super) watch: Arc<Watch>,
     pub(super) idle: Arc<Idle>,
+    /// Set when the server has answered, or refused, the stream on which it speaks by itself.
+    pub(super) opened: Arc<SetOnce<()>>,
 }
 
 impl<C: StreamableHttpClient + Sync> Client<C> {
@@ -56,6 +62,9 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         let mut asked = None;
         if let ClientJsonRpcMessage::Request(request) = &message {
             asked = Some(request.id.clone());
+            if session.is_some() && timeout(OPENING_TIMEOUT, self.opened.wait()).await.is_err() {
+                self.opened.set(()).ok();
+            }
         }
         let mut tries = 1;
         loop {
@@ -109,7 +118,21 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         }
     }
 
+    /// Opens a stream; what changes behind the first answer to a request is told on one that was open before.
     async fn get(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<BoxedSseResponse, Failure<C>> {
+        let opened = self.open(uri, session, last_event, headers, limit).await;
+        self.opened.set(()).ok();
+        opened
+    }
+
+    async fn open(
         &self,
         uri: Arc<str>,
         session: Option<Arc<str>>,

@@ -85,7 +85,13 @@ pub(in crate::agent::mcp) fn over<C: StreamableHttpClient + Sync>(
         .max_json_response_size(MAX_LINE_BYTES)
         .max_error_response_size(MAX_PAGE_BYTES);
     config.retry_config = Arc::new(Reconnects);
-    let client = Client { inner, access, watch: Arc::clone(&watch), idle: Arc::default() };
+    let client = Client {
+        inner,
+        access,
+        watch: Arc::clone(&watch),
+        idle: Arc::default(),
+        opened: Arc::default(),
+    };
     Ok((StreamableHttpClientTransport::with_client(client, config), watch))
 }
 

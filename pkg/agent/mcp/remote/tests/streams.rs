@@ -94,6 +94,10 @@ enum Kind {
     Speaking,
     /// It lists a tool, and wants a token for a call.
     Guarded,
+    /// It lists a tool, and opens its stream after a while.
+    Late,
+    /// It lists a tool, and does not answer the request for its stream.
+    Holding,
 }
 
 impl From<Kind> for InMemory {
@@ -144,7 +148,9 @@ impl StreamableHttpClient for InMemory {
             Some("tools/call") if self.kind == Kind::Guarded && token.is_none() => {
                 Err(StreamableHttpError::AuthRequired(AuthRequiredError::new("Bearer".to_owned())))
             }
-            Some("tools/list" | "tools/call") if self.kind == Kind::Guarded => {
+            Some("tools/list" | "tools/call")
+                if matches!(self.kind, Kind::Guarded | Kind::Late | Kind::Holding) =>
+            {
                 let answer = seen.legacy(done).text();
                 Ok(StreamableHttpPostResponse::Json(serde_json::from_str(&answer).unwrap(), None))
             }
@@ -181,6 +187,11 @@ impl StreamableHttpClient for InMemory {
                 return Ok(stream::once(std::future::ready(Ok(Default::default()))).boxed());
             }
             Kind::Opening => return Ok(stream::empty().boxed()),
+            Kind::Late => {
+                tokio::time::sleep(Duration::from_millis(600)).await;
+                return Ok(stream::pending().boxed());
+            }
+            Kind::Holding => return std::future::pending().await,
             Kind::Tired | Kind::Silent | Kind::Guarded if before == 0 => {
                 return Ok(stream::empty().boxed());
             }
@@ -257,6 +268,19 @@ async fn a_stream_that_ends_at_once_without_an_event_is_opened_again_a_few_times
             assert!(want.contains(&opened), "{opened} times: {kind:?}");
         }
         assert!(!session.has_ended(), "calls need no stream of their own");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_waits_a_while_for_the_stream_that_tells_of_its_changes() {
+    for (kind, wait) in [(Kind::Late, 600), (Kind::Holding, 1000), (Kind::Guarded, 0)] {
+        let session = session(kind.into()).await.unwrap();
+        for wait in [wait, 0] {
+            let began = Instant::now();
+            assert_eq!(session.tools(|_| true).await.unwrap().len(), 1);
+            let waited = began.elapsed().as_millis();
+            assert!((wait..wait + 100).contains(&waited), "{kind:?}: {waited} ms, not {wait}");
+        }
     }
 }
 
