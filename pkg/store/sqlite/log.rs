@@ -6,64 +6,18 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 use sqlx::SqliteConnection;
 
 use super::{
-    SqliteStore, errors, log_facts,
-    log_head::{CLOSED, Head, OPEN, RETIRED, head, readable},
+    SqliteStore,
+    append::Append,
+    errors, log_facts,
+    log_head::{CLOSED, Head, RETIRED, head, readable},
     packed,
     rows::{int, number},
     within,
-    writer::{Ways, work},
+    writer::{After, work},
 };
 use crate::store::{
     EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, now_ms,
 };
-
-/// The statements of an append. Each goes to the thread of the connection and back, so that they go together; the second does what the first
-/// allowed.
-macro_rules! append {
-    () => {
-        "UPDATE log SET ends = ends + ?4, bytes = bytes + length(?5) \
-         WHERE scope = ?1 AND name = ?2 AND ends = ?3 AND state = 0 RETURNING id; \
-         INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
-         WHERE scope = ?1 AND name = ?2 AND ?4 > 0 AND changes() > 0"
-    };
-}
-
-/// An append among other writes, and one that is a transaction of its own.
-const APPEND: &str = append!();
-const APPEND_ALONE: &str = concat!("BEGIN IMMEDIATE; ", append!(), "; COMMIT");
-
-/// Appends, and returns what is wrong with the log if it did not.
-async fn append(
-    connection: &mut SqliteConnection,
-    sql: &'static str,
-    key: &LogKey,
-    at: u64,
-    count: usize,
-    data: &[u8],
-) -> Result<Result<(), LogError>, StoreError> {
-    let appended = sqlx::query(sql)
-        .bind(key.scope.as_str())
-        .bind(key.name.as_str())
-        .bind(int(at))
-        .bind(int(count as u64))
-        .bind(data)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(errors::of)?;
-    if !appended.is_empty() {
-        return Ok(Ok(()));
-    }
-    let head = match readable(key, head(connection, key).await?) {
-        Ok(head) => head,
-        Err(error) => return Ok(Err(error)),
-    };
-    let (name, end) = (key.name.clone(), head.ends);
-    Ok(Err(if head.state == OPEN {
-        LogError::Behind { name, at, end }
-    } else {
-        LogError::Closed { name }
-    }))
-}
 
 /// Reads records of a log of this id.
 async fn read(
@@ -163,7 +117,7 @@ impl SqliteStore {
     async fn log_state(&self, key: &LogKey, state: i64) -> Result<(), LogError> {
         let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
         let ended = Arc::clone(&log);
-        let after = Box::new(move || tails.end(&ended));
+        let after: After<_> = Box::new(move |_| tails.end(&ended));
         let write = work(move |connection| {
             let log = Arc::clone(&log);
             Box::pin(async move { set_state(connection, &log, state).await })
@@ -212,30 +166,14 @@ impl EventLog for SqliteStore {
                 );
                 return Err(LogError::Unavailable { reason });
             }
-            let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
-            let (grown, bytes, data) = (Arc::clone(&log), data.len(), Arc::new(data));
-            let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
-            let is_done = Arc::clone(&done);
-            let after = Box::new(move || {
-                if is_done.load(std::sync::atomic::Ordering::Acquire) {
+            let (tails, grown, bytes) = (Arc::clone(&self.0.tails), key.clone(), data.len());
+            let after: After<Result<(), LogError>> = Box::new(move |appended| {
+                if appended.is_ok() {
                     tails.add(&grown, at, &records);
                 }
             });
-            let write = |sql: &'static str| {
-                let (log, data, done) = (Arc::clone(&log), Arc::clone(&data), Arc::clone(&done));
-                work(move |connection| {
-                    let (log, data, done) =
-                        (Arc::clone(&log), Arc::clone(&data), Arc::clone(&done));
-                    Box::pin(async move {
-                        let appended = append(connection, sql, &log, at, count, &data).await;
-                        let is_ok = matches!(appended, Ok(Ok(())));
-                        done.store(is_ok, std::sync::atomic::Ordering::Release);
-                        appended
-                    })
-                })
-            };
-            let ways = Ways::with(write(APPEND), write(APPEND_ALONE));
-            self.0.writer.write(bytes, ways, Some(after)).await?
+            let append = Append { key: key.clone(), at, count, data };
+            self.0.writer.write(bytes, append, Some(after)).await?
         })
     }
 
@@ -304,7 +242,7 @@ impl EventLog for SqliteStore {
         Box::pin(async move {
             let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
             let ended = Arc::clone(&log);
-            let after = Box::new(move || tails.end(&ended));
+            let after: After<_> = Box::new(move |_| tails.end(&ended));
             let write = work(move |connection| {
                 let log = Arc::clone(&log);
                 Box::pin(async move { remove(connection, &log).await })
@@ -317,7 +255,7 @@ impl EventLog for SqliteStore {
         let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
         let trimmed = Arc::clone(&log);
         // What was dropped is not read from memory either.
-        let after = Box::new(move || tails.end(&trimmed));
+        let after: After<_> = Box::new(move |_| tails.end(&trimmed));
         let write = work(move |connection| {
             let log = Arc::clone(&log);
             Box::pin(async move { log_facts::trim(connection, &log, before).await })

@@ -1,5 +1,6 @@
 //! Stores in a file of `SQLite`.
 
+mod append;
 mod bounded;
 mod checkpoint;
 mod conversations;

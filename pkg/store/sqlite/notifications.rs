@@ -9,7 +9,7 @@ use super::{
     SqliteStore, errors,
     rows::{int, number},
     within,
-    writer::work,
+    writer::{After, work},
 };
 use crate::store::{
     LogKey, Notification, NotificationChannel, StoreError, notifications::MAX_KEPT,
@@ -101,7 +101,7 @@ impl NotificationChannel for SqliteStore {
             let shared = Arc::clone(&shared);
             Box::pin(async move { publish(connection, &shared.0, &shared.1).await })
         });
-        let after = Box::new(move || tails.end(&key));
+        let after: After<_> = Box::new(move |_| tails.end(&key));
         Box::pin(self.0.writer.write(bytes, write, Some(after)))
     }
 

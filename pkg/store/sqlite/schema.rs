@@ -4,7 +4,7 @@
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
 /// The statements that bring a file from each version to the next.
-pub(super) const MIGRATIONS: [&str; 2] = [VERSION_1, VERSION_2];
+pub(super) const MIGRATIONS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
 
 const VERSION_1: &str = "
 CREATE TABLE log (
@@ -61,3 +61,10 @@ CREATE INDEX latency_by_age ON latency (scope, at_ms);
 
 /// The place of what the request of a run told besides the input.
 const VERSION_2: &str = "ALTER TABLE run ADD COLUMN about TEXT;";
+
+/// The end of a log that grows. What a closed log is packed into does not move it.
+const VERSION_3: &str = "
+CREATE TRIGGER log_grows AFTER INSERT ON chunk BEGIN
+    UPDATE log SET ends = ends + NEW.count, bytes = bytes + length(NEW.data)
+    WHERE id = NEW.log AND ends = NEW.begins AND state = 0;
+END;";

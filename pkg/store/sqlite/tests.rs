@@ -34,9 +34,9 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     change(&path, "PRAGMA user_version = 7").await;
     let before = std::fs::read(&path).unwrap();
     let refused = SqliteStore::open(&path).await.unwrap_err();
-    assert_eq!(refused, StoreError::Newer { found: 7, own: 2 });
+    assert_eq!(refused, StoreError::Newer { found: 7, own: 3 });
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    change(&path, "PRAGMA user_version = 2").await;
+    change(&path, "PRAGMA user_version = 3").await;
     SqliteStore::open(&path).await.unwrap().close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -97,10 +97,16 @@ async fn a_file_of_an_older_version_is_brought_forward_with_what_is_in_it() {
     let store = SqliteStore::open(&path).await.unwrap();
     let run = |name: &str| RunRecord::new(key(name), "c", "ann", "main", 1_000);
     RunStore::begin(&store, run("old")).await.unwrap();
+    store.create(key("log")).await.unwrap();
+    store.append(&key("log"), 0, records(3, 10)).await.unwrap();
     store.close_file().await;
     drop(store);
-    change(&path, "ALTER TABLE run DROP COLUMN about; PRAGMA user_version = 1").await;
+    let older =
+        "ALTER TABLE run DROP COLUMN about; DROP TRIGGER log_grows; PRAGMA user_version = 1";
+    change(&path, older).await;
     let store = SqliteStore::open(&path).await.unwrap();
+    store.append(&key("log"), 3, records(2, 10)).await.unwrap();
+    assert_eq!(store.read(&key("log"), 5, 1).await.unwrap().next, 5);
     assert_eq!(RunStore::get(&store, &key("old")).await.unwrap(), run("old"));
     let mut new = run("new");
     new.about = Some("{\"page\":\"list\"}".to_owned());
@@ -199,6 +205,54 @@ async fn writes_that_come_together_are_one_commit() {
         store.0.writer.commits() - before
     };
     assert!(together(100).await <= 3, "100 writes that come together");
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
+    let folder = folder("appends");
+    let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+    let names: Vec<_> = (0..40).map(|at| at.to_string()).collect();
+    join_all(names.iter().map(|name| store.create(key(name)))).await;
+    store.close(&key("7")).await.unwrap();
+    // All go at once; of a log that two append to, one comes second.
+    let mut ends = vec![0; names.len()];
+    for (round, wrong) in [None, Some("absent"), Some("7"), Some("behind"), None].iter().enumerate()
+    {
+        let (before, mut appends) = (store.0.writer.commits(), Vec::new());
+        for (at, name) in names.iter().enumerate().filter(|(_, name)| *name != "7") {
+            appends.push((key(name), ends[at], 1 + at % 3, true));
+            ends[at] += 1 + at as u64 % 3;
+        }
+        appends.extend(match *wrong {
+            Some("behind") => Some((key("3"), ends[3] + 1, 1, false)),
+            Some(name) => Some((key(name), 0, 1, false)),
+            None => None,
+        });
+        appends.push((key("0"), ends[0], 0, true));
+        let done = join_all(appends.iter().map(|(key, at, count, _)| {
+            let store = &store;
+            async move { store.append(key, *at, records(*count, 10)).await }
+        }));
+        let done = done.await;
+        for ((key, at, count, is_right), done) in appends.iter().zip(done) {
+            assert_eq!(
+                done.is_ok(),
+                *is_right,
+                "round {round}: {count} to {key:?} at {at}: {done:?}"
+            );
+        }
+        assert!(store.0.writer.commits() - before <= 4, "round {round}");
+    }
+    for (at, name) in names.iter().enumerate() {
+        let sql = "SELECT ends, bytes - coalesce((SELECT sum(length(data)) FROM chunk WHERE log = log.id), 0) \
+                   FROM log WHERE name = ?";
+        let row: (i64, i64) =
+            sqlx::query_as(sql).bind(name).fetch_one(&store.0.readers).await.unwrap();
+        assert_eq!(row, (i64::try_from(ends[at]).unwrap(), 0), "{name}");
+    }
+    store.check().await.unwrap();
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }

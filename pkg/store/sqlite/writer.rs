@@ -14,11 +14,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    append::{Append, append_all},
     bounded::within,
     checkpoint::{self, Checkpoints},
     errors,
 };
-use crate::store::StoreError;
+use crate::store::{LogError, StoreError};
 
 /// Most writes that wait.
 const MAX_QUEUED: usize = 1_024;
@@ -43,13 +44,16 @@ pub(super) struct Writer {
 
 /// A write, which may be done again when one beside it fails.
 trait Write: Send {
-    /// Returns `true` for one that is a transaction of its own when nothing else is to be written.
-    fn can_be_alone(&self) -> bool;
+    /// Returns the append that it is, if it is one.
+    fn append(&self) -> Option<&Append>;
 
+    /// Notes that the append was done.
+    fn appended(&mut self);
+
+    /// Does the write in a transaction that was begun.
     fn run<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
-        is_alone: bool,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Tells whoever waits. A write that was refused did nothing.
@@ -60,24 +64,32 @@ trait Write: Send {
 pub(super) type Work<T> =
     Box<dyn for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send>;
 
+/// The work behind the commit of a write, with what it returned.
+pub(super) type After<T> = Box<dyn FnOnce(&T) + Send>;
+
 /// The ways to do a write.
 pub(super) struct Ways<T> {
     /// In a transaction that was begun.
-    among_others: Work<T>,
-    /// As a transaction of its own.
-    alone: Option<Work<T>>,
-}
-
-impl<T> Ways<T> {
-    /// Returns both ways. The second begins and commits, so that all goes to the thread of the connection at once.
-    pub(super) fn with(among_others: Work<T>, alone: Work<T>) -> Self {
-        Self { among_others, alone: Some(alone) }
-    }
+    work: Work<T>,
+    /// In one statement with other appends, and what it returns then.
+    append: Option<(Arc<Append>, Option<T>)>,
 }
 
 impl<T> From<Work<T>> for Ways<T> {
-    fn from(among_others: Work<T>) -> Self {
-        Self { among_others, alone: None }
+    fn from(work: Work<T>) -> Self {
+        Self { work, append: None }
+    }
+}
+
+impl From<Append> for Ways<Result<(), LogError>> {
+    fn from(append: Append) -> Self {
+        let append = Arc::new(append);
+        let alone = Arc::clone(&append);
+        let work = work(move |connection| {
+            let append = Arc::clone(&alone);
+            Box::pin(async move { append.run(connection).await })
+        });
+        Self { work, append: Some((append, Some(Ok(())))) }
     }
 }
 
@@ -86,24 +98,25 @@ struct Task<T> {
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
     /// The work once the write is committed, whoever waits.
-    after: Option<Box<dyn FnOnce() + Send>>,
+    after: Option<After<T>>,
     _room: OwnedSemaphorePermit,
 }
 
 impl<T: Send> Write for Task<T> {
-    fn can_be_alone(&self) -> bool {
-        self.ways.alone.is_some()
+    fn append(&self) -> Option<&Append> {
+        self.ways.append.as_ref().map(|(append, _)| &**append)
+    }
+
+    fn appended(&mut self) {
+        self.result = self.ways.append.as_mut().and_then(|(_, returned)| returned.take()).map(Ok);
     }
 
     fn run<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
-        is_alone: bool,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            let Ways { among_others, alone } = &self.ways;
-            let work = alone.as_ref().filter(|_| is_alone).unwrap_or(among_others);
-            let result = work(connection).await;
+            let result = (self.ways.work)(connection).await;
             let failed = result.as_ref().err().filter(|error| !errors::is_refusal(error)).cloned();
             self.result = Some(result);
             failed.map_or(Ok(()), Err)
@@ -114,8 +127,8 @@ impl<T: Send> Write for Task<T> {
         let Self { result, reply, after, .. } = *self;
         let gone = || StoreError::Unavailable { reason: "the write was not done".to_owned() };
         let result = committed.and_then(|()| result.unwrap_or_else(|| Err(gone())));
-        if let (Ok(_), Some(after)) = (&result, after) {
-            after();
+        if let (Ok(returned), Some(after)) = (&result, after) {
+            after(returned);
         }
         // Whoever waited may be gone.
         drop(reply.send(result));
@@ -151,7 +164,7 @@ impl Writer {
         &self,
         bytes: usize,
         ways: impl Into<Ways<T>> + Send,
-        after: Option<Box<dyn FnOnce() + Send>>,
+        after: Option<After<T>>,
     ) -> Result<T, StoreError> {
         let ways = ways.into();
         within(async {
@@ -233,19 +246,20 @@ async fn transaction(
     connection: &mut SqliteConnection,
     writes: &mut [Box<dyn Write>],
 ) -> Result<(), StoreError> {
-    if let [write] = writes
-        && write.can_be_alone()
+    let appends: Option<Vec<_>> = writes.iter().map(|write| write.append()).collect();
+    if let Some(appends) = appends
+        && append_all(connection, &appends).await.is_ok()
     {
-        let done = write.run(connection, true).await;
-        if done.is_err() {
-            roll_back(connection).await;
+        for write in writes {
+            write.appended();
         }
-        return done;
+        return Ok(());
     }
+    // Where one was refused, nothing was done, and each is told its own reason.
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await.map_err(errors::of)?;
     let mut done = Ok(());
     for write in writes {
-        done = write.run(connection, false).await;
+        done = write.run(connection).await;
         if done.is_err() {
             break;
         }
