@@ -133,6 +133,21 @@ export async function tabTo(page, selector, { text = "", back = false } = {}) {
   assert.fail(`the keyboard does not reach ${selector} ${text}`);
 }
 
+/// Goes to what a selector means, and presses Enter on it.
+export async function enter(page, selector, where) {
+  await tabTo(page, selector, where);
+  await page.keyboard.press("Enter");
+}
+
+/// Waits for a question, and goes to it by the button above the box.
+export async function toAsk(page) {
+  await page.waitForSelector("#waits:not([hidden])");
+  await enter(page, "#waits-go", { back: true });
+}
+
+/// Answers the question by the button with this text.
+export const choose = (page, text) => enter(page, ".ask .button", { text });
+
 /// Fails only where times count.
 export function inTime(what, ms, most) {
   if (ms > most && !process.env.FORGELINE_TIMES_MAY_FAIL) assert.fail(`${what}: ${ms} ms, more than ${most} ms`);

@@ -214,9 +214,56 @@ async fn an_owner_whose_runs_were_retired_begins_anew() {
 }
 
 #[cfg(feature = "sqlite")]
-mod put_away {
+mod in_a_file {
     use super::*;
-    use crate::store::{SqliteStore, sqlite_folder as folder};
+    use crate::store::{EventLog as _, SqliteStore, sqlite_folder as folder};
+
+    // Covers: T-30
+    #[tokio::test]
+    async fn a_reload_gives_the_same_once_events_are_packed_and_410_once_they_are_not_kept() {
+        let folder = folder("reload");
+        let store = SqliteStore::open(folder.join("service.db")).await.unwrap();
+        let service = built(chatty()).stores(Stores::of(store.clone())).build().unwrap();
+        let app = router(service.clone());
+        let run = run(&app, "ann", "c1").await;
+        settle(&app, &run, "ann").await;
+        let reload = async || {
+            let mut seen = Vec::new();
+            for path in [
+                "/events",
+                "/events?after=2",
+                "/stream",
+                "/stream?offset=-1&live=sse",
+                "/stream?as=ag-ui",
+            ] {
+                let response = get(&app, &format!("{run}{path}"), "ann").await;
+                let status = response.status().as_u16();
+                seen.push((path, status, text(response).await));
+            }
+            seen
+        };
+        let bytes = async || {
+            let id = run.rsplit('/').next().unwrap();
+            let logs = store.list(id, None, 9).await.unwrap();
+            logs.iter().map(|log| log.bytes).sum::<u64>()
+        };
+        let (before, long) = (reload().await, bytes().await);
+        for (path, status, body) in &before {
+            assert!(*status == 200 && body.len() > 100, "{path}: {status} {body}");
+        }
+        service.sweep(&Keep::default()).await.unwrap();
+        assert!(bytes().await < long, "{long} bytes are not packed");
+        assert_eq!(reload().await, before);
+        let mut keep = Keep::default();
+        keep.bytes = Some(0);
+        service.sweep(&keep).await.unwrap();
+        for (path, status, body) in reload().await {
+            assert_eq!(status, 410, "{path}: {body}");
+        }
+        drop((service, app));
+        store.close_file().await;
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 
     /// The end of a process, and the beginning of the next: three times, and no run is lost or cut.
     #[tokio::test]

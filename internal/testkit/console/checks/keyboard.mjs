@@ -1,22 +1,10 @@
 // Every flow, by the keyboard alone.
 
 import assert from "node:assert/strict";
-import { ended, said, send, tabTo } from "../browser.mjs";
+import { choose, ended, said, send, tabTo, toAsk } from "../browser.mjs";
 
 const talk = (page) => page.locator("#talk").innerText();
 const press = (page, key) => page.keyboard.press(key);
-
-/// Waits for a question, and goes to it by the button above the box.
-async function toAsk(page) {
-  await page.waitForSelector("#waits:not([hidden])");
-  await tabTo(page, "#waits-go", { back: true });
-  await press(page, "Enter");
-}
-
-async function choose(page, text) {
-  await tabTo(page, ".ask .button", { text });
-  await press(page, "Enter");
-}
 
 
 export async function thinking_and_calls_are_unfolded(browser) {

@@ -1,7 +1,7 @@
 // How the pages look, and what stands in the way of those who cannot see or point. The pictures are for a person to look at.
 
 import assert from "node:assert/strict";
-import { accessible, ended, said, send } from "../browser.mjs";
+import { accessible, ended, enter, said, send } from "../browser.mjs";
 
 const SHAPES = [
   { name: "light-1280", dark: false, width: 1280, height: 860 },
@@ -101,7 +101,7 @@ export const figures_of_latency = (browser) => each(browser, async (page, look) 
   await page.route("**/dev/latency", (route) => route.fulfill({ json: MEASURED }));
   await page.reload();
   await page.waitForSelector("#to-latency:not([hidden])");
-  await page.locator("#to-latency").click();
+  await enter(page, "#to-latency", { back: true });
   await page.waitForSelector(".percentiles");
   assert.equal(await page.locator(".percentiles").count(), 4);
   await look("latency");
@@ -111,7 +111,7 @@ export const lists_on_a_phone = (browser) => each(browser, async (page, look, { 
   await said(page, "one conversation");
   await page.goto(`${browser.address}/#/`);
   await said(page, "another one with a title that is much too long for the list of conversations");
-  if (width < 800) await page.locator("#menu").click();
+  if (width < 800) await enter(page, "#menu", { back: true });
   await page.locator("#conversations li a").first().focus();
   await look("list");
 });

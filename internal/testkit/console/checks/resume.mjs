@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import net from "node:net";
-import { ended, said, send } from "../browser.mjs";
+import { choose, ended, said, send, toAsk } from "../browser.mjs";
 
 const WORDS = Array.from({ length: 160 }, (_, at) => `word${at + 1}`).join(" ");
 
@@ -36,8 +36,8 @@ export async function a_page_that_is_loaded_again_can_stop_and_answer(browser) {
     await send(page, "approve after a reload");
     await page.waitForSelector("#waits:not([hidden])");
     await page.reload();
-    await page.waitForSelector("#waits:not([hidden])");
-    await page.getByRole("button", { name: "Allow once" }).click();
+    await toAsk(page);
+    await choose(page, "Allow once");
     assert.match(await ended(page), /^Completed/);
     await page.reload();
     await ended(page);

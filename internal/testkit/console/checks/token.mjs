@@ -1,7 +1,7 @@
 // A service that asks for a token.
 
 import assert from "node:assert/strict";
-import { accessible, said } from "../browser.mjs";
+import { accessible, enter, said } from "../browser.mjs";
 
 export async function a_token_is_asked_for_kept_in_the_tab_and_forgotten(browser) {
   return browser.page(async (page) => {
@@ -20,7 +20,7 @@ export async function a_token_is_asked_for_kept_in_the_tab_and_forgotten(browser
     assert.equal(await page.locator("#ask-token[open]").count(), 0, "it is not asked for again");
     const kept = await page.evaluate(() => [document.cookie, JSON.stringify(localStorage), location.href, document.documentElement.outerHTML].join());
     assert.ok(!kept.includes("s3cret-of-ann"), "it is in the tab's own store alone");
-    await page.click("#forget");
+    await enter(page, "#forget", { back: true });
     await page.waitForSelector("#ask-token[open]");
     assert.equal(await page.evaluate(() => sessionStorage.getItem("forgeline.token")), null);
   });
