@@ -67,7 +67,9 @@ export const meanwhile = (browser) => each(browser, async (page, look) => {
   await look("meanwhile");
   await page.locator("#stop").click();
   await ended(page);
-  await said(page, "fail now", 2);
+  // What was not read is in the box again.
+  await page.locator("#text").fill("");
+  assert.match(await said(page, "fail now", 2), /^Failed/);
   await look("failed");
 });
 
