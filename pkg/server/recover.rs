@@ -8,7 +8,8 @@ use super::{
     conversations::Conversation,
     encode::RunEnd,
     run::{RUN_END, Run},
-    words::{Counts, Word},
+    scope_events,
+    words::{Answer, Answers, Counts, Word},
 };
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},
@@ -51,6 +52,8 @@ struct Resumed {
     awaited: Vec<Text>,
     /// The words that were said to it and are not in its journal.
     words: Vec<Word>,
+    /// The answers to its requests that are not.
+    answers: Answers,
 }
 
 /// The outcome for one.
@@ -106,7 +109,8 @@ impl Service {
             match (fate, conversation) {
                 (Fate::Resumed(resumed), Ok(conversation)) => {
                     recovered.resumed += 1;
-                    let Resumed { stream, events: from, turn, awaited, words } = *resumed;
+                    let Resumed { stream, events: from, turn, mut awaited, words, answers } =
+                        *resumed;
                     // Whoever decides now has read what the log has.
                     let ways = Ways::of(&stream);
                     for word in words {
@@ -114,8 +118,18 @@ impl Service {
                             tracing::error!(%error, run_id = %record.key.name, "a word is lost");
                         }
                     }
+                    for Answer { id, given, .. } in answers {
+                        // It is answered as soon as it is open again.
+                        awaited.retain(|awaited| *awaited != id);
+                        ways.steering.give_when_open(id, given);
+                    }
                     let run = Arc::new(Run::left(&record, ways, turn, from, awaited));
                     self.add_run(&run);
+                    if from == 0
+                        && let Err(error) = scope_events::note_left(&self.log(), &run).await
+                    {
+                        tracing::error!(%error, run_id = run.id(), "a run cannot be noted");
+                    }
                     let turn = conversation.begin(&run);
                     going_on.push((run, stream, turn, from));
                 }
@@ -218,7 +232,10 @@ impl Service {
                 let mut awaited = reopened.requests();
                 awaited.extend(open_questions(&told));
                 let stream = reopened.into_stream(told);
-                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
+                let answers = record.input.as_deref().map(client_tools::kept_answers);
+                let answers = answers.unwrap_or_default();
+                let resumed = Resumed { stream, events, turn, awaited, words, answers };
+                Ok(Fate::Resumed(Box::new(resumed)))
             }
             Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
             // Nothing was done for it yet.
@@ -230,9 +247,10 @@ impl Service {
                     return Err(interrupted("it had begun, and its journal is lost".to_owned()));
                 }
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
-                let (events, turn, awaited, words) =
-                    (0, None, Vec::new(), words(Counts::default()));
-                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
+                let (awaited, words) = (Vec::new(), words(Counts::default()));
+                let (turn, answers) = (None, Answers::default());
+                let resumed = Resumed { stream, events: 0, turn, awaited, words, answers };
+                Ok(Fate::Resumed(Box::new(resumed)))
             }
         }
     }

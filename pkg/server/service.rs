@@ -31,9 +31,9 @@ use super::{
 use crate::{
     agent::{Caller, DefaultAgent, RunInput, RunStream, Ways},
     store::{
-        Conversation as StoredConversation, ConversationKey, EventLog, LogKey, NotificationChannel,
-        RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError, Stores, new_id,
-        now_ms,
+        Conversation as StoredConversation, ConversationKey, EventLog, LogError, LogKey,
+        NotificationChannel, RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError,
+        Stores, new_id, now_ms,
     },
     types::{AgentError, ErrorCode, Text},
 };
@@ -227,13 +227,15 @@ impl Service {
                 self.take_back(&run.key.scope, &conversation, again).await?;
             }
             log.create(key).await?;
+            // A reader of all that begins now finds it here until it is noted, and there from then on.
+            inside.runs.add(&run);
             Ok(scope_events::note(&**log, &run).await?)
         };
         if let Err(problem) = ready.await {
+            inside.runs.remove(&run.key);
             run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
             return Err(problem);
         }
-        inside.runs.add(&run);
         let turn = conversation.begin(&run);
         inside.metrics.begin_run();
         tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
@@ -430,6 +432,19 @@ impl Service {
             },
         };
         if run.owner == caller.id { Ok(run) } else { Err(Problem::not_found("run", id)) }
+    }
+
+    /// Returns a run of this caller for a reader, who is told when it is one that is not kept any more.
+    pub(super) async fn run_to_read(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
+        match self.run(caller, id).await {
+            Err(problem) if problem.is_not_found() => {
+                let (log, key) = (self.log(), LogKey::new(scope(caller), id));
+                let was_there = scope_events::was_of(log, &key, caller).await?;
+                let retired = || LogError::Retired { name: key.name.clone() };
+                Err(if was_there { retired().into() } else { problem })
+            }
+            run => run,
+        }
     }
 
     /// Returns the runs of a caller that have not ended.

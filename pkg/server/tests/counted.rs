@@ -1,7 +1,7 @@
 //! The records that are read of a log.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -13,9 +13,9 @@ use crate::store::{
     Stores, now_ms,
 };
 
-/// A log that counts the records that are read.
+/// A log that counts the records that are read, and does something once behind a run that is noted.
 #[derive(Clone, Default)]
-struct Counted(MemoryLog, Arc<AtomicUsize>);
+struct Counted(MemoryLog, Arc<AtomicUsize>, Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
 type Done<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
@@ -24,7 +24,15 @@ impl EventLog for Counted {
         self.0.create(key)
     }
     fn append<'a>(&'a self, key: &'a LogKey, at: u64, records: Vec<LogRecord>) -> Done<'a, ()> {
-        self.0.append(key, at, records)
+        Box::pin(async move {
+            self.0.append(key, at, records).await?;
+            let is_noted = key.name.starts_with("runs-of/");
+            let noted = is_noted.then(|| self.2.lock().unwrap().take()).flatten();
+            if let Some(then) = noted {
+                then.await;
+            }
+            Ok(())
+        })
     }
     fn close<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {
         self.0.close(key)
@@ -128,4 +136,24 @@ async fn a_reader_of_ag_ui_that_comes_back_reads_no_event_again() {
     let read = log.1.load(Ordering::Relaxed);
     // Each look whether a place is there reads one more.
     assert!(pages > 1 && read <= 640 + pages + 1, "{read} records for {pages} pages");
+}
+
+#[tokio::test]
+async fn a_reader_of_all_that_begins_while_a_run_is_noted_reads_it() {
+    let (log, app, _stores) = ended(1).await;
+    let (sender, reader) = tokio::sync::oneshot::channel();
+    let own = app.clone();
+    *log.2.lock().unwrap() = Some(Box::pin(async move {
+        drop(sender.send(get(&own, "/v1/events", "ann").await));
+    }));
+    begin(&app, "ann", &json!({ "input": "What is 6*7?" })).await;
+    let mut frames = reader.await.unwrap().into_body().into_data_stream();
+    let mut seen = String::new();
+    let read = async {
+        while !seen.contains("event: run_end") {
+            seen.push_str(std::str::from_utf8(&frames.next().await.unwrap().unwrap()).unwrap());
+        }
+    };
+    assert!(timeout(Duration::from_secs(5), read).await.is_ok(), "the run is missed");
+    assert_eq!(seen.matches("event: run_end").count(), 1, "{seen}");
 }

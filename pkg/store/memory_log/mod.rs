@@ -1,5 +1,6 @@
 //! A log in memory.
 
+mod dropped;
 mod follow;
 mod log;
 mod readers;
@@ -13,6 +14,7 @@ use std::{
 use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use self::{
+    dropped::Owned,
     follow::{Followed, Reading},
     log::{Log, State, locked},
 };
@@ -60,6 +62,7 @@ struct Logs {
     /// The bytes of the closed logs among them, and of those of each scope.
     closed_bytes: usize,
     closed_of: HashMap<Text, usize>,
+    owned: Owned,
     max_bytes: usize,
     max_retired: usize,
 }
@@ -79,6 +82,7 @@ impl MemoryLog {
             bytes: 0,
             closed_bytes: 0,
             closed_of: HashMap::new(),
+            owned: Owned::default(),
             max_bytes,
             max_retired,
         })))
@@ -132,24 +136,8 @@ impl Logs {
             log.bytes += bytes;
         }
         self.bytes += bytes;
+        self.note(key, bytes);
         Ok(log)
-    }
-
-    /// Retires closed logs until there is room for this number of bytes: the oldest of the scope that has most of them.
-    fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
-        while self.bytes.saturating_add(bytes) > self.max_bytes {
-            let largest = self.closed_of.iter().max_by_key(|(_, bytes)| **bytes);
-            let is_its = |key: &LogKey| largest.is_some_and(|(scope, _)| key.scope == *scope);
-            let oldest = self.closed.iter().find(|(_, key)| is_its(key)).or(self.closed.front());
-            let Some((_, oldest)) = oldest.cloned() else {
-                let (used, most) = (self.bytes, self.max_bytes);
-                let reason =
-                    format!("it holds {used} of {most} bytes, and {bytes} more were to come");
-                return Err(LogError::Unavailable { reason });
-            };
-            self.retire(&oldest)?;
-        }
-        Ok(())
     }
 
     fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
@@ -201,76 +189,6 @@ impl Logs {
             log.check(key).is_ok().then(info)
         };
         found.into_iter().filter_map(info).take(most).collect()
-    }
-
-    /// Takes dropped bytes off the sums.
-    fn drop_bytes(&mut self, scope: &Text, bytes: usize, is_closed: bool) {
-        self.bytes -= bytes;
-        if !is_closed {
-            return;
-        }
-        self.closed_bytes -= bytes;
-        if let Some(of_scope) = self.closed_of.get_mut(scope) {
-            *of_scope -= bytes;
-            if *of_scope == 0 {
-                self.closed_of.remove(scope);
-            }
-        }
-    }
-
-    fn retire(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        if log.state == State::Retired {
-            return Ok(());
-        }
-        let is_closed = log.state == State::Closed;
-        let bytes = log.change(State::Retired);
-        drop(log);
-        self.drop_bytes(&key.scope, bytes, is_closed);
-        if self.closed.front().is_some_and(|(_, oldest)| oldest == key) {
-            self.closed.pop_front();
-        } else {
-            self.closed.retain(|(_, closed)| closed != key);
-        }
-        self.retired.push_back(key.clone());
-        self.forget(self.max_retired);
-        Ok(())
-    }
-
-    fn remove(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let log = self.all.remove(key);
-        let log = log.ok_or_else(|| LogError::NotFound { name: key.name.clone() })?;
-        let mut log = locked(&log);
-        let is_closed = log.state == State::Closed;
-        let bytes = log.change(State::Removed);
-        drop(log);
-        self.drop_bytes(&key.scope, bytes, is_closed);
-        self.closed.retain(|(_, closed)| closed != key);
-        self.retired.retain(|retired| retired != key);
-        Ok(())
-    }
-
-    /// Forgets the oldest names beyond this number.
-    fn forget(&mut self, most: usize) {
-        while self.retired.len() > most {
-            let Some(oldest) = self.retired.pop_front() else { break };
-            self.all.remove(&oldest);
-        }
-    }
-
-    fn sweep(&mut self, keep: Retention) -> Result<u64, LogError> {
-        let mut count = 0;
-        while let Some((closed_ms, oldest)) = self.closed.front().cloned() {
-            let is_old = keep.closed_before_ms.is_some_and(|before| closed_ms < before);
-            let is_much = keep.max_bytes.is_some_and(|most| self.closed_bytes as u64 > most);
-            if !is_old && !is_much {
-                break;
-            }
-            self.retire(&oldest)?;
-            count += 1;
-        }
-        self.forget(usize::try_from(keep.max_retired).unwrap_or(usize::MAX));
-        Ok(count)
     }
 }
 
