@@ -70,11 +70,15 @@ struct Kept {
     said: Words,
     #[serde(default, skip_serializing_if = "Answers::is_empty")]
     answers: Answers,
+    /// `true` once the user has cancelled the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_cancelled: bool,
 }
 
 impl Kept {
     fn new(input: String, tools: Vec<Offered>) -> Self {
-        Self { input, tools, said: Words::default(), answers: Answers::default() }
+        let (said, answers) = (Words::default(), Answers::default());
+        Self { input, tools, said, answers, is_cancelled: false }
     }
 
     fn read(kept: &str) -> Self {
@@ -108,6 +112,16 @@ pub(super) fn keep_answers(
     let mut kept = Kept::read(kept);
     kept.answers.add(answers, journaled);
     Some((serde_json::to_string(&kept).ok()?, kept.answers.bytes()))
+}
+
+/// Returns what is kept of a run that the user has cancelled; `None` when it cannot be written.
+pub(super) fn keep_cancelled(kept: &str) -> Option<String> {
+    serde_json::to_string(&Kept { is_cancelled: true, ..Kept::read(kept) }).ok()
+}
+
+/// Returns `true` for a run that the user has cancelled.
+pub(super) fn is_cancelled(kept: &str) -> bool {
+    serde_json::from_str(kept).is_ok_and(|Kept { is_cancelled, .. }| is_cancelled)
 }
 
 /// Returns the answers that are kept so.

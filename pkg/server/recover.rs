@@ -118,6 +118,9 @@ impl Service {
                             tracing::error!(%error, run_id = %record.key.name, "a word is lost");
                         }
                     }
+                    if record.input.as_deref().is_some_and(client_tools::is_cancelled) {
+                        ways.cancel.cancel();
+                    }
                     for Answer { id, given, .. } in answers {
                         // It is answered as soon as it is open again.
                         awaited.retain(|awaited| *awaited != id);

@@ -233,7 +233,11 @@ impl Service {
         };
         if let Err(problem) = ready.await {
             inside.runs.remove(&run.key);
-            run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
+            drop(log.remove(&run.key).await);
+            // It was not acknowledged: the same request may begin it again.
+            if inside.stores.runs.delete(&run.key).await.is_err() {
+                run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
+            }
             return Err(problem);
         }
         let turn = conversation.begin(&run);

@@ -7,6 +7,7 @@ use tracing::Instrument as _;
 
 use super::{
     Problem, Service, client_tools,
+    guard::Guard,
     run::Run,
     words::{Answer, Word},
 };
@@ -92,6 +93,25 @@ impl Service {
                 return Err(refused.into());
             }
         }
+        Ok(())
+    }
+
+    /// Cancels a run, which is kept: a process that goes on with the run ends it. Where that cannot be kept, the run is cancelled all the same.
+    pub(super) async fn cancel(&self, run: &Run) -> Result<(), Problem> {
+        if run.has_ended() {
+            return Ok(());
+        }
+        let cancel = Guard::new(run.cancel.clone());
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        let record = self.stores().runs.get(key).await?;
+        if let Some(kept) = record.input.as_deref().and_then(client_tools::keep_cancelled) {
+            let change = RunChange::to(*progress, now_ms()).input(kept);
+            match self.stores().runs.change(key, change).await {
+                Ok(()) | Err(StoreError::Ended { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        drop(cancel);
         Ok(())
     }
 

@@ -106,7 +106,9 @@ pub(super) async fn begin(
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
     let asked = Asked { input, agent, conversation, tools, request: None, again: None };
     let run = service.begin(caller, asked).await?;
-    waits.inspect(|waits| waits.cancel.cancel());
+    if let Some(waits) = waits {
+        service.cancel(&waits).await?;
+    }
     let guard = reading.guard(&run);
     answer(&service, run, 0, encoder, guard).await
 }

@@ -63,7 +63,9 @@ pub(super) async fn begin(
     let asked = Asked { input, agent, conversation, tools, request: None, again };
     let run = service.begin(caller, asked).await?;
     // Who says something else does not answer what was asked, and the next run would wait for that.
-    waits.inspect(|waits| waits.cancel.cancel());
+    if let Some(waits) = waits {
+        service.cancel(&waits).await?;
+    }
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
     Ok(marked(response, &conversation))
@@ -134,11 +136,11 @@ pub(super) async fn stop(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-) -> Response {
+) -> Result<Response, Problem> {
     if let Some(run) = service.open_run(&caller, &id) {
-        run.cancel.cancel();
+        service.cancel(&run).await?;
     }
-    body::nothing()
+    Ok(body::nothing())
 }
 
 /// Names the protocol and the chat.

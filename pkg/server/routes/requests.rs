@@ -73,7 +73,8 @@ pub(super) async fn cancel(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Done {
-    service.run(&caller, &id).await?.cancel.cancel();
+    let run = service.run(&caller, &id).await?;
+    service.cancel(&run).await?;
     Ok(done())
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use futures_core::{future::BoxFuture, stream::BoxStream};
@@ -13,14 +13,23 @@ use crate::store::{
     Stores, now_ms,
 };
 
-/// A log that counts the records that are read, and does something once behind a run that is noted.
+/// A log that counts the records that are read, does something once behind a run that is noted, and refuses new logs for a while.
 #[derive(Clone, Default)]
-struct Counted(MemoryLog, Arc<AtomicUsize>, Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+struct Counted(
+    MemoryLog,
+    Arc<AtomicUsize>,
+    Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
+    Arc<AtomicBool>,
+);
 
 type Done<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
 impl EventLog for Counted {
     fn create(&self, key: LogKey) -> Done<'_, ()> {
+        if self.3.load(Ordering::Relaxed) {
+            let reason = "it refuses".to_owned();
+            return Box::pin(std::future::ready(Err(LogError::Unavailable { reason })));
+        }
         self.0.create(key)
     }
     fn append<'a>(&'a self, key: &'a LogKey, at: u64, records: Vec<LogRecord>) -> Done<'a, ()> {
@@ -156,4 +165,25 @@ async fn a_reader_of_all_that_begins_while_a_run_is_noted_reads_it() {
     };
     assert!(timeout(Duration::from_secs(5), read).await.is_ok(), "the run is missed");
     assert_eq!(seen.matches("event: run_end").count(), 1, "{seen}");
+}
+
+#[tokio::test]
+async fn a_request_whose_run_could_not_begin_begins_it_when_it_is_sent_again() {
+    let (log, app, stores) = ended(1).await;
+    let send = async || {
+        let request = request(Method::POST, "/v1/runs", "ann")
+            .header("content-type", "application/json")
+            .header("idempotency-key", "one")
+            .body(Body::from(json!({ "input": "What is 6*7?" }).to_string()));
+        value(app.clone().oneshot(request.unwrap()).await.unwrap()).await
+    };
+    log.3.store(true, Ordering::Relaxed);
+    assert_eq!(send().await.0, 503);
+    log.3.store(false, Ordering::Relaxed);
+    let (status, begun) = send().await;
+    assert_eq!(status, 202, "{begun}");
+    let run = format!("/v1/runs/{}", begun["run_id"].as_str().unwrap());
+    assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
+    let runs = stores.runs.list(crate::store::RunQuery::new("team-a", 9)).await.unwrap().runs;
+    assert_eq!(runs.len(), 2, "what could not begin is not there: {runs:?}");
 }

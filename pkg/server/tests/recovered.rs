@@ -386,3 +386,41 @@ async fn a_run_whose_process_died_before_it_was_noted_is_heard_of_by_readers_of_
         assert_eq!(seen.matches("event: run_queued").count(), 2, "each once: {seen}");
     }
 }
+
+#[test]
+fn a_run_whose_cancel_was_acknowledged_does_not_go_on_after_a_restart() {
+    for path in ["cancel", "stop", "next"] {
+        let stores = Stores::in_memory();
+        let agent = super::chats::asking;
+        let run = dies(async {
+            let (_, app) = over(&stores, agent());
+            let run = begin(&app, "ann", &json!({ "input": "Go.", "conversation_id": "c1" })).await;
+            until(&app, &run, "tool_approval_request").await;
+            run
+        });
+        dies_at_once(async {
+            let (service, app) = over(&stores, agent());
+            assert_eq!(service.recover().await.unwrap().resumed, 1, "{path}");
+            let response = match path {
+                "cancel" => post(&app, &format!("{run}/cancel"), "ann", &json!({})).await,
+                "stop" => {
+                    let stop = request(Method::DELETE, "/api/chat/c1/stream", "ann");
+                    app.clone().oneshot(stop.body(Body::empty()).unwrap()).await.unwrap()
+                }
+                // Who says something else does not answer what was asked.
+                _ => {
+                    let body = json!({ "id": "c1", "messages": [super::chats::user("Stop it.")] });
+                    post(&app, "/api/chat", "ann", &body).await
+                }
+            };
+            assert!(response.status().is_success(), "{path}");
+        });
+        lives(async {
+            let (service, app) = over(&stores, agent());
+            let next = usize::from(path == "next");
+            assert_eq!(service.recover().await.unwrap().resumed, 1 + next, "{path}");
+            let end = timeout(Duration::from_secs(10), whole(&app, &run)).await.unwrap();
+            assert_eq!(end.last().unwrap()["status"], "cancelled", "{path}");
+        });
+    }
+}
