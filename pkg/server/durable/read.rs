@@ -222,7 +222,10 @@ fn events(
                 if let Some(guard) = &mut guard {
                     guard.disarm();
                 }
-                return if page.is_closed { () } else { reader.leave() };
+                if !page.is_closed {
+                    reader.leave();
+                }
+                return;
             }
         }
     }

@@ -188,7 +188,7 @@ impl SqliteStore {
             Ok(true) => return,
             Ok(false) => tracing::debug!("a reader keeps the log of the file from being emptied"),
             Err(error) => {
-                tracing::warn!(%error, "what was deleted cannot be cleared from the file")
+                tracing::warn!(%error, "what was deleted cannot be cleared from the file");
             }
         }
         // The next sweep tries it again.
