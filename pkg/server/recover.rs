@@ -9,11 +9,12 @@ use super::{
     encode::RunEnd,
     run::{RUN_END, Run},
     scope_events,
+    turns::Turn,
     words::{Answer, Answers, Counts, Word},
 };
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},
-    store::{ConversationKey, LogError, RunRecord, StoreError},
+    store::{ConversationKey, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms},
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
 };
 
@@ -158,6 +159,37 @@ impl Service {
         for (run, stream, turn, from) in going_on {
             self.go_on(run, stream, turn, from);
         }
+    }
+
+    /// Returns the conversation of a run that goes on, whose journal is not read yet.
+    async fn unread_conversation(
+        &self,
+        record: &RunRecord,
+    ) -> Result<Arc<Conversation>, AgentError> {
+        let scope = &record.key.scope;
+        if let Some(known) = self.0.conversations.find(scope, &record.conversation) {
+            return Ok(known);
+        }
+        let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
+        let stored = self.0.stores.conversations.get(&record.conversation_key()).await;
+        let stored = stored.map_err(|error| failed(error.to_string()))?;
+        let agent = self.0.agents.get(&stored.agent).ok_or_else(|| {
+            failed(format!("the service has no agent `{}` any more", stored.agent))
+        })?;
+        Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
+    }
+
+    /// Drives a run that another process left, from this number of events on.
+    fn go_on(&self, run: Arc<Run>, stream: RunStream, turn: Turn, from: u64) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            let comes = run.cancel.run_until_cancelled(turn.comes());
+            this.0.away.run_until_cancelled(comes).await;
+            let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
+            run.keep(this.stores(), change).await;
+            this.drive_here(&run, stream, this.0.places.beside(), from).await;
+            drop(turn);
+        });
     }
 
     /// Returns the number of records of a run's log, which is made if need be.

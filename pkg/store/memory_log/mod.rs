@@ -1,12 +1,12 @@
 //! A log in memory.
 
-mod dropped;
 mod follow;
 mod log;
+mod logs;
 mod readers;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -14,13 +14,12 @@ use std::{
 use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use self::{
-    dropped::Owned,
     follow::{Followed, Reading},
     log::{Log, State, locked},
+    logs::Logs,
 };
 
-use super::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, ids::now_ms};
-use crate::types::Text;
+use super::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention};
 
 /// Most bytes of all records together.
 const MAX_BYTES: usize = 512 << 20;
@@ -50,23 +49,6 @@ const MAX_RETIRED: usize = 100_000;
 #[derive(Debug, Clone)]
 pub struct MemoryLog(Arc<Mutex<Logs>>);
 
-#[derive(Debug)]
-struct Logs {
-    /// Each has a lock of its own, which is taken behind that of all.
-    all: HashMap<LogKey, Arc<Mutex<Log>>>,
-    /// The closed logs, in the order of their closing, with its time.
-    closed: VecDeque<(u64, LogKey)>,
-    /// The retired logs, in the order of their retiring.
-    retired: VecDeque<LogKey>,
-    bytes: usize,
-    /// The bytes of the closed logs among them, and of those of each scope.
-    closed_bytes: usize,
-    closed_of: HashMap<Text, usize>,
-    owned: Owned,
-    max_bytes: usize,
-    max_retired: usize,
-}
-
 impl MemoryLog {
     /// Returns a log without records.
     #[must_use]
@@ -75,17 +57,7 @@ impl MemoryLog {
     }
 
     fn limited(max_bytes: usize, max_retired: usize) -> Self {
-        Self(Arc::new(Mutex::new(Logs {
-            all: HashMap::new(),
-            closed: VecDeque::new(),
-            retired: VecDeque::new(),
-            bytes: 0,
-            closed_bytes: 0,
-            closed_of: HashMap::new(),
-            owned: Owned::default(),
-            max_bytes,
-            max_retired,
-        })))
+        Self(Arc::new(Mutex::new(Logs::limited(max_bytes, max_retired))))
     }
 
     fn lock(&self) -> MutexGuard<'_, Logs> {
@@ -107,88 +79,6 @@ impl MemoryLog {
 impl Default for MemoryLog {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Logs {
-    /// Returns a log that is there.
-    fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, LogError> {
-        self.all.get(key).ok_or_else(|| LogError::NotFound { name: key.name.clone() })
-    }
-
-    /// Appends to a log, and returns it.
-    fn append(
-        &mut self,
-        key: &LogKey,
-        at: u64,
-        records: Vec<LogRecord>,
-    ) -> Result<Arc<Mutex<Log>>, LogError> {
-        let bytes: usize = records.iter().map(LogRecord::bytes).sum();
-        if self.bytes.saturating_add(bytes) > self.max_bytes {
-            locked(self.get(key)?).check_end(key, at)?;
-            self.make_room(bytes)?;
-        }
-        let log = Arc::clone(self.get(key)?);
-        {
-            let mut log = locked(&log);
-            log.check_end(key, at)?;
-            log.records.extend(records);
-            log.bytes += bytes;
-        }
-        self.bytes += bytes;
-        self.note(key, bytes);
-        Ok(log)
-    }
-
-    fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        log.check(key)?;
-        let (is_new, bytes) = (log.state == State::Open, log.bytes);
-        if is_new {
-            log.change(State::Closed);
-        }
-        drop(log);
-        if is_new {
-            self.closed_bytes += bytes;
-            *self.closed_of.entry(key.scope.clone()).or_default() += bytes;
-            self.closed.push_back((now_ms(), key.clone()));
-        }
-        Ok(())
-    }
-
-    fn trim(&mut self, key: &LogKey, before: u64) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        let bytes = log.trim(key, before)?;
-        let is_closed = log.state == State::Closed;
-        drop(log);
-        self.drop_bytes(&key.scope, bytes, is_closed);
-        Ok(())
-    }
-
-    fn touch(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        log.check(key)?;
-        log.used_ms = now_ms();
-        let is_closed = log.state == State::Closed;
-        drop(log);
-        if is_closed {
-            self.closed.retain(|(_, closed)| closed != key);
-            self.closed.push_back((now_ms(), key.clone()));
-        }
-        Ok(())
-    }
-
-    fn list(&self, prefix: &str, after: Option<&LogKey>, most: usize) -> Vec<LogInfo> {
-        let is_asked =
-            |key: &LogKey| key.name.starts_with(prefix) && after.is_none_or(|after| key > after);
-        let mut found: Vec<_> = self.all.iter().filter(|(key, _)| is_asked(key)).collect();
-        found.sort_unstable_by_key(|(key, _)| *key);
-        let info = |(key, log): (&LogKey, &Arc<Mutex<Log>>)| {
-            let log = locked(log);
-            let info = || LogInfo::new(key.clone(), log.end(), log.bytes as u64, log.used_ms);
-            log.check(key).is_ok().then(info)
-        };
-        found.into_iter().filter_map(info).take(most).collect()
     }
 }
 

@@ -1,10 +1,13 @@
-//! Logs that are dropped, to make room for others.
+//! All logs in memory, with the bounds that they share.
 
-use std::collections::VecDeque;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex},
+};
 
-use super::{Log, Logs, State, locked};
+use super::log::{Log, State, locked};
 use crate::{
-    store::{LogError, LogKey, Retention, erase::RUNS_OF},
+    store::{LogError, LogInfo, LogKey, LogRecord, Retention, erase::RUNS_OF, ids::now_ms},
     types::Text,
 };
 
@@ -19,15 +22,127 @@ const SLACK: usize = 64;
 
 /// The logs of the runs of owners, that which was used last at the end.
 #[derive(Debug, Default)]
-pub(super) struct Owned {
+struct Owned {
     order: VecDeque<LogKey>,
     /// The bytes that have come since they were counted.
     since: usize,
 }
 
+/// All logs of a place.
+#[derive(Debug)]
+pub(super) struct Logs {
+    /// Each has a lock of its own, which is taken behind that of all.
+    pub(super) all: HashMap<LogKey, Arc<Mutex<Log>>>,
+    /// The closed logs, in the order of their closing, with its time.
+    closed: VecDeque<(u64, LogKey)>,
+    /// The retired logs, in the order of their retiring.
+    retired: VecDeque<LogKey>,
+    pub(super) bytes: usize,
+    /// The bytes of the closed logs among them, and of those of each scope.
+    pub(super) closed_bytes: usize,
+    pub(super) closed_of: HashMap<Text, usize>,
+    owned: Owned,
+    max_bytes: usize,
+    max_retired: usize,
+}
+
 impl Logs {
+    pub(super) fn limited(max_bytes: usize, max_retired: usize) -> Self {
+        Self {
+            all: HashMap::new(),
+            closed: VecDeque::new(),
+            retired: VecDeque::new(),
+            bytes: 0,
+            closed_bytes: 0,
+            closed_of: HashMap::new(),
+            owned: Owned::default(),
+            max_bytes,
+            max_retired,
+        }
+    }
+
+    /// Returns a log that is there.
+    pub(super) fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, LogError> {
+        self.all.get(key).ok_or_else(|| LogError::NotFound { name: key.name.clone() })
+    }
+
+    /// Appends to a log, and returns it.
+    pub(super) fn append(
+        &mut self,
+        key: &LogKey,
+        at: u64,
+        records: Vec<LogRecord>,
+    ) -> Result<Arc<Mutex<Log>>, LogError> {
+        let bytes: usize = records.iter().map(LogRecord::bytes).sum();
+        if self.bytes.saturating_add(bytes) > self.max_bytes {
+            locked(self.get(key)?).check_end(key, at)?;
+            self.make_room(bytes)?;
+        }
+        let log = Arc::clone(self.get(key)?);
+        {
+            let mut log = locked(&log);
+            log.check_end(key, at)?;
+            log.records.extend(records);
+            log.bytes += bytes;
+        }
+        self.bytes += bytes;
+        self.note(key, bytes);
+        Ok(log)
+    }
+
+    pub(super) fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
+        let mut log = locked(self.get(key)?);
+        log.check(key)?;
+        let (is_new, bytes) = (log.state == State::Open, log.bytes);
+        if is_new {
+            log.change(State::Closed);
+        }
+        drop(log);
+        if is_new {
+            self.closed_bytes += bytes;
+            *self.closed_of.entry(key.scope.clone()).or_default() += bytes;
+            self.closed.push_back((now_ms(), key.clone()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<(), LogError> {
+        let mut log = locked(self.get(key)?);
+        let bytes = log.trim(key, before)?;
+        let is_closed = log.state == State::Closed;
+        drop(log);
+        self.drop_bytes(&key.scope, bytes, is_closed);
+        Ok(())
+    }
+
+    pub(super) fn touch(&mut self, key: &LogKey) -> Result<(), LogError> {
+        let mut log = locked(self.get(key)?);
+        log.check(key)?;
+        log.used_ms = now_ms();
+        let is_closed = log.state == State::Closed;
+        drop(log);
+        if is_closed {
+            self.closed.retain(|(_, closed)| closed != key);
+            self.closed.push_back((now_ms(), key.clone()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn list(&self, prefix: &str, after: Option<&LogKey>, most: usize) -> Vec<LogInfo> {
+        let is_asked =
+            |key: &LogKey| key.name.starts_with(prefix) && after.is_none_or(|after| key > after);
+        let mut found: Vec<_> = self.all.iter().filter(|(key, _)| is_asked(key)).collect();
+        found.sort_unstable_by_key(|(key, _)| *key);
+        let info = |(key, log): (&LogKey, &Arc<Mutex<Log>>)| {
+            let log = locked(log);
+            let info = || LogInfo::new(key.clone(), log.end(), log.bytes as u64, log.used_ms);
+            log.check(key).is_ok().then(info)
+        };
+        found.into_iter().filter_map(info).take(most).collect()
+    }
+
     /// Retires closed logs until there is room for this number of bytes: the oldest of the scope that has most of them.
-    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
+    fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
         while self.bytes.saturating_add(bytes) > self.max_bytes {
             let largest = self.closed_of.iter().max_by_key(|(_, bytes)| **bytes);
             let is_its = |key: &LogKey| largest.is_some_and(|(scope, _)| key.scope == *scope);
@@ -44,7 +159,7 @@ impl Logs {
     }
 
     /// Takes dropped bytes off the sums.
-    pub(super) fn drop_bytes(&mut self, scope: &Text, bytes: usize, is_closed: bool) {
+    fn drop_bytes(&mut self, scope: &Text, bytes: usize, is_closed: bool) {
         self.bytes -= bytes;
         if !is_closed {
             return;
@@ -115,7 +230,7 @@ impl Logs {
 
     /// Notes records of a log, if it is of the runs of an owner; drops the one of these that was not used for longest and has no reader, where they are
     /// too many or too large.
-    pub(super) fn note(&mut self, key: &LogKey, bytes: usize) {
+    fn note(&mut self, key: &LogKey, bytes: usize) {
         if !key.name.starts_with(RUNS_OF) {
             return;
         }
