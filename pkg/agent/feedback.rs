@@ -298,6 +298,11 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     format!("{}\n[… {left_out} bytes are left out …]\n{tail}", slice(text, ..head))
 }
 
+/// Returns `true` for a note in place of a result that is over its budget.
+pub(super) fn is_elided(content: &str) -> bool {
+    content.starts_with(r#"{"toolResultElided":true,"#)
+}
+
 /// Returns the note in place of a result that is over its budget: JSON that names the tool, both lengths, and
 /// what to do. It is not the result of a failure.
 pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {

@@ -111,8 +111,6 @@ mod typed_run;
 #[cfg(feature = "runtime")]
 mod written_thinking;
 
-#[cfg(feature = "server")]
-pub(crate) use self::reopened::{Found, Ways};
 #[cfg(feature = "runtime")]
 pub use self::{
     approval_policy::ApprovalPolicy,
@@ -149,6 +147,11 @@ pub use self::{
     tool_search::{FoundTools, ToolSearch},
     tool_source::ToolSource,
     typed_run::TypedOutcome,
+};
+#[cfg(feature = "server")]
+pub(crate) use self::{
+    reopened::{Found, Ways},
+    steering::Given,
 };
 #[cfg(feature = "runtime")]
 pub use tokio_util::sync::CancellationToken;

@@ -12,11 +12,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Caller, Decision,
     answer_gate::AnswerGate,
-    open_requests::OpenRequests,
+    open_requests::{OpenRequests, Requested},
     run::fit,
     state::Said,
     tools::{ToolError, form},
 };
+#[cfg(feature = "server")]
+use crate::types::Text;
 use crate::types::{
     AgentError, ApprovalRequest, ClientReturn, ClientToolRequest, ErrorCode, Message, MessageRole,
     ModelInfo, ToolAnswer, ToolQuestion,
@@ -63,6 +65,19 @@ const MAX_WAITING: usize = 64;
 #[derive(Clone)]
 pub struct Steering(Arc<Mutex<Line>>);
 
+/// The answer to a request, of whichever kind.
+#[cfg(feature = "server")]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Given {
+    /// The decision about a call.
+    Decided(Decision),
+    /// The result of a call at the client.
+    Returned(ClientReturn),
+    /// The answer to a question of a tool.
+    Answered(ToolAnswer),
+}
+
 struct Line {
     said: VecDeque<Said>,
     /// The requests for approval that are open.
@@ -71,6 +86,9 @@ struct Line {
     at_client: OpenRequests<ClientToolRequest, ClientReturn>,
     /// The questions of tools that are open.
     questions: OpenRequests<ToolQuestion, ToolAnswer>,
+    /// Answers that were given in another process, for requests that are not open again yet.
+    #[cfg(feature = "server")]
+    given: Vec<(Text, Given)>,
     /// Cuts the answer under way.
     cut: CancellationToken,
     is_over: bool,
@@ -93,6 +111,8 @@ impl Steering {
             asked: OpenRequests::default(),
             at_client: OpenRequests::default(),
             questions: OpenRequests::default(),
+            #[cfg(feature = "server")]
+            given: Vec::new(),
             cut,
             is_over: false,
             above,
@@ -180,7 +200,7 @@ impl Steering {
     ) -> oneshot::Receiver<Decision> {
         match self.above() {
             Some(above) => above.ask(request, gate),
-            None => self.lock().asked.open(request, gate),
+            None => self.lock().open(|line| &mut line.asked, request, gate),
         }
     }
 
@@ -198,7 +218,7 @@ impl Steering {
     ) -> oneshot::Receiver<ClientReturn> {
         match self.above() {
             Some(above) => above.send_to_client(request, gate),
-            None => self.lock().at_client.open(request, gate),
+            None => self.lock().open(|line| &mut line.at_client, request, gate),
         }
     }
 
@@ -212,17 +232,19 @@ impl Steering {
     pub(super) fn ask_user(&self, question: ToolQuestion) -> oneshot::Receiver<ToolAnswer> {
         match self.above() {
             Some(above) => above.ask_user(question),
-            None => self.lock().questions.open(question, None),
+            None => self.lock().open(|line| &mut line.questions, question, None),
         }
     }
 
     /// Closes a question with its answer; returns `false` when it is not open. One that does not fit leaves it open.
     pub(super) fn answer_question(&self, id: &str, answer: ToolAnswer) -> Result<bool, ToolError> {
-        let mut line = self.lock();
-        let Some(question) = line.questions.find(id) else { return Ok(false) };
-        let answer = form::complete(question.schema.as_ref(), answer)?;
-        let open = line.questions.close(id);
-        Ok(open.is_some_and(|open| open.send(answer).is_ok()))
+        self.lock().answer_question(id, answer)
+    }
+
+    /// Answers a request as soon as it is open, which is not shown so then.
+    #[cfg(feature = "server")]
+    pub(crate) fn give_when_open(&self, id: Text, given: Given) {
+        self.lock().given.push((id, given));
     }
 
     /// Closes a request, of any kind, that needs no answer any more.
@@ -274,6 +296,8 @@ impl Steering {
         line.asked.clear();
         line.at_client.clear();
         line.questions.clear();
+        #[cfg(feature = "server")]
+        line.given.clear();
         std::mem::take(&mut line.said)
     }
 
@@ -283,6 +307,45 @@ impl Steering {
 
     fn lock(&self) -> MutexGuard<'_, Line> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Line {
+    /// Opens a request among those of its kind; one that was answered in another process is so at once.
+    fn open<Q: Requested + Clone, A>(
+        &mut self,
+        of: impl FnOnce(&mut Self) -> &mut OpenRequests<Q, A>,
+        request: Q,
+        gate: Option<AnswerGate>,
+    ) -> oneshot::Receiver<A> {
+        #[cfg(feature = "server")]
+        let id = request.request_id().clone();
+        let answered = of(self).open(request, gate);
+        #[cfg(feature = "server")]
+        self.give(&id);
+        answered
+    }
+
+    #[cfg(feature = "server")]
+    fn give(&mut self, id: &Text) {
+        let Some(at) = self.given.iter().position(|(given, _)| given == id) else { return };
+        match self.given.swap_remove(at).1 {
+            Given::Decided(decision) => {
+                drop(self.asked.close(id).map(|open| open.send(decision)));
+            }
+            Given::Returned(result) => {
+                drop(self.at_client.close(id).map(|open| open.send(result)));
+            }
+            // One that does not fit any more leaves it open.
+            Given::Answered(answer) => drop(self.answer_question(id, answer)),
+        }
+    }
+
+    fn answer_question(&mut self, id: &str, answer: ToolAnswer) -> Result<bool, ToolError> {
+        let Some(question) = self.questions.find(id) else { return Ok(false) };
+        let answer = form::complete(question.schema.as_ref(), answer)?;
+        let open = self.questions.close(id);
+        Ok(open.is_some_and(|open| open.send(answer).is_ok()))
     }
 }
 

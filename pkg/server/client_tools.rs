@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Problem,
-    words::{Counts, Word, Words},
+    words::{Answer, Answered, Answers, Counts, Word, Words},
 };
 use crate::{
     agent::{
@@ -68,25 +68,65 @@ struct Kept {
     tools: Vec<Offered>,
     #[serde(default, skip_serializing_if = "Words::is_empty")]
     said: Words,
+    #[serde(default, skip_serializing_if = "Answers::is_empty")]
+    answers: Answers,
+    /// `true` once the user has cancelled the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_cancelled: bool,
+}
+
+impl Kept {
+    fn new(input: String, tools: Vec<Offered>) -> Self {
+        let (said, answers) = (Words::default(), Answers::default());
+        Self { input, tools, said, answers, is_cancelled: false }
+    }
+
+    fn read(kept: &str) -> Self {
+        serde_json::from_str(kept).unwrap_or_else(|_| Self::new(kept.to_owned(), Vec::new()))
+    }
 }
 
 /// Returns an input and the tools that came with it, as they are kept.
 pub(super) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json::Result<String> {
     let input = input.to_json()?;
     match tools.map(|tools| tools.offered.clone()).filter(|tools| !tools.is_empty()) {
-        Some(tools) => serde_json::to_string(&Kept { input, tools, said: Words::default() }),
+        Some(tools) => serde_json::to_string(&Kept::new(input, tools)),
         None => Ok(input),
     }
 }
 
 /// Returns what is kept with another word, where the journal of the run has this number of them; `None` when it cannot be read.
 pub(super) fn keep_word(kept: &str, word: Word, journaled: Counts) -> Option<String> {
-    let mut kept = serde_json::from_str(kept).unwrap_or_else(|_| {
-        let (input, tools, said) = (kept.to_owned(), Vec::new(), Words::default());
-        Kept { input, tools, said }
-    });
+    let mut kept = Kept::read(kept);
     kept.said.add(word, journaled);
     serde_json::to_string(&kept).ok()
+}
+
+/// Returns what is kept with more answers, where the journal of the run has these, and about the size of all of them; `None` when it cannot be
+/// read.
+pub(super) fn keep_answers(
+    kept: &str,
+    answers: &[Answer],
+    journaled: &Answered,
+) -> Option<(String, usize)> {
+    let mut kept = Kept::read(kept);
+    kept.answers.add(answers, journaled);
+    Some((serde_json::to_string(&kept).ok()?, kept.answers.bytes()))
+}
+
+/// Returns what is kept of a run that the user has cancelled; `None` when it cannot be written.
+pub(super) fn keep_cancelled(kept: &str) -> Option<String> {
+    serde_json::to_string(&Kept { is_cancelled: true, ..Kept::read(kept) }).ok()
+}
+
+/// Returns `true` for a run that the user has cancelled.
+pub(super) fn is_cancelled(kept: &str) -> bool {
+    serde_json::from_str(kept).is_ok_and(|Kept { is_cancelled, .. }| is_cancelled)
+}
+
+/// Returns the answers that are kept so.
+pub(super) fn kept_answers(kept: &str) -> Answers {
+    serde_json::from_str(kept).map(|Kept { answers, .. }| answers).unwrap_or_default()
 }
 
 /// Returns the words that are kept so.

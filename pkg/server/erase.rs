@@ -33,7 +33,8 @@ impl Service {
         loop {
             let page = stores.runs.list(query.clone()).await?;
             for record in &page.runs {
-                self.forget(&record.key).await?;
+                self.drop_run(&record.key);
+                gone(stores.log.remove(&record.key).await)?;
                 stores.runs.delete(&record.key).await?;
             }
             let Some(next) = page.next else { break };
@@ -117,9 +118,14 @@ impl Service {
     /// Drops a run and its events.
     async fn forget(&self, key: &LogKey) -> Result<(), Problem> {
         self.drop_run(key);
-        match self.stores().log.retire(key).await {
-            Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        gone(self.stores().log.retire(key).await)
+    }
+}
+
+/// Holds that a log is gone, now or before.
+fn gone(done: Result<(), LogError>) -> Result<(), Problem> {
+    match done {
+        Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, Notify};
 
-use super::words::Counts;
+use super::words::{Answered, Counts};
 use crate::{
     agent::journal::{Journal, JournalError, JournalFuture},
     store::{ConversationKey, ConversationStore, Entry, StoreError, now_ms},
@@ -100,6 +100,8 @@ pub(super) struct Journaled {
     pub(super) has_said: bool,
     /// The numbers of words that the user said while the run went on.
     pub(super) words: Counts,
+    /// The answers to requests.
+    pub(super) answered: Answered,
 }
 
 impl Journaled {
@@ -109,7 +111,39 @@ impl Journaled {
         let is = |words: &str| input.is_some_and(|input| input.get().starts_with(words));
         self.words.steers += u64::from(is(r#"{"said":{"steer":"#));
         self.words.follow_ups += u64::from(is(r#"{"said":{"follow_up":"#));
+        if is(r#"{"decided":"#) || is(r#"{"returned":"#) || is(r#"{"answered":"#) {
+            match input.map(|input| serde_json::from_str(input.get())) {
+                Some(Ok(
+                    Ended::Decided(_, Request { id }) | Ended::Returned(_, Request { id }),
+                )) => {
+                    self.answered.add(id);
+                }
+                Some(Ok(Ended::Answered(Place { turn }, _))) => self.answered.begin(turn),
+                // A line that cannot be read is not written.
+                Some(Err(_)) | None => {}
+            }
+        }
     }
+}
+
+/// An input that ends a request, or a turn.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Decided(IgnoredAny, Request),
+    Returned(IgnoredAny, Request),
+    Answered(Place, IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Request {
+    #[serde(alias = "approval_id", alias = "client_call_id")]
+    id: Text,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    turn: u32,
 }
 
 /// The facts that a line tells of itself.

@@ -58,6 +58,10 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(seconds)
     }
 
+    pub(super) fn is_not_found(&self) -> bool {
+        self.0.status == StatusCode::NOT_FOUND
+    }
+
     /// Says when to ask again.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {

@@ -8,11 +8,13 @@ use super::{
     conversations::Conversation,
     encode::RunEnd,
     run::{RUN_END, Run},
-    words::{Counts, Word},
+    scope_events,
+    turns::Turn,
+    words::{Answer, Answers, Counts, Word},
 };
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},
-    store::{ConversationKey, LogError, RunRecord, StoreError},
+    store::{ConversationKey, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms},
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
 };
 
@@ -51,6 +53,8 @@ struct Resumed {
     awaited: Vec<Text>,
     /// The words that were said to it and are not in its journal.
     words: Vec<Word>,
+    /// The answers to its requests that are not.
+    answers: Answers,
 }
 
 /// The outcome for one.
@@ -106,7 +110,8 @@ impl Service {
             match (fate, conversation) {
                 (Fate::Resumed(resumed), Ok(conversation)) => {
                     recovered.resumed += 1;
-                    let Resumed { stream, events: from, turn, awaited, words } = *resumed;
+                    let Resumed { stream, events: from, turn, mut awaited, words, answers } =
+                        *resumed;
                     // Whoever decides now has read what the log has.
                     let ways = Ways::of(&stream);
                     for word in words {
@@ -114,8 +119,21 @@ impl Service {
                             tracing::error!(%error, run_id = %record.key.name, "a word is lost");
                         }
                     }
+                    if record.input.as_deref().is_some_and(client_tools::is_cancelled) {
+                        ways.cancel.cancel();
+                    }
+                    for Answer { id, given, .. } in answers {
+                        // It is answered as soon as it is open again.
+                        awaited.retain(|awaited| *awaited != id);
+                        ways.steering.give_when_open(id, given);
+                    }
                     let run = Arc::new(Run::left(&record, ways, turn, from, awaited));
                     self.add_run(&run);
+                    if from == 0
+                        && let Err(error) = scope_events::note_left(&self.log(), &run).await
+                    {
+                        tracing::error!(%error, run_id = run.id(), "a run cannot be noted");
+                    }
                     let turn = conversation.begin(&run);
                     going_on.push((run, stream, turn, from));
                 }
@@ -141,6 +159,37 @@ impl Service {
         for (run, stream, turn, from) in going_on {
             self.go_on(run, stream, turn, from);
         }
+    }
+
+    /// Returns the conversation of a run that goes on, whose journal is not read yet.
+    async fn unread_conversation(
+        &self,
+        record: &RunRecord,
+    ) -> Result<Arc<Conversation>, AgentError> {
+        let scope = &record.key.scope;
+        if let Some(known) = self.0.conversations.find(scope, &record.conversation) {
+            return Ok(known);
+        }
+        let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
+        let stored = self.0.stores.conversations.get(&record.conversation_key()).await;
+        let stored = stored.map_err(|error| failed(error.to_string()))?;
+        let agent = self.0.agents.get(&stored.agent).ok_or_else(|| {
+            failed(format!("the service has no agent `{}` any more", stored.agent))
+        })?;
+        Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
+    }
+
+    /// Drives a run that another process left, from this number of events on.
+    fn go_on(&self, run: Arc<Run>, stream: RunStream, turn: Turn, from: u64) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            let comes = run.cancel.run_until_cancelled(turn.comes());
+            this.0.away.run_until_cancelled(comes).await;
+            let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
+            run.keep(this.stores(), change).await;
+            this.drive_here(&run, stream, this.0.places.beside(), from).await;
+            drop(turn);
+        });
     }
 
     /// Returns the number of records of a run's log, which is made if need be.
@@ -218,7 +267,10 @@ impl Service {
                 let mut awaited = reopened.requests();
                 awaited.extend(open_questions(&told));
                 let stream = reopened.into_stream(told);
-                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
+                let answers = record.input.as_deref().map(client_tools::kept_answers);
+                let answers = answers.unwrap_or_default();
+                let resumed = Resumed { stream, events, turn, awaited, words, answers };
+                Ok(Fate::Resumed(Box::new(resumed)))
             }
             Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
             // Nothing was done for it yet.
@@ -230,9 +282,10 @@ impl Service {
                     return Err(interrupted("it had begun, and its journal is lost".to_owned()));
                 }
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
-                let (events, turn, awaited, words) =
-                    (0, None, Vec::new(), words(Counts::default()));
-                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
+                let (awaited, words) = (Vec::new(), words(Counts::default()));
+                let (turn, answers) = (None, Answers::default());
+                let resumed = Resumed { stream, events: 0, turn, awaited, words, answers };
+                Ok(Fate::Resumed(Box::new(resumed)))
             }
         }
     }

@@ -233,7 +233,8 @@ impl Run {
     /// Returns a run that is not under way here, as the store has it.
     pub(super) fn stored(record: &RunRecord) -> Self {
         let (conversation, owner) = (record.conversation.clone(), record.owner.clone());
-        let run = Self::new(record.key.clone(), conversation, owner, Ways::none());
+        let mut run = Self::new(record.key.clone(), conversation, owner, Ways::none());
+        run.kept = tokio::sync::Mutex::new(record.progress);
         let run = run.about(record.about.clone());
         let status = match record.progress {
             RunProgress::Queued => return run,

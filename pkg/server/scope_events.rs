@@ -100,6 +100,28 @@ async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), LogError> {
     }
 }
 
+/// Returns `true` for a run that is not kept any more, and is noted among those of the caller.
+pub(super) async fn was_of(
+    log: Arc<dyn EventLog>,
+    key: &LogKey,
+    caller: &Caller,
+) -> Result<bool, LogError> {
+    match log.read(key, u64::MAX, 1).await {
+        Err(LogError::NotFound { .. }) => return Ok(false),
+        Err(LogError::Retired { .. } | LogError::Behind { .. }) => {}
+        page => drop(page?),
+    }
+    let sources = Sources::new(log, None, (key.scope.clone(), caller));
+    sources.is_noted(&key.name).await
+}
+
+/// Notes a run that another process began, which may have died before it did.
+pub(super) async fn note_left(log: &Arc<dyn EventLog>, run: &Run) -> Result<(), LogError> {
+    let caller = Caller::new(run.owner.clone());
+    let sources = Sources::new(Arc::clone(log), None, (run.key.scope.clone(), &caller));
+    if sources.is_noted(&run.key.name).await? { Ok(()) } else { note(&**log, run).await }
+}
+
 /// The places where a reader finds what it reads.
 pub(super) struct Sources {
     log: Arc<dyn EventLog>,
@@ -145,6 +167,23 @@ impl Sources {
             place.open.pop_last();
         }
         Ok(place)
+    }
+
+    /// Returns `true` for a run that is noted.
+    async fn is_noted(&self, id: &str) -> Result<bool, LogError> {
+        let mut to = self.end().await?;
+        while to > 0 {
+            let from = to.saturating_sub(PAGE);
+            let (noted, first) = self.noted(from, to).await?;
+            if noted.iter().any(|(_, noted)| noted == id) {
+                return Ok(true);
+            }
+            if first > from {
+                break;
+            }
+            to = from;
+        }
+        Ok(false)
     }
 
     /// Returns the number of the next run.

@@ -31,11 +31,11 @@ use super::{
 use crate::{
     agent::{Caller, DefaultAgent, RunInput, RunStream, Ways},
     store::{
-        Conversation as StoredConversation, ConversationKey, EventLog, LogKey, NotificationChannel,
-        RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError, Stores, new_id,
-        now_ms,
+        Conversation as StoredConversation, ConversationKey, EventLog, LogError, LogKey,
+        NotificationChannel, RunBegun, RunChange, RunProgress, RunRecord, RunRequest, StoreError,
+        Stores, new_id, now_ms,
     },
-    types::{AgentError, ErrorCode, Text},
+    types::{AgentError, Text},
 };
 
 /// Longest id of a conversation, and key of a request, in bytes.
@@ -227,13 +227,19 @@ impl Service {
                 self.take_back(&run.key.scope, &conversation, again).await?;
             }
             log.create(key).await?;
+            // A reader of all that begins now finds it here until it is noted, and there from then on.
+            inside.runs.add(&run);
             Ok(scope_events::note(&**log, &run).await?)
         };
         if let Err(problem) = ready.await {
-            run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
+            inside.runs.remove(&run.key);
+            drop(log.remove(&run.key).await);
+            // It was not acknowledged: the same request may begin it again.
+            if inside.stores.runs.delete(&run.key).await.is_err() {
+                run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
+            }
             return Err(problem);
         }
-        inside.runs.add(&run);
         let turn = conversation.begin(&run);
         inside.metrics.begin_run();
         tracing::info!(run_id = run.id(), conversation = %run.conversation, "a run begins");
@@ -261,7 +267,7 @@ impl Service {
         });
     }
 
-    async fn drive_here(&self, run: &Run, stream: RunStream, place: Place, from: u64) {
+    pub(super) async fn drive_here(&self, run: &Run, stream: RunStream, place: Place, from: u64) {
         let (inside, begun) = (&self.0, Instant::now());
         inside.records.begin(run.id());
         let stores = (&inside.stores, &*inside.told);
@@ -346,7 +352,11 @@ impl Service {
         Ok(added)
     }
 
-    fn of_stored(&self, stored: &StoredConversation, agent: &DefaultAgent) -> Conversation {
+    pub(super) fn of_stored(
+        &self,
+        stored: &StoredConversation,
+        agent: &DefaultAgent,
+    ) -> Conversation {
         let Inside { stores, told, .. } = &*self.0;
         let store = Arc::clone(&stores.conversations);
         let journal = StoredJournal::new(store, stored.key.clone(), Arc::clone(told));
@@ -379,24 +389,6 @@ impl Service {
         Ok(Some(self.0.conversations.add(scope, conversation)))
     }
 
-    /// Returns the conversation of a run that goes on, whose journal is not read yet.
-    pub(super) async fn unread_conversation(
-        &self,
-        record: &RunRecord,
-    ) -> Result<Arc<Conversation>, AgentError> {
-        let scope = &record.key.scope;
-        if let Some(known) = self.0.conversations.find(scope, &record.conversation) {
-            return Ok(known);
-        }
-        let failed = |why: String| AgentError::new(ErrorCode::Journal, why);
-        let stored = self.0.stores.conversations.get(&record.conversation_key()).await;
-        let stored = stored.map_err(|error| failed(error.to_string()))?;
-        let agent = self.0.agents.get(&stored.agent).ok_or_else(|| {
-            failed(format!("the service has no agent `{}` any more", stored.agent))
-        })?;
-        Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
-    }
-
     pub(super) fn add_run(&self, run: &Arc<Run>) {
         self.0.runs.add(run);
     }
@@ -404,19 +396,6 @@ impl Service {
     /// Spawns work that a shutdown waits for.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.tasks.spawn(work);
-    }
-
-    /// Drives a run that another process left, from this number of events on.
-    pub(super) fn go_on(&self, run: Arc<Run>, stream: RunStream, turn: Turn, from: u64) {
-        let this = self.clone();
-        self.0.tasks.spawn(async move {
-            let comes = run.cancel.run_until_cancelled(turn.comes());
-            this.0.away.run_until_cancelled(comes).await;
-            let change = RunChange::to(RunProgress::Running, now_ms()).is_resumed(true);
-            run.keep(this.stores(), change).await;
-            this.drive_here(&run, stream, this.0.places.beside(), from).await;
-            drop(turn);
-        });
     }
 
     /// Returns a run of this caller; that of another is not found.
@@ -430,6 +409,19 @@ impl Service {
             },
         };
         if run.owner == caller.id { Ok(run) } else { Err(Problem::not_found("run", id)) }
+    }
+
+    /// Returns a run of this caller for a reader, who is told when it is one that is not kept any more.
+    pub(super) async fn run_to_read(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
+        match self.run(caller, id).await {
+            Err(problem) if problem.is_not_found() => {
+                let (log, key) = (self.log(), LogKey::new(scope(caller), id));
+                let was_there = scope_events::was_of(log, &key, caller).await?;
+                let retired = || LogError::Retired { name: key.name.clone() };
+                Err(if was_there { retired().into() } else { problem })
+            }
+            run => run,
+        }
     }
 
     /// Returns the runs of a caller that have not ended.

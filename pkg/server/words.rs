@@ -1,10 +1,10 @@
-//! Words that are kept of a run until its journal has them.
+//! Words and answers that are kept of a run until its journal has them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::Steering,
-    types::{AgentError, Message},
+    agent::{Given, Steering},
+    types::{AgentError, Message, Text},
 };
 
 /// The time at which a word is for the model.
@@ -41,6 +41,81 @@ pub(super) struct Counts {
 pub(super) struct Words {
     left_out: Counts,
     words: Vec<Word>,
+}
+
+/// The answers to requests of a run, without those that its journal has.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub(super) struct Answers(Vec<Answer>);
+
+/// The answer to the request of this id.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub(super) struct Answer {
+    pub(super) id: Text,
+    pub(super) given: Given,
+    /// The last turn that the journal had when it was given: what it answers is of that turn, or of the next.
+    #[serde(default)]
+    turn: u32,
+}
+
+/// The answers of a run that its journal has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Answered {
+    /// The last turn that the model has answered in.
+    turn: u32,
+    /// The requests that were answered in it and the turn before, each with the turn.
+    ids: Vec<(u32, Text)>,
+}
+
+impl Answered {
+    /// Notes an answer of the model in this turn.
+    pub(super) fn begin(&mut self, turn: u32) {
+        self.turn = turn;
+        self.ids.retain(|(at, _)| turn < at + 2);
+    }
+
+    /// Notes an answer to a request.
+    pub(super) fn add(&mut self, id: Text) {
+        self.ids.push((self.turn, id));
+    }
+
+    fn has(&self, answer: &Answer) -> bool {
+        self.turn >= answer.turn + 2 || self.ids.iter().any(|(_, id)| *id == answer.id)
+    }
+}
+
+impl Answers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds answers, in place of others to the same requests, which were not given; leaves out those that the journal has, and those to what is over.
+    pub(super) fn add(&mut self, answers: &[Answer], journaled: &Answered) {
+        let turn = journaled.turn;
+        let is_new = |answer: &Answer| answers.iter().any(|new| new.id == answer.id);
+        self.0.retain(|answer| !journaled.has(answer) && !is_new(answer));
+        self.0.extend(answers.iter().map(|answer| Answer { turn, ..answer.clone() }));
+    }
+
+    /// Returns about their size, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        serde_json::to_vec(&self.0).map_or(0, |json| json.len())
+    }
+}
+
+impl IntoIterator for Answers {
+    type Item = Answer;
+    type IntoIter = std::vec::IntoIter<Answer>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl Answer {
+    pub(super) fn new(id: Text, given: Given) -> Self {
+        Self { id, given, turn: 0 }
+    }
 }
 
 impl Counts {
@@ -91,9 +166,32 @@ impl Word {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::Decision;
 
     fn word(when: When, text: &str) -> Word {
         Word { when, message: Message::user(text), at_ms: 1 }
+    }
+
+    #[test]
+    fn answers_are_left_out_once_the_journal_has_them_or_what_they_answer_is_over() {
+        let (mut answers, mut journaled) = (Answers::default(), Answered::default());
+        let mut add = |id: &str, journaled: &Answered| {
+            answers.add(&[Answer::new(id.into(), Given::Decided(Decision::Grant))], journaled);
+            answers.clone().into_iter().map(|it| it.id.to_string()).collect::<String>()
+        };
+        assert_eq!(add("a", &journaled), "a");
+        journaled.begin(1);
+        assert_eq!(add("b", &journaled), "ab", "a call may begin before its turn is answered");
+        assert_eq!(add("b", &journaled), "ab", "the last one counts");
+        journaled.add("b".into());
+        assert_eq!(add("c", &journaled), "ac");
+        journaled.begin(2);
+        assert_eq!(add("d", &journaled), "cd", "the call of the first is over");
+        journaled.add("d".into());
+        journaled.begin(3);
+        assert_eq!(add("e", &journaled), "e");
+        journaled.begin(4);
+        assert!(journaled.ids.is_empty());
     }
 
     fn texts(words: Vec<Word>) -> String {

@@ -6,9 +6,12 @@ use crate::types::Text;
 /// Runs that are looked at a time.
 const PAGE: usize = 100;
 
+/// The beginning of the names of the logs of the runs of owners.
+pub(super) const RUNS_OF: &str = "runs-of/";
+
 /// Returns the log of the runs of an owner.
 pub(crate) fn runs_of(scope: &Text, owner: &str) -> LogKey {
-    LogKey::new(scope.clone(), format!("runs-of/{owner}"))
+    LogKey::new(scope.clone(), format!("{RUNS_OF}{owner}"))
 }
 
 impl Stores {

@@ -114,6 +114,9 @@ pub struct CallRecord {
     pub result_bytes: usize,
     /// The result in a word.
     pub end: CallEnd,
+    /// `true` when the result was over its [budget](crate::agent::AgentConfig::max_result_chars), and the model reads a note in its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_elided: bool,
 }
 
 /// The end of a call in a word.

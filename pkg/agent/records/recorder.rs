@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     agent::{
-        OutcomeKind, RunOutcome,
+        OutcomeKind, RunOutcome, feedback,
         panic::text,
         parts::Parts,
         state::{Failure, RunState},
@@ -296,6 +296,7 @@ impl Recorder {
             duration: Duration::from_millis(duration_ms),
             result_bytes: content.len(),
             end,
+            is_elided: end == CallEnd::Succeeded && feedback::is_elided(content),
         };
         self.tell(|observer| observer.call_ended(&call));
         let OpenTurn { record, began, .. } = self.open(turn);

@@ -19,7 +19,7 @@ use super::{
     sse,
 };
 use crate::{
-    server::{Problem, body},
+    server::{Problem, body, guard::Guard},
     store::LogError,
 };
 
@@ -91,12 +91,14 @@ impl Asked {
     }
 }
 
-/// Answers a reader; `wait` is the longest wait of a long poll, `ends` ends events.
+/// Answers a reader; `wait` is the longest wait of a long poll, `ends` ends events. The guard is for a reader of events that goes away before
+/// they end.
 pub(super) async fn answer(
     mut reader: Reader,
     asked: Asked,
     request: &HeaderMap,
     (wait, ends): (Duration, CancellationToken),
+    guard: Option<Guard>,
 ) -> Result<Response, Problem> {
     match asked.live {
         Live::No => {
@@ -116,7 +118,7 @@ pub(super) async fn answer(
         }
         Live::Sse => {
             let is_text = reader.source.is_text();
-            let mut response = body::streamed(Box::pin(events(reader, asked)), ends);
+            let mut response = body::streamed(Box::pin(events(reader, asked, guard)), ends);
             if !is_text {
                 let value = HeaderValue::from_static("base64");
                 response.headers_mut().insert(headers::ENCODING, value);
@@ -192,7 +194,11 @@ async fn polled(reader: &mut Reader, wait: Duration) -> Result<Page, LogError> {
 }
 
 /// Reads a stream as the events of a connection.
-fn events(mut reader: Reader, asked: Asked) -> impl Stream<Item = Bytes> + Send {
+fn events(
+    mut reader: Reader,
+    asked: Asked,
+    mut guard: Option<Guard>,
+) -> impl Stream<Item = Bytes> + Send {
     async_stream::stream! {
         let until = Instant::now() + CONNECTION;
         let mut is_told = false;
@@ -209,11 +215,17 @@ fn events(mut reader: Reader, asked: Asked) -> impl Stream<Item = Bytes> + Send 
                 is_told = page.is_tail;
                 yield Bytes::from(out);
             }
-            if page.is_closed {
+            let ends = page.is_closed
+                || (page.is_tail && !matches!(timeout_at(until, reader.wait()).await, Ok(Ok(()))));
+            if ends {
+                // Its reader did not leave.
+                if let Some(guard) = &mut guard {
+                    guard.disarm();
+                }
+                if !page.is_closed {
+                    reader.leave();
+                }
                 return;
-            }
-            if page.is_tail && !matches!(timeout_at(until, reader.wait()).await, Ok(Ok(()))) {
-                return reader.leave();
             }
         }
     }

@@ -111,7 +111,11 @@ impl Room {
             );
             return Err(full(detail));
         }
-        if more > 0 && inside.bytes.saturating_add(more) > self.all_bytes {
+        // However many scopes there are, each finds room: one has at most as much as it leaves, unless it may have all.
+        let after = inside.bytes.saturating_add(more);
+        let is_shared = self.scope_bytes < self.all_bytes;
+        let left = self.all_bytes.saturating_sub(after);
+        if more > 0 && (after > self.all_bytes || (is_shared && of_scope > left)) {
             tracing::warn!(most = self.all_bytes, "the streams of all scopes have no more room");
             let detail = "there is no more room for streams; delete some, or let whoever runs the service raise `stream_bytes`";
             return Err(full(detail.to_owned()));
@@ -187,4 +191,32 @@ impl Inside {
 
 fn full(detail: String) -> Problem {
     Problem::new(StatusCode::INSUFFICIENT_STORAGE, "streams_full", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_of_scopes_takes_all_room() {
+        let limits =
+            Limits { scope_stream_bytes: 16 << 20, stream_bytes: 32 << 20, ..Limits::default() };
+        let room = Room::new(&limits);
+        let mut taken = Vec::new();
+        for scope in 0..8 {
+            let mut count = 0_u64;
+            while count < 1_000
+                && room.take(&LogKey::new(format!("{scope}"), format!("{count}")), 63 << 10).is_ok()
+            {
+                count += 1;
+            }
+            taken.push(count * 64);
+        }
+        assert_eq!(taken, [16 << 10, 8 << 10, 4 << 10, 2 << 10, 1 << 10, 512, 256, 128]);
+        // One that may have all has all.
+        let limits = Limits { scope_stream_bytes: 1 << 20, stream_bytes: 1 << 20, ..limits };
+        let room = Room::new(&limits);
+        assert!(room.take(&LogKey::new("a", "1"), 1023 << 10).is_ok());
+        assert!(room.take(&LogKey::new("b", "1"), 1).is_err());
+    }
 }

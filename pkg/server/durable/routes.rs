@@ -15,7 +15,7 @@ use super::{
     headers,
     offset::{Offset, Start},
     page::Reader,
-    read::{Asked, answer},
+    read::{Asked, Live, answer},
     source::Source,
     state,
     streams::key,
@@ -26,6 +26,7 @@ use crate::{
         Problem, Service,
         encode::AgUi,
         extract::{Caller, Path, Query},
+        going_on::Leave,
         scope::scope,
         service::check_id,
         sharing::Sharing,
@@ -127,6 +128,9 @@ pub(in crate::server) async fn read(
     let key = log_key(&caller, &name)?;
     let state = service.streams().open(&key).await?;
     let asked = Asked::read(&query)?;
+    if query.iter().any(|(name, _)| name == "on_disconnect") {
+        return Err(Problem::bad("`on_disconnect` is for readers of a run; this is a stream"));
+    }
     let from = match asked.start {
         None | Some(Start::Beginning) => 0,
         Some(Start::Now) => state.end,
@@ -141,7 +145,7 @@ pub(in crate::server) async fn read(
     };
     let source = Source::Stream(state.config.clone());
     let reader = Reader::open(service.log(), (key, state.created), source, from, None).await?;
-    answer(reader, asked, &fields, (service.long_poll(), service.ends())).await
+    answer(reader, asked, &fields, (service.long_poll(), service.ends()), None).await
 }
 
 pub(in crate::server) async fn show(
@@ -177,22 +181,23 @@ pub(in crate::server) async fn preflight() -> Response {
     response
 }
 
-/// The protocol that a run is read in.
+/// The protocol that a run is read in, and the end of the run when its reader goes away.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::server) struct As {
     #[serde(rename = "as")]
     protocol: Option<String>,
+    on_disconnect: Option<Leave>,
 }
 
 pub(in crate::server) async fn read_run(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-    Query(As { protocol }): Query<As>,
+    Query(As { protocol, on_disconnect }): Query<As>,
     Query(query): Pairs,
     fields: HeaderMap,
 ) -> Answer {
-    let run = service.run(&caller, &id).await?;
+    let run = service.run_to_read(&caller, &id).await?;
     let source = match protocol.as_deref() {
         None | Some("native") => Source::Run,
         Some("ag-ui") => {
@@ -208,9 +213,15 @@ pub(in crate::server) async fn read_run(
         Some(Start::At(Offset { created: 0, number })) => number,
         Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this run")),
     };
+    if on_disconnect.is_some() && asked.live != Live::Sse {
+        let detail =
+            "`on_disconnect` needs `live=sse`: the reader of a page has gone when it has it";
+        return Err(Problem::bad(detail));
+    }
     let past = source.has_past().then(|| service.streams().past());
     let reader = Reader::open(service.log(), (run.key.clone(), 0), source, from, past).await?;
-    answer(reader, asked, &fields, (service.long_poll(), service.ends())).await
+    let guard = on_disconnect.map(|leave| leave.guard(&run));
+    answer(reader, asked, &fields, (service.long_poll(), service.ends()), guard).await
 }
 
 pub(in crate::server) async fn show_run(
@@ -218,7 +229,7 @@ pub(in crate::server) async fn show_run(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Answer {
-    let run = service.run(&caller, &id).await?;
+    let run = service.run_to_read(&caller, &id).await?;
     let (number, is_closed) = run_end(&service, &run.key).await?;
     let mut response = StatusCode::OK.into_response();
     let fields = response.headers_mut();

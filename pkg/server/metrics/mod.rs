@@ -42,6 +42,8 @@ pub(super) struct Metrics {
     requests: Rows<(Text, u16)>,
     /// By tool and end.
     calls: Rows<(Text, &'static str)>,
+    /// By tool.
+    elided: Rows<Text>,
     models: Models,
     emission: Histogram,
     tool: Histogram,
@@ -124,6 +126,11 @@ impl Metrics {
         let calls = ("forgeline_tool_calls_total", "Calls of tools by their end.");
         self.calls
             .write(calls, out, |(tool, end)| format!("tool=\"{}\",end=\"{end}\"", escaped(tool)));
+        let elided = (
+            "forgeline_tool_results_elided_total",
+            "Results over their budget, in whose place the model read a note, by tool.",
+        );
+        self.elided.write(elided, out, |tool| format!("tool=\"{}\"", escaped(tool)));
         self.models.write(out);
         for (name, help, histogram) in [
             ("emission", "Longest time of a turn from a chunk to its last event.", &self.emission),
@@ -144,6 +151,9 @@ impl Observer for Metrics {
         let is_known = call.end != CallEnd::UnknownTool;
         let tool = if is_known { call.tool_name.clone() } else { "unknown".into() };
         let end = call.end.as_str();
+        if call.is_elided {
+            self.elided.add(tool.clone(), "other".into());
+        }
         self.calls.add((tool, end), ("other".into(), end));
         if call.end == CallEnd::Succeeded {
             self.tool.record(call.duration);

@@ -10,7 +10,7 @@ use super::{
     ui_request::{CallId, UiMessage, decided},
 };
 use crate::{
-    agent::{self, Decision},
+    agent::{Decision, Given},
     server::{
         Problem, Service,
         client_tools::{ClientTools, Offered},
@@ -19,6 +19,7 @@ use crate::{
         going_on::{Reading, answer},
         run::Run,
         service::Asked,
+        words::Answer as Kept,
     },
     types::{ClientReturn, Json, Text, ToolAnswer},
 };
@@ -73,20 +74,18 @@ pub(super) async fn begin(
         }
         let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
         let (answers, results) = (answers?, results(&run, messages));
-        for answer in &answers {
-            answer.check(&run, &caller)?;
+        let decided = |answer: &&Kept| matches!(answer.given, Given::Decided(_));
+        let mut decided = answers.iter().filter(decided).map(|answer| &answer.id);
+        if let Some(id) = decided.find(|id| !run.approvals.may_answer(id, &caller)) {
+            return Err(may_not(id));
         }
         let refused = results.iter().find(|(id, _)| !run.client_calls.may_complete(id, &caller));
         if let Some((id, _)) = refused {
             return Err(may_not(id));
         }
-        for answer in answers {
-            answer.give(&run)?;
-        }
         let ran = results.len();
-        for (id, end) in results {
-            run.client_calls.complete(&id, end)?;
-        }
+        let results = results.into_iter().map(|(id, end)| Kept::new(id, Given::Returned(end)));
+        service.answer(&run, answers.into_iter().chain(results).collect()).await?;
         if count == 0 && ran == 0 && is_said {
             let detail = "the run of this thread waits for an answer; send it as `resume`, or as the message of a tool";
             return Err(Problem::new(StatusCode::CONFLICT, "run_waits", detail));
@@ -107,7 +106,9 @@ pub(super) async fn begin(
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
     let asked = Asked { input, agent, conversation, tools, request: None, again: None };
     let run = service.begin(caller, asked).await?;
-    waits.inspect(|waits| waits.cancel.cancel());
+    if let Some(waits) = waits {
+        service.cancel(&waits).await?;
+    }
     let guard = reading.guard(&run);
     answer(&service, run, 0, encoder, guard).await
 }
@@ -121,30 +122,8 @@ fn leaves(run: &Run, messages: &[UiMessage]) -> bool {
     !is_asked && !has_result && messages.last().is_some_and(UiMessage::is_users)
 }
 
-/// The answer to an open request of a run.
-enum Answer {
-    Decided(Text, Decision),
-    Answered(Text, ToolAnswer),
-}
-
-impl Answer {
-    fn check(&self, run: &Run, caller: &agent::Caller) -> Result<(), Problem> {
-        match self {
-            Self::Decided(id, _) if !run.approvals.may_answer(id, caller) => Err(may_not(id)),
-            Self::Decided(..) | Self::Answered(..) => Ok(()),
-        }
-    }
-
-    fn give(self, run: &Run) -> Result<(), Problem> {
-        match self {
-            Self::Decided(id, decision) => Ok(run.approvals.answer(&id, decision)?),
-            Self::Answered(id, answer) => Ok(run.questions.answer(&id, answer)?),
-        }
-    }
-}
-
 /// Reads the answer to an interrupt of a run.
-fn read(run: &Run, resume: Resume) -> Result<Answer, Problem> {
+fn read(run: &Run, resume: Resume) -> Result<Kept, Problem> {
     let Resume { interrupt_id: id, status, payload } = resume;
     let is_resolved = status == Status::Resolved;
     if run.approvals.open().iter().any(|open| open.approval_id == id) {
@@ -153,7 +132,7 @@ fn read(run: &Run, resume: Resume) -> Result<Answer, Problem> {
             Some(payload) => decision(&payload)?,
             None => return Err(wrong_approval()),
         };
-        return Ok(Answer::Decided(id, decision));
+        return Ok(Kept::new(id, Given::Decided(decision)));
     }
     if run.questions.open().iter().any(|open| open.question_id == id) {
         let answer = match payload {
@@ -167,7 +146,7 @@ fn read(run: &Run, resume: Resume) -> Result<Answer, Problem> {
             }
             _ => ToolAnswer::Cancel,
         };
-        return Ok(Answer::Answered(id, answer));
+        return Ok(Kept::new(id, Given::Answered(answer)));
     }
     Err(Problem::not_found("open request", &id))
 }

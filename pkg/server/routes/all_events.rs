@@ -19,8 +19,12 @@ pub(super) async fn read(
     State(service): State<Service>,
     Caller(caller): Caller,
     Query(from): Query<From>,
+    Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    if query.iter().any(|(name, _)| name == "on_disconnect") {
+        return Err(Problem::bad("`on_disconnect` is for readers of one run; this stream has all"));
+    }
     let scope = scope(&caller);
     let log = service.log();
     let sources = Sources::new(log, Some(service.notifications()), (scope.clone(), &caller));

@@ -13,7 +13,7 @@ use super::{
     ui_request::{Answer, Chat},
 };
 use crate::{
-    agent,
+    agent::{self, Given},
     server::{
         Problem, Service, body,
         encode::UiMessageStream,
@@ -21,6 +21,7 @@ use crate::{
         going_on::{Reading, answer},
         run::{Run, WaitsFor},
         service::Asked,
+        words::Answer as Kept,
     },
 };
 
@@ -44,9 +45,7 @@ pub(super) async fn begin(
         for answer in &answers {
             check(&run, &caller, answer)?;
         }
-        for answer in answers {
-            apply(&run, answer)?;
-        }
+        service.answer(&run, answers.into_iter().filter_map(|it| open(&run, it)).collect()).await?;
         let guard = reading.guard(&run);
         let response = answer(&service, run, from, UiMessageStream::new(), guard).await?;
         return Ok(marked(response, &conversation));
@@ -64,7 +63,9 @@ pub(super) async fn begin(
     let asked = Asked { input, agent, conversation, tools, request: None, again };
     let run = service.begin(caller, asked).await?;
     // Who says something else does not answer what was asked, and the next run would wait for that.
-    waits.inspect(|waits| waits.cancel.cancel());
+    if let Some(waits) = waits {
+        service.cancel(&waits).await?;
+    }
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
     Ok(marked(response, &conversation))
@@ -100,23 +101,21 @@ fn check(run: &Run, caller: &agent::Caller, answer: &Answer) -> Result<(), Probl
     }
 }
 
-/// Gives a run what its reader decided, or ran; what is not open any more is passed over, for messages keep what they were told.
-fn apply(run: &Run, answer: Answer) -> Result<(), Problem> {
+/// Returns the answer to an open request of a run, under the id that it has there; what is not open any more is passed over, for messages keep
+/// what they were told.
+fn open(run: &Run, answer: Answer) -> Option<Kept> {
     match answer {
         Answer::Decided { approval_id, decision } => {
-            if run.approvals.open().iter().any(|open| open.approval_id == approval_id) {
-                run.approvals.answer(&approval_id, decision)?;
-            }
+            let open = run.approvals.open();
+            let is_open = open.iter().any(|open| open.approval_id == approval_id);
+            is_open.then(|| Kept::new(approval_id, Given::Decided(decision)))
         }
         Answer::Ran { tool_call_id, end } => {
             let open = run.own_calls();
-            let call = open.iter().find(|(turn, call)| tool_call_id.is_of(*turn, &call.id));
-            if let Some((_, call)) = call {
-                run.client_calls.complete(&call.client_call_id, end)?;
-            }
+            let (_, call) = open.iter().find(|(turn, call)| tool_call_id.is_of(*turn, &call.id))?;
+            Some(Kept::new(call.client_call_id.clone(), Given::Returned(end)))
         }
     }
-    Ok(())
 }
 
 /// Reads the run of a chat that goes on, from its beginning.
@@ -137,11 +136,11 @@ pub(super) async fn stop(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-) -> Response {
+) -> Result<Response, Problem> {
     if let Some(run) = service.open_run(&caller, &id) {
-        run.cancel.cancel();
+        service.cancel(&run).await?;
     }
-    body::nothing()
+    Ok(body::nothing())
 }
 
 /// Names the protocol and the chat.

@@ -35,7 +35,7 @@ pub(super) async fn read(
     Query(Events { after, on_disconnect }): Query<Events>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let run = service.run(&caller, &id).await?;
+    let run = service.run_to_read(&caller, &id).await?;
     let from = match last_seen(&headers, From { after }) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::runs::Said;
 use crate::{
-    agent::Decision,
+    agent::{Decision, Given},
     server::{
         Problem, Service,
         extract::{Body, Caller, Path},
-        words::{When, Word},
+        words::{Answer as Kept, When, Word},
     },
     store::now_ms,
     types::{ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer},
@@ -73,7 +73,8 @@ pub(super) async fn cancel(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Done {
-    service.run(&caller, &id).await?.cancel.cancel();
+    let run = service.run(&caller, &id).await?;
+    service.cancel(&run).await?;
     Ok(done())
 }
 
@@ -100,7 +101,7 @@ pub(super) async fn approve(
     if !run.approvals.may_answer(&approval_id, &caller) {
         return Err(may_not(&approval_id));
     }
-    run.approvals.answer(&approval_id, decision)?;
+    service.answer(&run, vec![Kept::new(approval_id, Given::Decided(decision))]).await?;
     Ok(done())
 }
 
@@ -118,7 +119,7 @@ pub(super) async fn complete(
     if !run.client_calls.may_complete(&client_call_id, &caller) {
         return Err(may_not(&client_call_id));
     }
-    run.client_calls.complete(&client_call_id, end)?;
+    service.answer(&run, vec![Kept::new(client_call_id, Given::Returned(end))]).await?;
     Ok(done())
 }
 
@@ -136,7 +137,7 @@ pub(super) async fn steer(
             if !run.questions.open().iter().any(|open| open.question_id == question_id) {
                 return Err(Problem::not_found("open question", &question_id));
             }
-            run.questions.answer(&question_id, answer)?;
+            service.answer(&run, vec![Kept::new(question_id, Given::Answered(answer))]).await?;
             return Ok(done());
         }
         _ => return Err(Problem::bad("send `input`, or `question_id` with `answer`")),

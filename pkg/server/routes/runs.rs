@@ -106,6 +106,6 @@ pub(super) async fn show(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let run = service.run(&caller, &id).await?;
+    let run = service.run_to_read(&caller, &id).await?;
     Ok(Json(run.shown()).into_response())
 }

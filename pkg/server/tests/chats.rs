@@ -140,11 +140,16 @@ async fn a_stop_ends_the_run_and_a_closed_page_only_where_it_says_so() {
     }
 }
 
-pub(super) async fn agui(app: &Router, token: &str, body: Value) -> (u16, Vec<Value>) {
+/// An input of an agent with these members.
+pub(super) fn whole_input(body: &Value) -> Value {
     let mut whole = json!({ "threadId": "t1", "runId": "r1", "state": {}, "tools": [], "context": [],
         "messages": [] });
     whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
-    let response = post(app, "/agui", token, &whole).await;
+    whole
+}
+
+pub(super) async fn agui(app: &Router, token: &str, body: Value) -> (u16, Vec<Value>) {
+    let response = post(app, "/agui", token, &whole_input(&body)).await;
     let status = response.status().as_u16();
     (status, parts(&text(response).await))
 }

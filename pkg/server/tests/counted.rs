@@ -1,8 +1,8 @@
 //! The records that are read of a log.
 
 use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use futures_core::{future::BoxFuture, stream::BoxStream};
@@ -13,18 +13,35 @@ use crate::store::{
     Stores, now_ms,
 };
 
-/// A log that counts the records that are read.
+/// A log that counts the records that are read, does something once behind a run that is noted, and refuses new logs for a while.
 #[derive(Clone, Default)]
-struct Counted(MemoryLog, Arc<AtomicUsize>);
+struct Counted(
+    MemoryLog,
+    Arc<AtomicUsize>,
+    Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
+    Arc<AtomicBool>,
+);
 
 type Done<'a, T> = BoxFuture<'a, Result<T, LogError>>;
 
 impl EventLog for Counted {
     fn create(&self, key: LogKey) -> Done<'_, ()> {
+        if self.3.load(Ordering::Relaxed) {
+            let reason = "it refuses".to_owned();
+            return Box::pin(std::future::ready(Err(LogError::Unavailable { reason })));
+        }
         self.0.create(key)
     }
     fn append<'a>(&'a self, key: &'a LogKey, at: u64, records: Vec<LogRecord>) -> Done<'a, ()> {
-        self.0.append(key, at, records)
+        Box::pin(async move {
+            self.0.append(key, at, records).await?;
+            let is_noted = key.name.starts_with("runs-of/");
+            let noted = is_noted.then(|| self.2.lock().unwrap().take()).flatten();
+            if let Some(then) = noted {
+                then.await;
+            }
+            Ok(())
+        })
     }
     fn close<'a>(&'a self, key: &'a LogKey) -> Done<'a, ()> {
         self.0.close(key)
@@ -128,4 +145,45 @@ async fn a_reader_of_ag_ui_that_comes_back_reads_no_event_again() {
     let read = log.1.load(Ordering::Relaxed);
     // Each look whether a place is there reads one more.
     assert!(pages > 1 && read <= 640 + pages + 1, "{read} records for {pages} pages");
+}
+
+#[tokio::test]
+async fn a_reader_of_all_that_begins_while_a_run_is_noted_reads_it() {
+    let (log, app, _stores) = ended(1).await;
+    let (sender, reader) = tokio::sync::oneshot::channel();
+    let own = app.clone();
+    *log.2.lock().unwrap() = Some(Box::pin(async move {
+        drop(sender.send(get(&own, "/v1/events", "ann").await));
+    }));
+    begin(&app, "ann", &json!({ "input": "What is 6*7?" })).await;
+    let mut frames = reader.await.unwrap().into_body().into_data_stream();
+    let mut seen = String::new();
+    let read = async {
+        while !seen.contains("event: run_end") {
+            seen.push_str(std::str::from_utf8(&frames.next().await.unwrap().unwrap()).unwrap());
+        }
+    };
+    assert!(timeout(Duration::from_secs(5), read).await.is_ok(), "the run is missed");
+    assert_eq!(seen.matches("event: run_end").count(), 1, "{seen}");
+}
+
+#[tokio::test]
+async fn a_request_whose_run_could_not_begin_begins_it_when_it_is_sent_again() {
+    let (log, app, stores) = ended(1).await;
+    let send = async || {
+        let request = request(Method::POST, "/v1/runs", "ann")
+            .header("content-type", "application/json")
+            .header("idempotency-key", "one")
+            .body(Body::from(json!({ "input": "What is 6*7?" }).to_string()));
+        value(app.clone().oneshot(request.unwrap()).await.unwrap()).await
+    };
+    log.3.store(true, Ordering::Relaxed);
+    assert_eq!(send().await.0, 503);
+    log.3.store(false, Ordering::Relaxed);
+    let (status, begun) = send().await;
+    assert_eq!(status, 202, "{begun}");
+    let run = format!("/v1/runs/{}", begun["run_id"].as_str().unwrap());
+    assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
+    let runs = stores.runs.list(crate::store::RunQuery::new("team-a", 9)).await.unwrap().runs;
+    assert_eq!(runs.len(), 2, "what could not begin is not there: {runs:?}");
 }

@@ -38,7 +38,15 @@ async fn what_is_not_to_be_kept_is_swept_each_minute_until_the_service_ends() {
     sleep(Duration::from_secs(50)).await;
     assert_eq!(status(&app, &events(&first), "ann").await, 200, "not yet");
     sleep(Duration::from_secs(20)).await;
-    assert_eq!(status(&app, &first, "ann").await, 404, "one run is kept");
+    for path in [first.clone(), events(&first), format!("{first}/stream?offset=-1")] {
+        assert_eq!(status(&app, &path, "ann").await, 410, "one run is kept: {path}");
+        // Others hear nothing of it.
+        assert_eq!(status(&app, &path, "bob").await, 404, "{path}");
+        assert_eq!(status(&app, &path, "eve").await, 404, "{path}");
+    }
+    let cancel = post(&app, &format!("{first}/cancel"), "ann", &json!({})).await;
+    assert_eq!(cancel.status(), 404, "there is nothing to cancel");
+    assert_eq!(status(&app, "/v1/runs/run_none/events", "ann").await, 404, "there was none");
     assert_eq!(status(&app, &second, "ann").await, 200);
     let (status, problem) = value(get(&app, &events(&second), "ann").await).await;
     assert_eq!(status, 410, "{problem}");
@@ -46,7 +54,7 @@ async fn what_is_not_to_be_kept_is_swept_each_minute_until_the_service_ends() {
     let third = run(&app, "ann", "c1").await;
     settle(&app, &third, "ann").await;
     sleep(Duration::from_secs(61)).await;
-    assert_eq!(get(&app, &second, "ann").await.status(), 404);
+    assert_eq!(get(&app, &second, "ann").await.status(), 410);
     let (_, conversation) = value(get(&app, "/v1/conversations/c1", "ann").await).await;
     assert_eq!(conversation["messages"], 8, "{conversation}");
     timeout(Duration::from_secs(5), service.shutdown(Duration::from_secs(1))).await.unwrap();

@@ -97,6 +97,32 @@ async fn metrics_count_and_have_neither_ids_nor_what_was_said() {
     }
 }
 
+// Covers: T-94, CT-144
+#[tokio::test]
+async fn results_over_their_budget_are_counted_by_tool() {
+    let dump = tool_fn("dump", "Dumps.", |_: ToolContext, asked: Value| async move {
+        let size = asked["size"].as_u64().unwrap();
+        "x".repeat(usize::try_from(size).unwrap())
+    });
+    let turn = |size: u64| ScriptedTurn::new().call("dump", json!({ "size": size }));
+    let turns = [9_999, 10_001, 20_000].map(turn);
+    let turns = turns.into_iter().chain([ScriptedTurn::new().text("Done.")]);
+    let agent =
+        DefaultAgent::builder(ScriptedProvider::new(turns)).tool(dump.max_result_chars(10_000));
+    let app = router(observed(agent.build().unwrap()).build().unwrap());
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    assert_eq!(until(&app, &run, "run_end").await["status"], "completed");
+    let metrics = text(get(&app, "/metrics", "ann").await).await;
+    assert!(
+        metrics.contains("forgeline_tool_results_elided_total{tool=\"dump\"} 2\n"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("forgeline_tool_calls_total{tool=\"dump\",end=\"succeeded\"} 3\n"),
+        "{metrics}"
+    );
+}
+
 #[tokio::test]
 async fn latencies_are_shown_where_they_are_switched_on() {
     let app = router(observed(chatty()).build().unwrap());

@@ -26,6 +26,12 @@ pub(super) fn dies<T>(work: impl Future<Output = T>) -> T {
     done
 }
 
+/// Does work in a process that dies as soon as it has its outcome: no task goes on meanwhile.
+pub(super) fn dies_at_once<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(work)
+}
+
 pub(super) fn lives<T>(work: impl Future<Output = T>) -> T {
     Runtime::new().unwrap().block_on(work)
 }
@@ -343,6 +349,78 @@ fn a_run_goes_on_with_the_model_that_it_chose_or_says_that_it_is_gone() {
                 told.iter().any(|event| event["content"] == "small"),
                 "the next has the agent's own"
             );
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_run_whose_process_died_before_it_was_noted_is_heard_of_by_readers_of_all() {
+    let stores = Stores::in_memory();
+    let conversation =
+        crate::store::Conversation::new(ConversationKey::new("team-a", "c"), "ann", "main", 1);
+    stores.conversations.begin(conversation).await.unwrap();
+    for (at, id) in ["run_1", "run_2"].into_iter().enumerate() {
+        let input = crate::agent::RunInput::from("Go.").caller(Caller::new("ann").scope("team-a"));
+        let key = crate::store::LogKey::new("team-a", id);
+        let record = crate::store::RunRecord::new(key.clone(), "c", "ann", "main", at as u64);
+        stores.runs.begin(record.input(input.to_json().unwrap())).await.unwrap();
+        // The second one has no log either.
+        if at == 0 {
+            stores.log.create(key).await.unwrap();
+        }
+    }
+    for _ in 0..2 {
+        let turns = [ScriptedTurn::new().text("One."), ScriptedTurn::new().text("Two.")];
+        let (service, app) = over(&stores, scripted(turns));
+        service.recover().await.unwrap();
+        let read = async {
+            let mut seen = String::new();
+            let response = get(&app, "/v1/events?after=0.0", "ann").await;
+            let mut frames = response.into_body().into_data_stream();
+            while seen.matches("event: run_end").count() < 2 {
+                seen.push_str(std::str::from_utf8(&frames.next().await.unwrap().unwrap()).unwrap());
+            }
+            seen
+        };
+        let seen = timeout(Duration::from_secs(5), read).await.unwrap();
+        assert_eq!(seen.matches("event: run_queued").count(), 2, "each once: {seen}");
+    }
+}
+
+#[test]
+fn a_run_whose_cancel_was_acknowledged_does_not_go_on_after_a_restart() {
+    for path in ["cancel", "stop", "next"] {
+        let stores = Stores::in_memory();
+        let agent = super::chats::asking;
+        let run = dies(async {
+            let (_, app) = over(&stores, agent());
+            let run = begin(&app, "ann", &json!({ "input": "Go.", "conversation_id": "c1" })).await;
+            until(&app, &run, "tool_approval_request").await;
+            run
+        });
+        dies_at_once(async {
+            let (service, app) = over(&stores, agent());
+            assert_eq!(service.recover().await.unwrap().resumed, 1, "{path}");
+            let response = match path {
+                "cancel" => post(&app, &format!("{run}/cancel"), "ann", &json!({})).await,
+                "stop" => {
+                    let stop = request(Method::DELETE, "/api/chat/c1/stream", "ann");
+                    app.clone().oneshot(stop.body(Body::empty()).unwrap()).await.unwrap()
+                }
+                // Who says something else does not answer what was asked.
+                _ => {
+                    let body = json!({ "id": "c1", "messages": [super::chats::user("Stop it.")] });
+                    post(&app, "/api/chat", "ann", &body).await
+                }
+            };
+            assert!(response.status().is_success(), "{path}");
+        });
+        lives(async {
+            let (service, app) = over(&stores, agent());
+            let next = usize::from(path == "next");
+            assert_eq!(service.recover().await.unwrap().resumed, 1 + next, "{path}");
+            let end = timeout(Duration::from_secs(10), whole(&app, &run)).await.unwrap();
+            assert_eq!(end.last().unwrap()["status"], "cancelled", "{path}");
         });
     }
 }

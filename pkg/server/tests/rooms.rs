@@ -9,7 +9,7 @@ use crate::store::{LogKey, MemoryLog, Stores, now_ms};
 const BYTES: &[(&str, &str)] = &[("content-type", "application/octet-stream")];
 
 fn small() -> Limits {
-    Limits { scope_stream_bytes: 100 << 10, stream_bytes: 150 << 10, ..Limits::default() }
+    Limits { scope_stream_bytes: 100 << 10, stream_bytes: 200 << 10, ..Limits::default() }
 }
 
 async fn status(app: &Router, (method, path, token): (&str, &str, &str), body: &str) -> u16 {

@@ -5,17 +5,20 @@ use std::sync::Arc;
 use tokio::{join, sync::Semaphore, task::yield_now};
 
 use super::{
-    chats::{agui, chat, told, user, with},
-    recovered::{dies, lives, over, whole},
+    chats::{agui, chat, parts, told, user, whole_input, with},
+    recovered::{dies, dies_at_once, lives, over, whole},
     *,
 };
-use crate::{store::Stores, types::Preview};
+use crate::{
+    store::Stores,
+    types::{Preview, ToolAnswer},
+};
 
 /// An agent that asks about two calls, of which the second is shown when the gate is open, and calls the page, all in one answer.
 fn several(gate: &Arc<Semaphore>) -> DefaultAgent {
     let tool = |name: &'static str| {
         let tool = tool_fn(name, "Does it.", move |_: ToolContext, _: Value| async move { name });
-        tool.effects(ToolEffects::Irreversible)
+        tool.effects(ToolEffects::Irreversible).idempotent()
     };
     let gate = Arc::clone(gate);
     let late = tool("late").previewed_by(move |_: ToolContext, _: Value| {
@@ -98,53 +101,64 @@ impl Protocol {
         Open { early, late, page: asked["client_call_id"].clone(), call: json!("1.call-2"), run }
     }
 
-    /// Grants one request; returns the text that the answer has.
-    async fn grant(self, app: &Router, open: &Open, id: &Value) -> String {
-        let (status, text) = match self {
+    /// Grants one request.
+    async fn granted(self, app: &Router, open: &Open, id: &Value) -> Response {
+        match self {
             Self::Native => {
                 let body = json!({ "approval_id": id, "decision": "grant" });
-                let response = post(app, &format!("{}/approvals", open.run), "ann", &body).await;
-                (response.status().as_u16(), text(response).await)
+                post(app, &format!("{}/approvals", open.run), "ann", &body).await
             }
             Self::UiMessages => {
                 let part = json!({ "type": "dynamic-tool", "state": "approval-responded", "toolCallId": "1.x", "approval": { "id": id, "approved": true } });
-                let message = json!({ "role": "assistant", "parts": [part] });
-                let (status, parts, _) = chat(app, "ann", message).await;
-                (status, told(&parts))
+                let body =
+                    json!({ "id": "c1", "messages": [{ "role": "assistant", "parts": [part] }] });
+                post(app, "/api/chat", "ann", &body).await
             }
             Self::AgUi => {
-                let resume = json!({ "resume": [{ "interruptId": id, "status": "resolved", "payload": true }] });
-                let (status, parts) = agui(app, "ann", resume).await;
-                (status, told(&parts))
+                let resume = json!([{ "interruptId": id, "status": "resolved", "payload": true }]);
+                post(app, "/agui", "ann", &whole_input(&json!({ "resume": resume }))).await
             }
-        };
-        assert_eq!(status, 200, "{self:?}: {text}");
-        text
+        }
+    }
+
+    /// Gives the result of the page.
+    async fn given(self, app: &Router, open: &Open) -> Response {
+        match self {
+            Self::Native => {
+                let body =
+                    json!({ "client_call_id": open.page, "result": { "content": "A page." } });
+                post(app, &format!("{}/tool-results", open.run), "ann", &body).await
+            }
+            Self::UiMessages => {
+                let part = json!({ "type": "tool-page", "state": "output-available", "toolCallId": open.call, "output": "A page." });
+                let body =
+                    json!({ "id": "c1", "messages": [{ "role": "assistant", "parts": [part] }] });
+                post(app, "/api/chat", "ann", &body).await
+            }
+            Self::AgUi => {
+                let message =
+                    json!({ "role": "tool", "toolCallId": open.call, "content": "A page." });
+                let body = whole_input(&json!({ "messages": [message] }));
+                post(app, "/agui", "ann", &body).await
+            }
+        }
+    }
+
+    /// Grants one request; returns the text that the answer has.
+    async fn grant(self, app: &Router, open: &Open, id: &Value) -> String {
+        self.told(self.granted(app, open, id).await).await
     }
 
     /// Gives the result of the page; returns the text that the answer has.
     async fn give(self, app: &Router, open: &Open) -> String {
-        let (status, text) = match self {
-            Self::Native => {
-                let body =
-                    json!({ "client_call_id": open.page, "result": { "content": "A page." } });
-                let response = post(app, &format!("{}/tool-results", open.run), "ann", &body).await;
-                (response.status().as_u16(), text(response).await)
-            }
-            Self::UiMessages => {
-                let part = json!({ "type": "tool-page", "state": "output-available", "toolCallId": open.call, "output": "A page." });
-                let message = json!({ "role": "assistant", "parts": [part] });
-                let (status, parts, _) = chat(app, "ann", message).await;
-                (status, told(&parts))
-            }
-            Self::AgUi => {
-                let result = json!({ "messages": [{ "role": "tool", "toolCallId": open.call, "content": "A page." }] });
-                let (status, parts) = agui(app, "ann", result).await;
-                (status, told(&parts))
-            }
-        };
+        self.told(self.given(app, open).await).await
+    }
+
+    async fn told(self, response: Response) -> String {
+        let status = response.status();
+        let text = text(response).await;
         assert_eq!(status, 200, "{self:?}: {text}");
-        text
+        if self == Self::Native { text } else { told(&parts(&text)) }
     }
 }
 
@@ -219,6 +233,103 @@ fn each_of_several_things_is_taken_after_a_restart_also_while_only_the_first_is_
             protocol.grant(&app, &open, &open.early).await;
             assert_eq!(said(&app, &open).await, ALL, "{protocol:?}");
         });
+    }
+}
+
+#[test]
+fn an_answer_that_was_acknowledged_is_not_asked_for_again_after_a_restart() {
+    for protocol in PROTOCOLS {
+        let (stores, gate) = (Stores::in_memory(), Arc::new(Semaphore::new(1)));
+        let open = dies(async {
+            let (_, app) = over(&stores, several(&gate));
+            protocol.ask(&app).await
+        });
+        // The journal has neither.
+        for at in 0..2 {
+            dies_at_once(async {
+                let (service, app) = over(&stores, several(&gate));
+                assert_eq!(service.recover().await.unwrap().resumed, 1);
+                let response = match at {
+                    0 => protocol.granted(&app, &open, &open.late).await,
+                    _ => protocol.given(&app, &open).await,
+                };
+                assert_eq!(response.status(), 200, "{protocol:?}");
+            });
+        }
+        lives(async {
+            let (service, app) = over(&stores, several(&gate));
+            assert_eq!(service.recover().await.unwrap().resumed, 1);
+            protocol.grant(&app, &open, &open.early).await;
+            assert_eq!(said(&app, &open).await, ALL, "{protocol:?}");
+        });
+    }
+}
+
+#[test]
+fn an_answer_to_a_question_is_given_again_to_a_tool_that_runs_again() {
+    let agent = || {
+        let book = tool_fn("book", "Books.", |context: ToolContext, _: Value| async move {
+            let schema =
+                json!({ "type": "object", "properties": { "seat": { "type": "string" } } });
+            match context.ask(Question::form("Which seat?", schema)).await {
+                ToolAnswer::Accept { content } => content.as_str().to_owned(),
+                ToolAnswer::Decline | ToolAnswer::Cancel => "none".to_owned(),
+            }
+        });
+        let provider = ScriptedProvider::from_fn(|request: &Asked| {
+            let mut results = request.messages.iter().flat_map(|it| it.tool_results());
+            match results.next() {
+                Some(result) => ScriptedTurn::new().text(result.content.clone()),
+                None => ScriptedTurn::new().call("book", json!({})),
+            }
+        });
+        DefaultAgent::builder(provider).tool(book.idempotent()).build().unwrap()
+    };
+    let stores = Stores::in_memory();
+    let run = dies_at_once(async {
+        let (_, app) = over(&stores, agent());
+        let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+        let asked = until(&app, &run, "tool_question").await;
+        let answer = json!({ "action": "accept", "content": { "seat": "12A" } });
+        let body = json!({ "question_id": asked["question_id"], "answer": answer });
+        assert_eq!(post(&app, &format!("{run}/inputs"), "ann", &body).await.status(), 200);
+        run
+    });
+    lives(async {
+        let (service, app) = over(&stores, agent());
+        assert_eq!(service.recover().await.unwrap().resumed, 1);
+        let events = whole(&app, &run).await;
+        assert!(events.iter().any(|event| event["content"] == r#"{"seat":"12A"}"#), "{events:?}");
+    });
+}
+
+#[tokio::test]
+async fn answers_are_kept_no_longer_than_the_journal_needs_them() {
+    let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+    let provider =
+        ScriptedProvider::from_fn(|_: &Asked| ScriptedTurn::new().call("page", json!({})));
+    let agent = DefaultAgent::builder(provider).tool(page.may_repeat(true)).build().unwrap();
+    let stores = Stores::in_memory();
+    let (service, app) = over(&stores, agent);
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    let id = run.rsplit('/').next().unwrap();
+    let owner = Caller::new("ann").scope("team-a");
+    let handle = service.run(&owner, id).await.unwrap();
+    for at in 0..5 {
+        let call = loop {
+            if let Some(call) = handle.client_calls.open().pop() {
+                break call.client_call_id;
+            }
+            yield_now().await;
+        };
+        let result = json!({ "content": format!("Page {at}.") });
+        let body = json!({ "client_call_id": call, "result": result });
+        let path = format!("{run}/tool-results");
+        assert_eq!(post(&app, &path, "ann", &body).await.status(), 200);
+        let key = crate::store::LogKey::new("team-a", id);
+        let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
+        assert_eq!(kept.matches("Page ").count(), 1, "{kept}");
+        assert!(kept.contains(&format!("Page {at}.")), "{kept}");
     }
 }
 

@@ -184,3 +184,45 @@ async fn a_stream_has_its_bounds() {
     let name = "n".repeat(201);
     assert_eq!(send(&app, ("PUT", &format!("/v1/streams/{name}"), "ann"), JSON, "").await.0, 400);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_of_a_run_ends_it_by_going_away_where_it_says_so_in_each_form() {
+    for path in ["events?", "stream?offset=-1&live=sse", "stream?offset=-1&live=sse&as=ag-ui"] {
+        for leaves in ["", "&on_disconnect=cancel"] {
+            let (_, app) = service(scripted([ScriptedTurn::new().text("So far.").hang()]));
+            let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+            let path = format!("{run}/{path}{leaves}");
+            let mut frames = get(&app, &path, "ann").await.into_body().into_data_stream();
+            let mut seen = String::new();
+            while !seen.contains("So far.") {
+                seen.push_str(std::str::from_utf8(&frames.next().await.unwrap().unwrap()).unwrap());
+            }
+            drop(frames);
+            sleep(Duration::from_secs(1)).await;
+            let (_, shown) = value(get(&app, &run, "ann").await).await;
+            let want = if leaves.is_empty() { "running" } else { "cancelled" };
+            assert_eq!(shown["status"], want, "{path}");
+        }
+    }
+    // A connection with events that the service ends after its time leaves the run alone.
+    let (_, app) = service(scripted([ScriptedTurn::new().text("So far.").hang()]));
+    let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+    let path = format!("{run}/stream?offset=-1&live=sse&on_disconnect=cancel");
+    text(get(&app, &path, "ann").await).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "running");
+    // Where it means nothing, it is refused.
+    let put = request(Method::PUT, "/v1/streams/s", "ann").body(Body::empty()).unwrap();
+    assert_eq!(app.clone().oneshot(put).await.unwrap().status(), 201);
+    for (path, word) in [
+        (format!("{run}/stream?offset=-1&on_disconnect=cancel"), "live=sse"),
+        (format!("{run}/stream?offset=-1&live=long-poll&on_disconnect=cancel"), "live=sse"),
+        (format!("{run}/events?on_disconnect=end"), "cancel"),
+        ("/v1/events?on_disconnect=cancel".to_owned(), "one run"),
+        ("/v1/streams/s?offset=-1&live=sse&on_disconnect=cancel".to_owned(), "this is a stream"),
+    ] {
+        let (status, problem) = value(get(&app, &path, "ann").await).await;
+        let detail = problem["detail"].as_str().unwrap_or_default();
+        assert!(status == 400 && detail.contains(word), "{path}: {problem}");
+    }
+}

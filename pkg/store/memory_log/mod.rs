@@ -2,10 +2,11 @@
 
 mod follow;
 mod log;
+mod logs;
 mod readers;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -15,10 +16,10 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 use self::{
     follow::{Followed, Reading},
     log::{Log, State, locked},
+    logs::Logs,
 };
 
-use super::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, ids::now_ms};
-use crate::types::Text;
+use super::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention};
 
 /// Most bytes of all records together.
 const MAX_BYTES: usize = 512 << 20;
@@ -48,22 +49,6 @@ const MAX_RETIRED: usize = 100_000;
 #[derive(Debug, Clone)]
 pub struct MemoryLog(Arc<Mutex<Logs>>);
 
-#[derive(Debug)]
-struct Logs {
-    /// Each has a lock of its own, which is taken behind that of all.
-    all: HashMap<LogKey, Arc<Mutex<Log>>>,
-    /// The closed logs, in the order of their closing, with its time.
-    closed: VecDeque<(u64, LogKey)>,
-    /// The retired logs, in the order of their retiring.
-    retired: VecDeque<LogKey>,
-    bytes: usize,
-    /// The bytes of the closed logs among them, and of those of each scope.
-    closed_bytes: usize,
-    closed_of: HashMap<Text, usize>,
-    max_bytes: usize,
-    max_retired: usize,
-}
-
 impl MemoryLog {
     /// Returns a log without records.
     #[must_use]
@@ -72,16 +57,7 @@ impl MemoryLog {
     }
 
     fn limited(max_bytes: usize, max_retired: usize) -> Self {
-        Self(Arc::new(Mutex::new(Logs {
-            all: HashMap::new(),
-            closed: VecDeque::new(),
-            retired: VecDeque::new(),
-            bytes: 0,
-            closed_bytes: 0,
-            closed_of: HashMap::new(),
-            max_bytes,
-            max_retired,
-        })))
+        Self(Arc::new(Mutex::new(Logs::limited(max_bytes, max_retired))))
     }
 
     fn lock(&self) -> MutexGuard<'_, Logs> {
@@ -103,174 +79,6 @@ impl MemoryLog {
 impl Default for MemoryLog {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl Logs {
-    /// Returns a log that is there.
-    fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, LogError> {
-        self.all.get(key).ok_or_else(|| LogError::NotFound { name: key.name.clone() })
-    }
-
-    /// Appends to a log, and returns it.
-    fn append(
-        &mut self,
-        key: &LogKey,
-        at: u64,
-        records: Vec<LogRecord>,
-    ) -> Result<Arc<Mutex<Log>>, LogError> {
-        let bytes: usize = records.iter().map(LogRecord::bytes).sum();
-        if self.bytes.saturating_add(bytes) > self.max_bytes {
-            locked(self.get(key)?).check_end(key, at)?;
-            self.make_room(bytes)?;
-        }
-        let log = Arc::clone(self.get(key)?);
-        {
-            let mut log = locked(&log);
-            log.check_end(key, at)?;
-            log.records.extend(records);
-            log.bytes += bytes;
-        }
-        self.bytes += bytes;
-        Ok(log)
-    }
-
-    /// Retires closed logs until there is room for this number of bytes: the oldest of the scope that has most of them.
-    fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
-        while self.bytes.saturating_add(bytes) > self.max_bytes {
-            let largest = self.closed_of.iter().max_by_key(|(_, bytes)| **bytes);
-            let is_its = |key: &LogKey| largest.is_some_and(|(scope, _)| key.scope == *scope);
-            let oldest = self.closed.iter().find(|(_, key)| is_its(key)).or(self.closed.front());
-            let Some((_, oldest)) = oldest.cloned() else {
-                let (used, most) = (self.bytes, self.max_bytes);
-                let reason =
-                    format!("it holds {used} of {most} bytes, and {bytes} more were to come");
-                return Err(LogError::Unavailable { reason });
-            };
-            self.retire(&oldest)?;
-        }
-        Ok(())
-    }
-
-    fn close(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        log.check(key)?;
-        let (is_new, bytes) = (log.state == State::Open, log.bytes);
-        if is_new {
-            log.change(State::Closed);
-        }
-        drop(log);
-        if is_new {
-            self.closed_bytes += bytes;
-            *self.closed_of.entry(key.scope.clone()).or_default() += bytes;
-            self.closed.push_back((now_ms(), key.clone()));
-        }
-        Ok(())
-    }
-
-    fn trim(&mut self, key: &LogKey, before: u64) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        let bytes = log.trim(key, before)?;
-        let is_closed = log.state == State::Closed;
-        drop(log);
-        self.drop_bytes(&key.scope, bytes, is_closed);
-        Ok(())
-    }
-
-    fn touch(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        log.check(key)?;
-        log.used_ms = now_ms();
-        let is_closed = log.state == State::Closed;
-        drop(log);
-        if is_closed {
-            self.closed.retain(|(_, closed)| closed != key);
-            self.closed.push_back((now_ms(), key.clone()));
-        }
-        Ok(())
-    }
-
-    fn list(&self, prefix: &str, after: Option<&LogKey>, most: usize) -> Vec<LogInfo> {
-        let is_asked =
-            |key: &LogKey| key.name.starts_with(prefix) && after.is_none_or(|after| key > after);
-        let mut found: Vec<_> = self.all.iter().filter(|(key, _)| is_asked(key)).collect();
-        found.sort_unstable_by_key(|(key, _)| *key);
-        let info = |(key, log): (&LogKey, &Arc<Mutex<Log>>)| {
-            let log = locked(log);
-            let info = || LogInfo::new(key.clone(), log.end(), log.bytes as u64, log.used_ms);
-            log.check(key).is_ok().then(info)
-        };
-        found.into_iter().filter_map(info).take(most).collect()
-    }
-
-    /// Takes dropped bytes off the sums.
-    fn drop_bytes(&mut self, scope: &Text, bytes: usize, is_closed: bool) {
-        self.bytes -= bytes;
-        if !is_closed {
-            return;
-        }
-        self.closed_bytes -= bytes;
-        if let Some(of_scope) = self.closed_of.get_mut(scope) {
-            *of_scope -= bytes;
-            if *of_scope == 0 {
-                self.closed_of.remove(scope);
-            }
-        }
-    }
-
-    fn retire(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let mut log = locked(self.get(key)?);
-        if log.state == State::Retired {
-            return Ok(());
-        }
-        let is_closed = log.state == State::Closed;
-        let bytes = log.change(State::Retired);
-        drop(log);
-        self.drop_bytes(&key.scope, bytes, is_closed);
-        if self.closed.front().is_some_and(|(_, oldest)| oldest == key) {
-            self.closed.pop_front();
-        } else {
-            self.closed.retain(|(_, closed)| closed != key);
-        }
-        self.retired.push_back(key.clone());
-        self.forget(self.max_retired);
-        Ok(())
-    }
-
-    fn remove(&mut self, key: &LogKey) -> Result<(), LogError> {
-        let log = self.all.remove(key);
-        let log = log.ok_or_else(|| LogError::NotFound { name: key.name.clone() })?;
-        let mut log = locked(&log);
-        let is_closed = log.state == State::Closed;
-        let bytes = log.change(State::Removed);
-        drop(log);
-        self.drop_bytes(&key.scope, bytes, is_closed);
-        self.closed.retain(|(_, closed)| closed != key);
-        self.retired.retain(|retired| retired != key);
-        Ok(())
-    }
-
-    /// Forgets the oldest names beyond this number.
-    fn forget(&mut self, most: usize) {
-        while self.retired.len() > most {
-            let Some(oldest) = self.retired.pop_front() else { break };
-            self.all.remove(&oldest);
-        }
-    }
-
-    fn sweep(&mut self, keep: Retention) -> Result<u64, LogError> {
-        let mut count = 0;
-        while let Some((closed_ms, oldest)) = self.closed.front().cloned() {
-            let is_old = keep.closed_before_ms.is_some_and(|before| closed_ms < before);
-            let is_much = keep.max_bytes.is_some_and(|most| self.closed_bytes as u64 > most);
-            if !is_old && !is_much {
-                break;
-            }
-            self.retire(&oldest)?;
-            count += 1;
-        }
-        self.forget(usize::try_from(keep.max_retired).unwrap_or(usize::MAX));
-        Ok(count)
     }
 }
 

@@ -19,6 +19,11 @@ struct Place {
 }
 
 impl Readers {
+    /// Returns `true` while there is a reader.
+    pub(super) fn has_any(&self) -> bool {
+        self.places.len() > self.free.len()
+    }
+
     /// Takes a place.
     pub(super) fn enter(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {

@@ -368,7 +368,12 @@ impl ConversationStore for SqliteStore {
                 }
             })
         });
-        Box::pin(self.0.writer.write(0, write, None))
+        Box::pin(async move {
+            let was_there = self.0.writer.write(0, write, None).await?;
+            self.deleted();
+            self.purge().await;
+            Ok(was_there)
+        })
     }
 
     fn erase<'a>(
@@ -391,10 +396,16 @@ impl ConversationStore for SqliteStore {
                 let some = self.0.writer.write(0, write, None).await?;
                 all.conversations += some.conversations;
                 all.messages += some.messages;
-                if mode.is_dry_run() || some.conversations == 0 {
+                if mode.is_dry_run() {
                     return Ok(all);
                 }
+                if some.conversations == 0 {
+                    break;
+                }
+                self.deleted();
             }
+            self.scrub().await;
+            Ok(all)
         })
     }
 }

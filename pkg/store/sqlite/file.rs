@@ -87,7 +87,9 @@ pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> 
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(synchronous)
         .pragma("wal_autocheckpoint", WAL_PAGES)
-        .pragma("journal_size_limit", WAL_BYTES.to_string());
+        .pragma("journal_size_limit", WAL_BYTES.to_string())
+        // What is deleted is written over with zeros.
+        .pragma("secure_delete", "ON");
     let mut writer = writing.connect().await.map_err(errors::of)?;
     migrate(&mut writer).await?;
     let mover = writing.connect().await.map_err(errors::of)?;
@@ -112,6 +114,20 @@ fn base(path: &Path) -> SqliteConnectOptions {
         .foreign_keys(false)
         .thread_name(|number| format!("forgeline-sqlite-{number}"))
         .disable_statement_logging()
+}
+
+/// Moves what was committed into the file, and empties its log, which has what was deleted since; `false` where a reader is in the way.
+pub(super) async fn purge(path: &Path) -> Result<bool, StoreError> {
+    let mut connection = base(path).connect().await.map_err(errors::of)?;
+    let purged = async {
+        // Most is moved while others write; the rest takes the turn of the writer.
+        sqlx::raw_sql("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await?;
+        let truncate = sqlx::query_scalar::<_, i64>("PRAGMA wal_checkpoint(TRUNCATE)");
+        truncate.fetch_one(&mut connection).await
+    };
+    let is_busy = purged.await.map_err(errors::of)?;
+    connection.close().await.map_err(errors::of)?;
+    Ok(is_busy == 0)
 }
 
 /// Writes the file anew, and its log into it, so that nothing is left of what was deleted.

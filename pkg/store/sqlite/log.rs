@@ -235,7 +235,11 @@ impl EventLog for SqliteStore {
     }
 
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
-        Box::pin(self.log_state(key, RETIRED))
+        Box::pin(async move {
+            let done = self.log_state(key, RETIRED).await;
+            self.deleted();
+            done
+        })
     }
 
     fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>> {
@@ -247,7 +251,9 @@ impl EventLog for SqliteStore {
                 let log = Arc::clone(&log);
                 Box::pin(async move { remove(connection, &log).await })
             });
-            self.0.writer.write(0, write, Some(after)).await?
+            let done = self.0.writer.write(0, write, Some(after)).await?;
+            self.deleted();
+            done
         })
     }
 
@@ -291,6 +297,7 @@ impl EventLog for SqliteStore {
         Box::pin(async move {
             let retired = self.retire_all(keep).await?;
             self.pack_all().await?;
+            self.purge().await;
             Ok(retired)
         })
     }

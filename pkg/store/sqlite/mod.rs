@@ -30,7 +30,10 @@ mod writer;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use sqlx::SqlitePool;
@@ -38,6 +41,9 @@ use sqlx::SqlitePool;
 pub use self::setup::{Durability, SqliteOptions};
 use self::{bounded::within, file::Lock, tails::Tails, writer::Writer};
 use super::StoreError;
+
+/// Largest file that is written anew behind an erase, in bytes: writes wait for it.
+const SCRUBBED_BYTES: u64 = 64 << 20;
 
 /// All stores in one file of `SQLite`, for one process at a time. Clones are handles to the same file.
 ///
@@ -76,6 +82,8 @@ struct Inside {
     writer: Writer,
     readers: SqlitePool,
     tails: Arc<Tails>,
+    /// `true` when something was deleted that the log of the file may still have.
+    has_deleted: AtomicBool,
     /// Keeps other processes out.
     _lock: Lock,
 }
@@ -101,7 +109,8 @@ impl SqliteStore {
         let tails = Arc::new(Tails::default());
         let writer = Writer::start(opened.writer, opened.mover);
         let (path, readers) = (options.path, opened.readers);
-        Ok(Self(Arc::new(Inside { path, writer, readers, tails, _lock: opened.lock })))
+        let (has_deleted, lock) = (AtomicBool::new(false), opened.lock);
+        Ok(Self(Arc::new(Inside { path, writer, readers, tails, has_deleted, _lock: lock })))
     }
 
     /// Looks whether a store can be opened in a file, or created where it is not there, as far as that can be known without changing anything.
@@ -139,14 +148,52 @@ impl SqliteStore {
         if found == "ok" { Ok(()) } else { Err(StoreError::Corrupt { reason: found }) }
     }
 
-    /// Writes the file anew without what was deleted, which stays in its free parts otherwise. It takes time and room in proportion to the
-    /// size of the file, and writes wait for it: call it where no service uses the store.
+    /// Writes the file anew without the room of what was deleted, and without the copies that rows left where they moved. What was deleted is
+    /// written over with zeros before that already; an [erase](super::Stores::erase) compacts a file of at most 64 MiB by itself. It takes time and room in proportion
+    /// to the size of the file, and writes wait for it: call it where no service uses the store.
     ///
     /// # Errors
     ///
     /// When the file cannot be written, as for a lack of room.
     pub async fn compact(&self) -> Result<(), StoreError> {
         file::compact(&self.0.path).await
+    }
+
+    /// Notes that something was deleted.
+    fn deleted(&self) {
+        self.0.has_deleted.store(true, Ordering::Release);
+    }
+
+    /// Clears the log of the file of what was deleted, if anything was.
+    async fn purge(&self) {
+        self.clear(file::purge(&self.0.path)).await;
+    }
+
+    /// Does so, and writes the file anew where that takes no longer than about a second: rows that have moved leave copies in the unused part of
+    /// pages, which `SQLite` does not write over.
+    async fn scrub(&self) {
+        let is_small = std::fs::metadata(&self.0.path).is_ok_and(|it| it.len() <= SCRUBBED_BYTES);
+        if is_small {
+            let compact = async { file::compact(&self.0.path).await.map(|()| true) };
+            self.clear(compact).await;
+        } else {
+            self.purge().await;
+        }
+    }
+
+    async fn clear(&self, work: impl Future<Output = Result<bool, StoreError>> + Send) {
+        if !self.0.has_deleted.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        match within(work).await {
+            Ok(true) => return,
+            Ok(false) => tracing::debug!("a reader keeps the log of the file from being emptied"),
+            Err(error) => {
+                tracing::warn!(%error, "what was deleted cannot be cleared from the file");
+            }
+        }
+        // The next sweep tries it again.
+        self.deleted();
     }
 
     /// Writes what is under way and closes the file, for all handles: what they ask for later fails.

@@ -45,6 +45,12 @@ impl SqliteStore {
                 done.map(|_| number(count)).map_err(errors::of)
             })
         });
-        Box::pin(self.0.writer.write(0, write, None))
+        Box::pin(async move {
+            let count = self.0.writer.write(0, write, None).await?;
+            if count > 0 && !mode.is_dry_run() {
+                self.deleted();
+            }
+            Ok(count)
+        })
     }
 }

@@ -15,8 +15,8 @@ use crate::store::{LogKey, Retention, StoreError};
 /// Most logs that are retired in a transaction.
 const MAX_RETIRED: i64 = 64;
 
-/// Bytes of logs behind which a transaction ends, so that other writes do not wait for it.
-const RETIRED_BYTES: u64 = 8 << 20;
+/// Bytes of logs behind which a transaction ends, so that other writes do not wait for it: they are written over with zeros.
+const RETIRED_BYTES: u64 = 2 << 20;
 
 /// The logs that a transaction retired.
 struct Retired {
@@ -45,6 +45,9 @@ impl SqliteStore {
         let most = keep.max_retired;
         let write = work(move |connection| Box::pin(forget(connection, most)));
         self.0.writer.write(0, write, None).await?;
+        if count > 0 {
+            self.deleted();
+        }
         Ok(count)
     }
 

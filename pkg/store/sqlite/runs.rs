@@ -251,7 +251,13 @@ impl RunStore for SqliteStore {
 
     fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>> {
         let write = work(move |connection| Box::pin(sweep(connection, before_ms, keep)));
-        Box::pin(self.0.writer.write(0, write, None))
+        Box::pin(async move {
+            let swept = self.0.writer.write(0, write, None).await?;
+            if !swept.is_empty() {
+                self.deleted();
+            }
+            Ok(swept)
+        })
     }
 
     fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>> {
@@ -268,7 +274,11 @@ impl RunStore for SqliteStore {
                 Ok(deleted.rows_affected() > 0)
             })
         });
-        Box::pin(self.0.writer.write(0, write, None))
+        Box::pin(async move {
+            let was_there = self.0.writer.write(0, write, None).await?;
+            self.deleted();
+            Ok(was_there)
+        })
     }
 
     fn erase<'a>(

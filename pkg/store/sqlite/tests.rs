@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use super::*;
 use crate::store::{
     Conversation, ConversationKey, EraseMode, EventLog, LogError, LogKey, LogRecord, Retention,
-    RunRecord, RunStore, sqlite_folder as folder,
+    RunRecord, RunStore, Stores, sqlite_folder as folder,
 };
 
 fn records(count: usize, size: usize) -> Vec<LogRecord> {
@@ -345,6 +345,90 @@ async fn an_owner_with_many_conversations_is_erased_some_at_a_time() {
         assert_eq!(erased.conversations, want, "{mode:?}");
         assert_eq!(store.0.writer.commits() - before, want.div_ceil(8) + 1, "{mode:?}");
     }
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Pieces of the rows of chunks, from their middle.
+async fn pieces(store: &SqliteStore, sql: &'static str) -> Vec<Vec<u8>> {
+    let rows: Vec<Vec<u8>> = sqlx::query_scalar(sql).fetch_all(&store.0.readers).await.unwrap();
+    let middle = |row: &Vec<u8>| row[row.len() / 2 - 12..row.len() / 2 + 12].to_vec();
+    rows.iter().map(middle).collect()
+}
+
+/// The number of times that a text is in the files of a store, which is open.
+fn found(path: &Path, text: &[u8]) -> usize {
+    let beside = |end: &str| PathBuf::from(format!("{}{end}", path.display()));
+    let files = ["", "-wal", "-shm"].map(|end| std::fs::read(beside(end)).unwrap_or_default());
+    files.iter().map(|file| memchr::memmem::find_iter(file, text).count()).sum()
+}
+
+/// Writes of this owner in a conversation of this number, among those of others.
+async fn fill(stores: &Stores, owner: &str, at: u64) {
+    let text =
+        |what: &str| format!("planted-{owner}-{at}-{what} ").repeat(1 + (at % 7) as usize * 9);
+    let conversation = ConversationKey::new("team-a", format!("{owner}-{at}"));
+    let mut new = Conversation::new(conversation.clone(), owner, "main", at);
+    new.title = Some(text("title").into());
+    stores.conversations.begin(new).await.unwrap();
+    for entry in 0..3 {
+        let message = crate::types::Message::user(text("message"));
+        let new = crate::store::Entry::new(at).line(text("line")).message(message);
+        stores.conversations.append(&conversation, entry, new).await.unwrap();
+    }
+    let run = key(&format!("run-{owner}-{at}"));
+    let record = RunRecord::new(run.clone(), conversation.id, owner, "main", at);
+    stores.runs.begin(record.input(text("input"))).await.unwrap();
+    stores.log.create(run.clone()).await.unwrap();
+    for number in 0..3 {
+        let record = LogRecord::new("kind", format!("{}{number}", text("event")));
+        stores.log.append(&run, number, vec![record]).await.unwrap();
+    }
+    if !at.is_multiple_of(3) {
+        stores.log.close(&run).await.unwrap();
+        let end = crate::store::RunChange::to(crate::store::RunProgress::Failed, at + 1);
+        stores.runs.change(&run, end.end(text("end"))).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_what_was_erased_deleted_or_retired_is_in_the_file() {
+    let folder = folder("erased-bytes");
+    let path = folder.join("service.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    let stores = Stores::of(store.clone());
+    for at in 0..60 {
+        for owner in ["ann", "bob", "eve"] {
+            fill(&stores, owner, at).await;
+        }
+        if at == 30 {
+            // Those that have ended are packed.
+            stores.log.sweep(Retention::all()).await.unwrap();
+        }
+    }
+    let of_ann = "SELECT data FROM chunk WHERE is_packed AND log IN (SELECT id FROM log WHERE name LIKE 'run-ann-%')";
+    let packed = pieces(&store, of_ann).await;
+    assert!(packed.len() > 10 && found(&path, b"planted-ann-") > 1_000);
+    assert!(packed.iter().all(|piece| found(&path, piece) > 0));
+    // Live, closed, packed and retired rows.
+    stores.log.retire(&key("run-ann-1")).await.unwrap();
+    stores.erase("team-a", "ann", EraseMode::Hard).await.unwrap();
+    assert_eq!(found(&path, b"planted-ann-"), 0);
+    assert!(packed.iter().all(|piece| found(&path, piece) == 0));
+    // One conversation.
+    let text = b"planted-bob-7-message";
+    assert!(found(&path, text) > 0 && found(&path, b"planted-bob-8-message") > 0);
+    assert!(stores.conversations.delete(&ConversationKey::new("team-a", "bob-7")).await.unwrap());
+    assert_eq!(found(&path, text), 0);
+    assert!(found(&path, b"planted-bob-8-message") > 0, "others stay");
+    // Retention takes the closed ones, by the next sweep at the latest.
+    assert!(found(&path, b"planted-eve-59-event") > 0);
+    let mut none = Retention::all();
+    none.closed_before_ms = Some(u64::MAX);
+    stores.log.sweep(none).await.unwrap();
+    assert_eq!(found(&path, b"planted-eve-59-event"), 0);
+    assert!(found(&path, b"planted-eve-57-event") > 0, "it is open");
+    store.check().await.unwrap();
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -35,6 +35,50 @@ fn heads_that_are_no_heads_are_refused() {
     }
 }
 
+#[test]
+fn a_head_that_is_too_large_is_refused_with_words_as_far_as_it_is_read() {
+    let serve = Started::demo();
+    let fields = |count: usize| (0..count).map(|at| format!("x-{at}: a\r\n")).collect::<String>();
+    let long = |bytes: usize| format!("x: {}\r\n", "a".repeat(bytes));
+    for (fields, has_words) in [
+        (fields(101), true),
+        (fields(250), true),
+        (long(40 << 10), true),
+        (long(63 << 10), true),
+        (fields(257), false),
+        (long(65 << 10), false),
+    ] {
+        let head = format!("GET /v1/agents HTTP/1.1\r\nhost: localhost\r\n{fields}\r\n");
+        let mut connection = serve.connect().unwrap();
+        // It may be refused before all of it is written.
+        drop(connection.write(head.as_bytes()));
+        let answer = connection.answer();
+        let bytes = head.len();
+        assert_eq!(answer.status, 431, "{bytes} bytes: {}", answer.head);
+        assert_eq!(
+            answer.body.contains("\"head_too_large\""),
+            has_words,
+            "{bytes}: {}",
+            answer.head
+        );
+        let kind = answer.header("content-type");
+        assert_eq!(kind == Some("application/problem+json"), has_words, "{bytes}: {}", answer.head);
+        assert!(answers(&serve));
+    }
+}
+
+#[test]
+fn the_head_of_an_answer_that_says_nothing_yet_is_there_at_once() {
+    let serve = Started::demo();
+    let mut connection = serve.connect().unwrap();
+    connection.ask("GET", "/v1/events", "accept: text/event-stream\r\n", "");
+    // The events of a browser open with it; nothing else comes for 15 s.
+    let begun = Instant::now();
+    let head = connection.head();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
+
 /// Lets this process have as many files open as it may.
 fn allow_many() {
     const NEEDED: u64 = 4_096;
