@@ -8,7 +8,7 @@ use crate::{
     corpus::{self, Dice},
     gate::Report,
     grammars,
-    measure::{Pair, allocations, per, ratio_of_ratios, side_by_side},
+    measure::{Pair, allocations, per, ratios_of_pairs, side_by_side},
     parsers::floor,
     row_checks::Seen,
     stages::{Counts, Read, Reader, Stages, read_all},
@@ -138,6 +138,8 @@ const LONGER: [(&str, &str); 7] = [
 
 /// The times of `memchr` in long pieces, in those of short ones: must, aim.
 const LONGER_TIMES: (f64, f64) = (1.5, 1.2);
+/// The time of a byte in long pieces, in that of a byte in short ones: must, aim.
+const LONGER_BYTE: (f64, f64) = (1.0, 0.5);
 /// The instructions of a byte in long pieces, in those of a byte in short ones: must, aim.
 const LONGER_INSTRUCTIONS: (f64, f64) = (1.0, 0.5);
 
@@ -164,8 +166,13 @@ pub(crate) fn gates(report: &mut Report, names: &[&str]) {
     for (long, short) in LONGER.iter().filter(|(long, _)| is_wanted(long)) {
         let (Some(of_long), Some(of_short)) = (row_of(*long), row_of(*short)) else { continue };
         let unit = "× the times memchr in 16-byte pieces";
-        let ratio = of_short.ratio_to_longer(of_long);
+        let (ratio, byte) = match of_short.ratios_to_longer(of_long) {
+            Ok((ratio, byte)) => (Ok(ratio), Ok(byte)),
+            Err(wrong) => (Err(wrong.to_string().into()), Err(wrong)),
+        };
         report.take(format!("{long}_to_16").leak(), ratio, LONGER_TIMES, unit);
+        let unit = "× the time of a byte in 16-byte pieces";
+        report.take(format!("{long}_byte_time").leak(), byte, LONGER_BYTE, unit);
         let (Some(Ok(long_byte)), Some(Ok(short_byte))) = (bytes.get(long), bytes.get(short))
         else {
             continue;
@@ -222,9 +229,12 @@ impl Row {
         Ok((pair, count, pieces.iter().map(Vec::len).sum()))
     }
 
-    /// Returns the times of `memchr` that `longer` takes in those of this row, measured in turns.
-    fn ratio_to_longer(&self, longer: &Self) -> Result<f64> {
+    /// Returns the times of `memchr` that `longer` takes in those of this row, and the time that a byte takes
+    /// there in that of a byte here, measured in turns.
+    fn ratios_to_longer(&self, longer: &Self) -> Result<(f64, f64)> {
         let (own, other) = (self.texts(TEXTS), longer.texts(TEXTS));
+        let [bytes, other_bytes] = [&own, &other]
+            .map(|texts| texts.iter().map(|(text, _)| text.len() as u64).sum::<u64>());
         let (own, want) = self.checked(&own)?;
         let (other, other_want) = longer.checked(&other)?;
         let is_right = Cell::new(true);
@@ -232,11 +242,12 @@ impl Row {
             let is_same = read_all(pieces, stages).is_ok_and(|counts| counts == want);
             is_right.set(is_right.get() && is_same);
         };
-        let ratio = ratio_of_ratios(
+        let (ratio, time) = ratios_of_pairs(
             (|| floor(&own), || read(&own, self.stages, want)),
             (|| floor(&other), || read(&other, longer.stages, other_want)),
         );
-        if is_right.get() { Ok(ratio) } else { Err("a run gave something else".into()) }
+        let byte = time * per(bytes, other_bytes);
+        if is_right.get() { Ok((ratio, byte)) } else { Err("a run gave something else".into()) }
     }
 
     /// Returns the instructions of reading `texts` once.
