@@ -230,32 +230,36 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
-    /// Returns the first position in less than sixteen bytes, of which two halves that may overlap
-    /// make a block.
+    /// Returns the first position in less than sixteen bytes.
     #[inline(always)]
     fn find_in_short(&self, bytes: &[u8]) -> usize {
         let length = bytes.len();
-        let (block, half) = if let (Some(head), Some(tail)) =
-            (bytes.first_chunk::<8>(), bytes.last_chunk::<8>())
-        {
-            let (head, tail) = (u64::from_le_bytes(*head), u64::from_le_bytes(*tail));
-            (u128::from(tail) << 64 | u128::from(head), 8)
-        } else if let (Some(head), Some(tail)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>())
-        {
-            let (head, tail) = (u32::from_le_bytes(*head), u32::from_le_bytes(*tail));
-            (u128::from(tail) << 32 | u128::from(head), 4)
-        } else if let (Some(head), Some(tail)) = (bytes.first_chunk::<2>(), bytes.last_chunk::<2>())
-        {
-            let (head, tail) = (u16::from_le_bytes(*head), u16::from_le_bytes(*tail));
-            (u128::from(tail) << 16 | u128::from(head), 2)
-        } else {
-            (bytes.first().map_or(0, |byte| 0x0101 * u128::from(*byte)), 1)
-        };
+        let (block, half) = halves_of_short(bytes);
         let within = (1 << (2 * half)) - 1;
-        match place((self.found(block.to_le_bytes()) & within).into()) {
+        match place((self.found(block) & within).into()) {
             at if at < half => at,
             at => (length + at - 2 * half).min(length),
         }
+    }
+
+    /// Returns a bit for each of at most a wide block of `bytes` that is looked for; `None` for more bytes.
+    #[inline(always)]
+    pub(crate) fn found_in(&self, bytes: &[u8]) -> Option<u64> {
+        if let Some(halves) = Halves::of(bytes) {
+            return Some(self.found_in_halves(halves));
+        }
+        let length = bytes.len();
+        if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            let (first, last) = (u64::from(self.found(*first)), u64::from(self.found(*last)));
+            return (length < HALF).then(|| first | last << (length - BLOCK));
+        }
+        let (block, half) = halves_of_short(bytes);
+        let (found, within) = (u64::from(self.found(block)), (1 << half) - 1);
+        Some(if length == 0 {
+            0
+        } else {
+            found & within | (found >> half & within) << (length - half)
+        })
     }
 
     /// Returns a bit for each byte that is looked for.
@@ -311,6 +315,26 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     }
 }
 
+/// Returns two halves, which may overlap, of less than sixteen bytes in one block, and the length of each.
+#[inline(always)]
+fn halves_of_short(bytes: &[u8]) -> ([u8; BLOCK], usize) {
+    let (block, half) = if let (Some(head), Some(tail)) =
+        (bytes.first_chunk::<8>(), bytes.last_chunk::<8>())
+    {
+        let (head, tail) = (u64::from_le_bytes(*head), u64::from_le_bytes(*tail));
+        (u128::from(tail) << 64 | u128::from(head), 8)
+    } else if let (Some(head), Some(tail)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let (head, tail) = (u32::from_le_bytes(*head), u32::from_le_bytes(*tail));
+        (u128::from(tail) << 32 | u128::from(head), 4)
+    } else if let (Some(head), Some(tail)) = (bytes.first_chunk::<2>(), bytes.last_chunk::<2>()) {
+        let (head, tail) = (u16::from_le_bytes(*head), u16::from_le_bytes(*tail));
+        (u128::from(tail) << 16 | u128::from(head), 2)
+    } else {
+        (bytes.first().map_or(0, |byte| 0x0101 * u128::from(*byte)), 1)
+    };
+    (block.to_le_bytes(), half)
+}
+
 /// Returns `true` when one of four bytes is a line end.
 #[inline(always)]
 pub(crate) fn has_line_end(bytes: &[u8; 4]) -> bool {
@@ -355,6 +379,7 @@ mod tests {
                 assert_eq!(halves.is_some(), (HALF..=WIDE).contains(&length));
                 assert!(halves.is_none_or(|it| finder.are_absent_in_halves(it)), "{length}");
                 assert_eq!(finder.are_absent_in_few(&bytes), length <= BLOCK, "none in {length}");
+                assert_eq!(finder.found_in(&bytes), (length <= WIDE).then_some(0), "{length}");
                 for at in 0..length {
                     for (wanted, later) in [(b'<', 0), (0x1F, b'<'), (0, 0x1F), (b'<', filler)] {
                         bytes[at] = wanted;
@@ -371,6 +396,10 @@ mod tests {
                             assert_eq!(finder.found_in_halves(halves), bits, "{at} of {length}");
                             assert!(!finder.are_absent_in_halves(halves), "{at} of {length}");
                         }
+                        let bits = (0..length.min(WIDE)).filter(|at| is_wanted(&bytes[*at]));
+                        let bits = bits.fold(0, |all, at| all | 1_u64 << at);
+                        let found = finder.found_in(&bytes);
+                        assert_eq!(found, (length <= WIDE).then_some(bits), "{at} of {length}");
                         let wanted = (0..length).filter(|at| is_wanted(&bytes[*at]));
                         let mut found = Vec::new();
                         finder.each(&bytes, &mut |at| {

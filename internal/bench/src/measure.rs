@@ -38,17 +38,19 @@ pub(crate) fn side_by_side<F, O>(
     Pair { floor_ns: median(floors), ours_ns: median(times), ratio: median(ratios) }
 }
 
-/// The ratio of the second pair of a floor and ours in that of the first: all four in turns, so that a noisy
-/// moment hits both.
-pub(crate) fn ratio_of_ratios<T, U>(
+/// The second pair of a floor and ours in the first: the ratio of their ratios, and that of ours alone. All
+/// four are timed in turns, so that a noisy moment hits each.
+pub(crate) fn ratios_of_pairs<T, U>(
     (mut floor, mut ours): (impl FnMut() -> T, impl FnMut() -> U),
     (mut other_floor, mut others): (impl FnMut() -> T, impl FnMut() -> U),
-) -> f64 {
+) -> (f64, f64) {
     let ratios = (0..RUNS).map(|_| {
-        let own = own_nanoseconds(&mut floor) / own_nanoseconds(&mut ours);
-        own * own_nanoseconds(&mut others) / own_nanoseconds(&mut other_floor)
+        let floors = own_nanoseconds(&mut floor) / own_nanoseconds(&mut other_floor);
+        let alone = own_nanoseconds(&mut others) / own_nanoseconds(&mut ours);
+        (floors * alone, alone)
     });
-    median(ratios.collect())
+    let (ratios, alone) = ratios.unzip();
+    (median(ratios), median(alone))
 }
 
 /// How long one run keeps this thread busy, in nanoseconds.

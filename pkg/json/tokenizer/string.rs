@@ -98,6 +98,7 @@ impl Tokenizer {
     }
 }
 
+#[inline]
 fn take_quote(quote: u8, piece: &mut Piece<'_, impl Sink>) {
     if quote == b'"' {
         piece.at += 1;

@@ -1,6 +1,9 @@
 //! The table of models.
 
-use std::sync::{LazyLock, OnceLock};
+use std::{
+    collections::VecDeque,
+    sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError},
+};
 
 use super::{
     KnownCapabilities, LongPrices, ModelCard, Prices,
@@ -14,6 +17,18 @@ const MAX_NAME_BYTES: usize = 512;
 
 /// Parts of an id that are looked at, from its end.
 const MAX_NAMES: usize = 8;
+
+/// Ids whose card is remembered: a process asks for those of a few models, at each run of an agent.
+pub(super) const MAX_REMEMBERED: usize = 8;
+
+/// The ids that were looked for last, with their cards.
+type Remembered = VecDeque<(Box<str>, Option<&'static ModelCard>)>;
+
+static REMEMBERED: Mutex<Remembered> = Mutex::new(VecDeque::new());
+
+pub(super) fn remembered() -> MutexGuard<'static, Remembered> {
+    REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Most processes look for one model or two: of the other lines, the pattern is enough.
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
@@ -71,7 +86,16 @@ impl ModelCard {
     /// may cost and do something else.
     #[must_use]
     pub fn for_model(id: &str) -> Option<&'static Self> {
-        find(id)
+        if let Some((_, card)) = remembered().iter().find(|(known, _)| **known == *id) {
+            return *card;
+        }
+        let card = find(id);
+        if id.len() <= MAX_NAME_BYTES {
+            let mut remembered = remembered();
+            remembered.truncate(MAX_REMEMBERED - 1);
+            remembered.push_front((id.into(), card));
+        }
+        card
     }
 
     /// Returns every card, the most specific names first.

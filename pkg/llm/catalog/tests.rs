@@ -6,7 +6,7 @@ use super::{
     Cost, KnownCapabilities, ModelCard,
     name::Spelling::{self, Other, Vendors},
     narrowed,
-    table::{find_row, lines, row, rows},
+    table::{MAX_REMEMBERED, find, find_row, lines, remembered, row, rows},
 };
 use crate::types::{Capabilities, UsageInfo};
 
@@ -31,6 +31,24 @@ fn no_line_hides_another() {
         let found = find_row(&id).map(|(row, _)| row.pattern);
         assert_eq!(found, Some(row.pattern), "{id}");
     }
+}
+
+#[test]
+fn a_card_that_is_remembered_is_the_one_that_is_found() {
+    let others = ["GPT-4o", "openai/gpt-4o", "no model", "", "another one"].map(str::to_owned);
+    let ids = rows().iter().take(20).map(|row| row.pattern.replace('*', "-")).chain(others);
+    let ids: Vec<String> = ids.collect();
+    for round in 0..3 {
+        for pair in ids.windows(2) {
+            for id in pair.iter().chain(pair) {
+                assert_eq!(ModelCard::for_model(id), find(id), "{id} in round {round}");
+            }
+        }
+    }
+    ModelCard::for_model(&"x".repeat(100_000));
+    let remembered = remembered();
+    assert!((1..=MAX_REMEMBERED).contains(&remembered.len()), "{}", remembered.len());
+    assert!(remembered.iter().all(|(id, _)| id.len() <= 512));
 }
 
 #[test]

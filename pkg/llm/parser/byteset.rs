@@ -64,6 +64,12 @@ impl ByteSet {
         holds(&self.members, byte)
     }
 
+    /// Returns `true` where one comparison a block looks for all of them.
+    #[inline(always)]
+    pub(super) fn is_of_one_kind(&self) -> bool {
+        self.one.is_some()
+    }
+
     /// Returns the position of the first byte that may be in the set, else the length. Bytes before
     /// it are not.
     #[inline(always)]

@@ -229,10 +229,13 @@ impl Body {
             }
             return read;
         }
-        let room = text.floor_char_boundary((self.max_bytes - self.len()).min(text.len()));
-        let (text, is_over) = (slice(text, ..room), room < text.len());
+        let room = self.max_bytes - self.len();
+        if text.len() <= room {
+            return self.read(text, out);
+        }
+        let text = slice(text, ..text.floor_char_boundary(room));
         let read = self.read(text, out);
-        if is_over && read == text.len() {
+        if read == text.len() {
             let outcome = &self.broken("the call is longer than its limit");
             out(ParsedContent::CallEnd { outcome, repairs: RepairSet::default() });
             self.bytes = self.max_bytes + 1;

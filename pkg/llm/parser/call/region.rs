@@ -202,6 +202,9 @@ impl Region {
             return (Plain::Nothing, 0);
         }
         let (plain, room) = self.body.plain();
+        if plain == Plain::Nothing {
+            return (plain, room);
+        }
         let is_markup = plain == Plain::MarkupTail;
         let form = self.dialect.compiled().form(self.form);
         let is_safe = form.is_safe(if is_markup { Plain::Markup } else { plain });
@@ -235,7 +238,9 @@ impl Region {
         let is_read = self.body.has_begun() && !self.body.ends_itself();
         if is_read {
             let Self { body, rest, .. } = self;
-            body.skip(skipped);
+            if skipped > 0 {
+                body.skip(skipped);
+            }
             pass_all(body, rest, text, out);
         }
         is_read
@@ -251,7 +256,7 @@ impl Region {
         out: &mut Emit<'_>,
     ) -> Option<Plain> {
         let is_markup = plain.is_markup() || plain == Plain::MarkupTail;
-        if !is_markup && !plain.passes_between_markers(text.as_bytes()) {
+        if plain == Plain::Nothing || !is_markup && !plain.passes_between_markers(text.as_bytes()) {
             return None;
         }
         if !is_markup {
@@ -482,5 +487,7 @@ fn pass_all(body: &mut Body, rest: &mut String, text: &str, out: &mut Emit<'_>) 
         // Behind a mistake, all up to the end of the call is body.
         read += body.pass(slice(text, read..), out);
     }
-    rest.push_str(slice(text, read..));
+    if read < text.len() {
+        rest.push_str(slice(text, read..));
+    }
 }

@@ -2,6 +2,7 @@
 //! the arguments as strict JSON.
 
 mod arguments;
+mod escapable;
 mod header;
 mod json;
 mod literal;
@@ -14,6 +15,7 @@ mod tagged;
 mod tests;
 mod unnamed;
 
+pub(super) use escapable::{CutEntity, Escapable};
 pub(super) use header::{HeaderCall, HeaderStyle};
 pub(super) use json::{JsonCall, JsonShape};
 pub(super) use literal::{PythonCalls, SyntaxCall, looks_like_calls};

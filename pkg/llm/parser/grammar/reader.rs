@@ -216,25 +216,6 @@ impl Plain {
         }
     }
 
-    /// Returns `true` when nothing in `text` but escapes is needed, where it is markup: there is no
-    /// entity, and no tag nor line end that may be framing of one.
-    #[inline(always)]
-    pub(crate) fn needs_only_escapes(self, text: &[u8]) -> bool {
-        const STOPS: Finder<2> = Finder::new([ANGLE, ByteKind::of(b'&')]);
-        match self {
-            Self::Markup => is_free_of_angles(text),
-            Self::Framed => !matches!(text, [.., b'\n' | b'\r']) && is_free_of_angles(text),
-            Self::Entities => STOPS.are_absent(text),
-            Self::Nothing
-            | Self::JsonString
-            | Self::PythonString
-            | Self::PythonRaw
-            | Self::MarkupTail
-            | Self::Verbatim
-            | Self::InBrackets => false,
-        }
-    }
-
     /// Returns `true` when all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
         match self {
@@ -261,11 +242,6 @@ impl Plain {
 /// Returns `true` for the letter of an escape that means the same in Python, which has none of a slash.
 fn is_python_escape(letter: u8) -> bool {
     letter != b'/' && is_simple_escape(letter)
-}
-
-#[inline(always)]
-fn is_free_of_angles(text: &[u8]) -> bool {
-    Finder::new([ANGLE]).are_absent(text)
 }
 
 /// Reads one payload in pieces of any size: the body of one call, or of several.

@@ -2,7 +2,7 @@
 
 use super::{Pieces, Section, State, ThinkingParser, Way};
 use crate::{
-    json::escape_into,
+    json::WIDE,
     llm::parser::{
         content::{ParsedContent, ResponsePiece},
         token::TokenKind,
@@ -16,11 +16,52 @@ impl ThinkingParser {
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.way == Way::Message {
             self.look_at_block(text, out);
+        } else if self.way == Way::Call && self.calls.is_at_structure() {
+            self.parse_slowly(text, out);
         } else if self.way == Way::Call && self.calls.take_value_block(text) {
             self.give_value(text, out);
+        } else if self.way == Way::Call && self.calls.is_in_markup() {
+            self.look_in_markup(text, out);
         } else {
             self.look_further(text, out);
         }
+    }
+
+    /// Takes text of at most a wide block inside a string between tags of a call.
+    #[inline(never)]
+    fn look_in_markup(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        let Some(markup) = self.calls.look_at_markup(text) else {
+            return self.parse_slowly(text, out);
+        };
+        if markup.is_verbatim() {
+            self.calls.count_markup(text.len());
+            return self.give_value(text, out);
+        }
+        let is_wanted = !self.calls.finds_bounds_only();
+        let length = markup.give(&mut |json| {
+            if is_wanted {
+                out(ResponsePiece::Answer(ParsedContent::CallArguments(json)));
+            }
+        });
+        self.calls.count_markup(length);
+        let (front, rest) = text.split_at_checked(length).unwrap_or((text, ""));
+        self.give_source(front, out);
+        if !rest.is_empty() && !self.calls.take_cut_entity(rest) {
+            self.parse_slowly(rest, out);
+        }
+    }
+
+    /// Gives the source of arguments whose JSON was given.
+    #[inline(always)]
+    fn give_source(&mut self, source: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        if source.is_empty() {
+            return;
+        }
+        self.message_bytes += source.len() as u64;
+        if !self.calls.finds_bounds_only() {
+            out(ResponsePiece::Answer(ParsedContent::CallSource(source)));
+        }
+        out(ResponsePiece::Answer(ParsedContent::CallBody(source)));
     }
 
     #[inline(never)]
@@ -49,10 +90,26 @@ impl ThinkingParser {
 
     #[inline(never)]
     fn look_in_long_value(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
-        if self.way == Way::Call && self.calls.take_long_value(text) {
+        if self.way != Way::Call {
+            return self.look_further(text, out);
+        }
+        if self.calls.is_in_markup() && text.len() <= WIDE {
+            return self.look_in_markup(text, out);
+        }
+        if self.calls.take_long_value(text) {
             return self.give_value(text, out);
         }
-        self.look_further(text, out);
+        let Some((front, mut rest)) = self.calls.split_markup(text) else {
+            return self.look_further(text, out);
+        };
+        self.look_in_markup(front, out);
+        while self.way == Way::Call
+            && let Some((front, behind)) = self.calls.split_markup(rest)
+        {
+            self.look_in_markup(front, out);
+            rest = behind;
+        }
+        self.take(rest, out);
     }
 
     #[inline(never)]
@@ -70,14 +127,12 @@ impl ThinkingParser {
             // What is held is given when it is known what it is.
             Way::Call if self.calls.hold(text) => {}
             Way::Call if self.calls.take_value_slowly(text) => self.give_value(text, out),
-            Way::Call if self.calls.take_markup(text) => {
-                self.message_bytes += text.len() as u64;
-                let mut give = |content: ParsedContent<'_>| out(ResponsePiece::Answer(content));
-                if !self.calls.finds_bounds_only() {
-                    escape_into(text, &mut |json| give(ParsedContent::CallArguments(json)));
-                    give(ParsedContent::CallSource(text));
+            Way::Call if let Some((entity, json, rest)) = self.calls.take_entity(text) => {
+                out(ResponsePiece::Answer(ParsedContent::CallArguments(json)));
+                self.give_source(entity, out);
+                if !rest.is_empty() {
+                    self.take(rest, out);
                 }
-                give(ParsedContent::CallBody(text));
             }
             Way::Call if let Some(length) = self.calls.take_cut_escape(text) => {
                 if length > 0 {

@@ -20,7 +20,7 @@ use super::{
     content::{Emit, ParsedContent},
     dialect::ToolDialect,
     followed_code::FollowedCode,
-    grammar::{Plain, Tools},
+    grammar::{CutEntity, Plain, Tools},
     marker::MarkerSet,
     mentions::Mentions,
     scan::Scan,
@@ -169,6 +169,8 @@ enum Way {
     Value(Plain),
     /// In a JSON string of the arguments, behind a backslash that is held.
     Escape,
+    /// In a string between tags, behind the front of an entity that is held.
+    Entity(CutEntity),
     /// In a string that is held because its call may have ended.
     Held,
 }
@@ -379,9 +381,14 @@ impl ToolCallParser {
         if let Some(region) = self.region.as_mut().filter(|_| passed > 0) {
             region.skip(passed);
         }
-        if self.way == Way::Escape {
-            self.taken += 1;
-            self.pending.insert(0, '\\');
+        let held = match self.way {
+            Way::Escape => "\\",
+            Way::Entity(cut) => cut.text(),
+            Way::Markers | Way::Text | Way::Tail | Way::Value(_) | Way::Held => "",
+        };
+        if !held.is_empty() {
+            self.taken += held.len() as u64;
+            self.pending.insert_str(0, held);
         }
         self.way = Way::Markers;
         self.room = 0;

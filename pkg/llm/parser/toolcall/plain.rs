@@ -4,14 +4,14 @@ use std::mem;
 
 use super::{ToolCallParser, Way};
 use crate::{
-    json::{self, BLOCK, Halves, escape_into, simple_escape},
+    json::{self, BLOCK, Halves, WIDE, simple_escape},
     llm::parser::{
         content::{Emit, ParsedContent},
-        grammar::Plain,
+        grammar::{CutEntity, Escapable, Plain},
         stops::Stops,
         token::TokenKind,
     },
-    types::slice,
+    types::{slice, subslice},
 };
 
 impl ToolCallParser {
@@ -54,8 +54,7 @@ impl ToolCallParser {
     pub(in crate::llm::parser) fn take_long_value(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         // Markup of this length mostly needs escapes, which cost no more than the look whether it does.
-        let is_escaped = plain.is_markup() && self.has_angles_only;
-        !is_escaped && plain.passes(text.as_bytes()) && self.has_room(text)
+        !self.is_in_markup() && plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
     /// Takes message text of more than a block in which no marker of the dialect, or one that begins at
@@ -68,8 +67,8 @@ impl ToolCallParser {
                 && stops.and_code_are_far_in_long(text)
                 && self.take_plain(text);
         };
-        let is_taken = stops.are_far_in_halves(halves)
-            && (self.literal.is_still_in_halves(halves) || self.literal.pass_halves(halves));
+        let is_taken = stops.and_code_are_far_in_halves(halves, self.literal)
+            || stops.are_far_in_halves(halves) && self.literal.pass_halves(halves);
         self.passed += if is_taken { text.len() } else { 0 };
         is_taken
     }
@@ -78,17 +77,83 @@ impl ToolCallParser {
     #[inline]
     pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
-        text.len() <= BLOCK
-            && plain.has_second_look()
-            && plain.passes(text.as_bytes())
-            && self.has_room(text)
+        // Of a block, the look before this one knows escapes.
+        let is_new = text.len() < BLOCK || text.len() == BLOCK && plain != Plain::JsonString;
+        is_new && plain.has_second_look() && plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Takes text inside a string between tags that needs nothing but escapes.
+    /// Looks at text of at most a wide block inside a string between tags; `None` for other text, and where a
+    /// tag may stand in it.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn look_at_markup<'t>(
+        &self,
+        text: &'t str,
+    ) -> Option<Escapable<'t>> {
+        let Way::Value(plain) = self.way else { return None };
+        let may_pass =
+            self.has_angles_only && !text.is_empty() && text.len() <= self.room - self.passed;
+        if may_pass { Escapable::of(plain, text) } else { None }
+    }
+
+    /// Returns `true` in a call where no text passes unchanged, mostly between its values.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn is_at_structure(&self) -> bool {
+        self.way == Way::Value(Plain::Nothing)
+    }
+
+    /// Returns `true` inside a string between tags where markers begin with `<`.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn is_in_markup(&self) -> bool {
+        self.has_angles_only && matches!(self.way, Way::Value(plain) if plain.is_markup())
+    }
+
+    /// Splits longer text where a string between tags goes on: the front is at most a wide block, and cuts no
+    /// entity with a name.
     #[inline]
-    pub(in crate::llm::parser) fn take_markup(&mut self, text: &str) -> bool {
-        let Way::Value(plain) = self.way else { return false };
-        self.has_angles_only && plain.needs_only_escapes(text.as_bytes()) && self.has_room(text)
+    pub(in crate::llm::parser) fn split_markup<'t>(
+        &self,
+        text: &'t str,
+    ) -> Option<(&'t str, &'t str)> {
+        if text.len() <= WIDE || !self.is_in_markup() {
+            return None;
+        }
+        let end = text.floor_char_boundary(WIDE);
+        let last = subslice(text.as_bytes(), end - CutEntity::MAX_BYTES..end);
+        let cut = last.iter().rev().position(|byte| *byte == b'&');
+        text.split_at_checked(end - cut.map_or(0, |behind| behind + 1))
+    }
+
+    /// Counts text inside a string between tags that was given as JSON.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn count_markup(&mut self, bytes: usize) {
+        self.passed += bytes;
+    }
+
+    /// Takes the front of an entity at the end of a piece, and holds it; returns `false` for other text.
+    #[inline]
+    pub(in crate::llm::parser) fn take_cut_entity(&mut self, text: &str) -> bool {
+        let cut = CutEntity::of(text).filter(|_| self.way == Way::Value(Plain::Entities));
+        if let Some(cut) = cut {
+            self.way = Way::Entity(cut);
+        }
+        cut.is_some()
+    }
+
+    /// Takes the rest of an entity, whose front is held, from the front of `text`; returns all of it, what it
+    /// stands for in JSON, and the text behind it.
+    #[inline]
+    pub(in crate::llm::parser) fn take_entity<'t>(
+        &mut self,
+        text: &'t str,
+    ) -> Option<(&'static str, &'static str, &'t str)> {
+        let Way::Entity(cut) = self.way else { return None };
+        let (entity, json) = cut.whole(text)?;
+        if entity.len() > self.room - self.passed {
+            return None;
+        }
+        self.way = Way::Value(Plain::Entities);
+        self.passed += entity.len();
+        Some((entity, json, slice(text, entity.len() - cut.text().len()..)))
     }
 
     /// Takes text inside a JSON string which ends with the backslash of an escape, and holds that; returns
@@ -142,10 +207,42 @@ impl ToolCallParser {
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.way == Way::Text {
             self.look_at_block(text, out);
+        } else if self.is_at_structure() {
+            self.look_at_structure(text, out);
         } else if self.take_value_block(text) {
             out(ParsedContent::CallVerbatim(text));
+        } else if self.is_in_markup() {
+            self.look_in_markup(text, out);
         } else {
             self.look_further(text, out);
+        }
+    }
+
+    /// Takes text of at most a wide block inside a string between tags.
+    #[inline(never)]
+    fn look_in_markup(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let Some(markup) = self.look_at_markup(text) else { return self.parse_slowly(text, out) };
+        if markup.is_verbatim() {
+            self.count_markup(text.len());
+            return out(ParsedContent::CallVerbatim(text));
+        }
+        let length = markup.give(&mut |json| out(ParsedContent::CallArguments(json)));
+        self.count_markup(length);
+        let (front, rest) = text.split_at_checked(length).unwrap_or((text, ""));
+        if !front.is_empty() {
+            out(ParsedContent::CallSource(front));
+            out(ParsedContent::CallBody(front));
+        }
+        if !rest.is_empty() && !self.take_cut_entity(rest) {
+            self.parse_slowly(rest, out);
+        }
+    }
+
+    /// Takes text of a call between its values.
+    #[inline(never)]
+    fn look_at_structure(&mut self, text: &str, out: &mut Emit<'_>) {
+        if !self.look_at_value(text, out) {
+            self.parse_markers(text, TokenKind::Unknown, out);
         }
     }
 
@@ -161,12 +258,15 @@ impl ToolCallParser {
     /// Takes text of more than a block, for which the first look knows nothing.
     #[inline(never)]
     pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.way != Way::Text {
-            self.look_in_long_value(text, out);
-        } else if self.take_long(text, None) {
-            out(ParsedContent::Text(text));
-        } else {
+        if self.way == Way::Text {
+            if self.take_long(text, None) {
+                return out(ParsedContent::Text(text));
+            }
             self.look_in_text(text, out);
+        } else if self.is_in_markup() && text.len() <= WIDE {
+            self.look_in_markup(text, out);
+        } else {
+            self.look_in_long_value(text, out);
         }
     }
 
@@ -175,7 +275,15 @@ impl ToolCallParser {
         if self.take_long_value(text) {
             return out(ParsedContent::CallVerbatim(text));
         }
-        self.look_further(text, out);
+        let Some((front, mut rest)) = self.split_markup(text) else {
+            return self.look_further(text, out);
+        };
+        self.look_in_markup(front, out);
+        while let Some((front, behind)) = self.split_markup(rest) {
+            self.look_in_markup(front, out);
+            rest = behind;
+        }
+        self.parse(rest, out);
     }
 
     #[inline(never)]
@@ -183,6 +291,7 @@ impl ToolCallParser {
         match self.way {
             Way::Value(Plain::Nothing) => self.parse_slowly(text, out),
             Way::Value(_) | Way::Escape | Way::Held => self.look_in_value(text, out),
+            Way::Entity(_) => self.look_behind_entity(text, out),
             Way::Markers | Way::Text | Way::Tail => self.parse_slowly(text, out),
         }
     }
@@ -200,11 +309,6 @@ impl ToolCallParser {
         if self.take_value_slowly(text) {
             return out(ParsedContent::CallVerbatim(text));
         }
-        if self.take_markup(text) {
-            escape_into(text, &mut |json| out(ParsedContent::CallArguments(json)));
-            out(ParsedContent::CallSource(text));
-            return out(ParsedContent::CallBody(text));
-        }
         if let Some(length) = self.take_cut_escape(text) {
             if length > 0 {
                 out(ParsedContent::CallVerbatim(slice(text, ..length)));
@@ -219,6 +323,19 @@ impl ToolCallParser {
         }
     }
 
+    #[inline(never)]
+    fn look_behind_entity(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let Some((entity, json, rest)) = self.take_entity(text) else {
+            return self.parse_slowly(text, out);
+        };
+        out(ParsedContent::CallArguments(json));
+        out(ParsedContent::CallSource(entity));
+        out(ParsedContent::CallBody(entity));
+        if !rest.is_empty() {
+            self.parse(rest, out);
+        }
+    }
+
     /// Takes text in which something may matter.
     #[inline(never)]
     fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
@@ -230,7 +347,7 @@ impl ToolCallParser {
                 self.way = if self.scan.is_idle() { Way::Text } else { Way::Tail };
                 is_taken
             }
-            Way::Markers | Way::Escape | Way::Held => false,
+            Way::Markers | Way::Escape | Way::Entity(_) | Way::Held => false,
         };
         if !is_taken {
             self.parse_markers(text, TokenKind::Unknown, out);

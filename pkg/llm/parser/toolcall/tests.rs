@@ -487,9 +487,26 @@ fn what_the_fast_way_takes_reads_the_same_in_pieces_of_any_size() {
 fn a_string_that_ends_anywhere_is_given_whole() {
     let text = r#"<tool_call>{"name":"f","arguments":{"a":"x\n\"\\ </tool_call> \t\/\u00e9\x\\\\ c","d":"\n"}}</tool_call>
         <tool_call>{"name":"g","arguments":{"a":"\b\f\r"}}</tool_call>"#;
+    given_whole_however_it_is_cut("hermes", text);
+}
+
+#[test]
+fn an_entity_that_ends_anywhere_is_given_whole() {
+    let text = "<tool><tool_name>f</tool_name><arguments><a>x &lt;b&gt; &amp;&amp; &quot;&apos;&am; &l &#65;\n\
+                &no;&amp;lt;&</a><b>&quot;</b></arguments></tool> and <tool><tool_name>f</tool_name>\
+                <arguments><a>&lt;&lt;&lt;</a></arguments></tool>";
+    given_whole_however_it_is_cut("forge", text);
+}
+
+/// Reads each front of `text`, and the whole with each limit, in pieces of some sizes.
+fn given_whole_however_it_is_cut(dialect: &str, text: &str) {
+    let schema =
+        serde_json::json!({"properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
+    let schemas: std::sync::Arc<[_]> = std::sync::Arc::from([("f".into(), schema)]);
     let given = |text: &str, bytes, max_bytes| {
         let (mut body, mut arguments, mut others) = (String::new(), String::new(), String::new());
-        let mut parser = parser("hermes").max_call_bytes(max_bytes);
+        let parser = parser(dialect).schemas(schemas.clone());
+        let mut parser = parser.max_call_bytes(max_bytes);
         let out = &mut |content: ParsedContent<'_>| match content {
             ParsedContent::Text(text) | ParsedContent::Marker(text) => others.push_str(text),
             ParsedContent::CallBody(text) => body.push_str(text),
@@ -514,10 +531,10 @@ fn a_string_that_ends_anywhere_is_given_whole() {
         (body, arguments, others, parser.over_limit_at().is_some())
     };
     let ends = text.char_indices().map(|(end, _)| (end, 1000));
-    for (end, max_bytes) in ends.chain((20..100).map(|max_bytes| (text.len(), max_bytes))) {
+    for (end, max_bytes) in ends.chain((20..text.len()).map(|max_bytes| (text.len(), max_bytes))) {
         let text = text.get(..end).unwrap();
         let whole = given(text, text.len().max(1), max_bytes);
-        for bytes in [1, 2, 3, 4, 5, 7, 16] {
+        for bytes in [1, 2, 3, 4, 5, 7, 16, 40, 64] {
             let given = given(text, bytes, max_bytes);
             assert_eq!(given, whole, "{text}: pieces of {bytes} bytes, {max_bytes} at most");
         }

@@ -15,7 +15,7 @@ use crate::{
         grammar::{
             reader::{
                 Fault, Guard, LONG_NAME, MAX_NAME_BYTES, NO_NAME, PayloadOut, Plain, Reader, Sink,
-                give_source,
+                give_source, is_free_of,
             },
             skip::{Skip, SkipEnd},
         },
@@ -247,7 +247,7 @@ pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
 /// Decodes a JSON string; almost none has an escape.
 fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     match json.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
-        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+        Some(text) if is_free_of(b'\\', text) => Some(Cow::Borrowed(text)),
         _ => Some(Cow::Owned(serde_json::from_str(json).ok()?)),
     }
 }
@@ -267,38 +267,15 @@ impl Call {
     }
 
     /// Takes one token; whether marks inside a value that starts are wanted.
+    // Where the tokenizer makes a token, its kind is known: inlined, this is one call.
+    #[inline(always)]
     fn token(&mut self, token: Token<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
         match token {
+            Token::Text(_) if self.role == Role::Other => {}
+            Token::Text(json) if self.role == Role::Arguments => out(PayloadOut::Arguments(json)),
             Token::Text(text) => self.text(text, out),
-            Token::KeyStart { depth, at } if self.rest_is_arguments && depth == self.depth => {
-                if self.role == Role::Other {
-                    out(PayloadOut::Arguments("{"));
-                    self.source = Some(at);
-                    self.seen = Seen::Arguments;
-                    self.role = Role::Arguments;
-                }
-            }
-            Token::KeyStart { depth, .. } if depth == self.depth && !self.is_in_arguments() => {
-                self.role = Role::Key;
-                self.key.clear();
-                self.key_is_name = false;
-            }
-            Token::KeyEnd { depth, at } if depth == self.depth && self.role == Role::Key => {
-                self.role = Role::Other;
-                let is_too_long = self.key.ends_with(TOO_LONG);
-                let key = unquoted(&self.key).filter(|_| !is_too_long).map(CompactString::from);
-                self.key = key.unwrap_or_else(|| mem::take(&mut self.key));
-                if self.is_keyed() && !self.has_name && !is_known(&self.key) {
-                    let name = self.key.trim();
-                    if is_too_long {
-                        self.fail(LONG_NAME);
-                    } else if !name.is_empty() {
-                        out(PayloadOut::Name { name, at });
-                        self.has_name = true;
-                        self.key_is_name = true;
-                    }
-                }
-            }
+            Token::KeyStart { depth, at } => self.key_start(depth, at, out),
+            Token::KeyEnd { depth, at } => self.key_end(depth, at, out),
             Token::ValueStart { depth, kind, at } => {
                 self.value_start(depth, kind, at, out);
                 return depth < self.depth;
@@ -312,11 +289,51 @@ impl Call {
                 self.depth = 0;
                 self.array_calls = None;
             }
-            Token::KeyStart { .. } | Token::KeyEnd { .. } => {}
         }
         true
     }
 
+    #[inline(never)]
+    fn key_start(&mut self, depth: u32, at: usize, out: &mut Sink<'_>) {
+        if depth != self.depth {
+            return;
+        }
+        if self.rest_is_arguments {
+            if self.role == Role::Other {
+                out(PayloadOut::Arguments("{"));
+                self.source = Some(at);
+                self.seen = Seen::Arguments;
+                self.role = Role::Arguments;
+            }
+        } else if !self.is_in_arguments() {
+            self.role = Role::Key;
+            self.key.clear();
+            self.key_is_name = false;
+        }
+    }
+
+    #[inline(never)]
+    fn key_end(&mut self, depth: u32, at: usize, out: &mut Sink<'_>) {
+        if depth != self.depth || self.role != Role::Key {
+            return;
+        }
+        self.role = Role::Other;
+        let is_too_long = self.key.ends_with(TOO_LONG);
+        let key = unquoted(&self.key).filter(|_| !is_too_long).map(CompactString::from);
+        self.key = key.unwrap_or_else(|| mem::take(&mut self.key));
+        if self.is_keyed() && !self.has_name && !is_known(&self.key) {
+            let name = self.key.trim();
+            if is_too_long {
+                self.fail(LONG_NAME);
+            } else if !name.is_empty() {
+                out(PayloadOut::Name { name, at });
+                self.has_name = true;
+                self.key_is_name = true;
+            }
+        }
+    }
+
+    #[inline(never)]
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         match self.role {
             Role::Other => {}
@@ -336,6 +353,7 @@ impl Call {
         }
     }
 
+    #[inline(never)]
     fn value_start(&mut self, depth: u32, kind: Kind, at: usize, out: &mut Sink<'_>) {
         if self.is_in_arguments() {
             return;

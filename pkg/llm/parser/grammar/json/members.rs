@@ -33,6 +33,7 @@ impl Call {
         };
     }
 
+    #[inline(never)]
     pub(super) fn value_end(&mut self, depth: u32, at: usize, piece: &str, out: &mut Sink<'_>) {
         self.is_in_item &= depth > 1;
         if self.is_wrapped() && depth == self.outer_depth {

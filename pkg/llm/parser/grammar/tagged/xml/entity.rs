@@ -152,7 +152,8 @@ impl<O: FnMut(&str)> Joined<'_, O> {
 
 /// Returns what the entity at the front of `text` stands for, if it is one of the five that have names,
 /// and its length.
-fn predefined(text: &str) -> Option<(&'static str, usize)> {
+#[inline]
+pub(in crate::llm::parser::grammar) fn predefined(text: &str) -> Option<(&'static str, usize)> {
     match text.as_bytes() {
         [b'&', b'l', b't', b';', ..] => Some(("<", 4)),
         [b'&', b'g', b't', b';', ..] => Some((">", 4)),
