@@ -13,7 +13,7 @@ use super::{
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},
     store::{ConversationKey, LogError, RunRecord, StoreError},
-    types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
+    types::{AgentError, AgentEvent, Envelope, ErrorCode, Text, UsageInfo},
 };
 
 /// Most runs that are recovered.
@@ -24,6 +24,9 @@ const MAX_RESUMED: u32 = 3;
 
 /// Records that are read at a time.
 const PAGE: usize = 256;
+
+/// The kind of the events that tell tokens.
+const TOKEN_USAGE: &str = "token_usage";
 
 /// The tools of requests, by run.
 type Tools = HashMap<Text, Arc<ClientTools>>;
@@ -51,6 +54,8 @@ struct Resumed {
     awaited: Vec<Text>,
     /// The words that were said to it and are not in its journal.
     words: Vec<Word>,
+    /// The tokens of its requests so far.
+    used: Option<UsageInfo>,
 }
 
 /// The outcome for one.
@@ -106,7 +111,7 @@ impl Service {
             match (fate, conversation) {
                 (Fate::Resumed(resumed), Ok(conversation)) => {
                     recovered.resumed += 1;
-                    let Resumed { stream, events: from, turn, awaited, words } = *resumed;
+                    let Resumed { stream, events: from, turn, awaited, words, used } = *resumed;
                     // Whoever decides now has read what the log has.
                     let ways = Ways::of(&stream);
                     for word in words {
@@ -114,7 +119,8 @@ impl Service {
                             tracing::error!(%error, run_id = %record.key.name, "a word is lost");
                         }
                     }
-                    let run = Arc::new(Run::left(&record, ways, turn, from, awaited));
+                    let run = Run::left(&record, ways, turn, from, awaited).used(used);
+                    let run = Arc::new(run);
                     self.add_run(&run);
                     let turn = conversation.begin(&run);
                     going_on.push((run, stream, turn, from));
@@ -128,7 +134,8 @@ impl Service {
                     tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
                     // Whatever becomes of the run, what was acknowledged is in the conversation.
                     self.keep_said(&record).await;
-                    Self::not_here(&record).interrupt(self.stores(), events, why).await;
+                    let used = self.used_in_log(&record, events).await;
+                    Self::not_here(&record).interrupt(self.stores(), (events, used), why).await;
                     if let Ok(conversation) = conversation
                         && let Err(error) = conversation.agent.reread().await
                     {
@@ -211,14 +218,16 @@ impl Service {
                 let last = self.told(record, events.saturating_sub(1), events).await?;
                 let turn = last.last().map(|last| last.turn);
                 let journaled = conversation.journal.read_run(&record.key.name).await;
-                let journaled = journaled.map_err(|error| interrupted(error.to_string()))?;
+                let (journaled, _) = journaled.map_err(|error| interrupted(error.to_string()))?;
                 let words = words(journaled.words);
                 conversation.journal.goes_on_with(journaled);
                 let told: Vec<_> = told.into_iter().map(|told| told.event).collect();
                 let mut awaited = reopened.requests();
                 awaited.extend(open_questions(&told));
+                let used = used(reopened.usage(), &told);
                 let stream = reopened.into_stream(told);
-                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
+                let resumed = Resumed { stream, events, turn, awaited, words, used };
+                Ok(Fate::Resumed(Box::new(resumed)))
             }
             Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
             // Nothing was done for it yet.
@@ -230,9 +239,10 @@ impl Service {
                     return Err(interrupted("it had begun, and its journal is lost".to_owned()));
                 }
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
-                let (events, turn, awaited, words) =
-                    (0, None, Vec::new(), words(Counts::default()));
-                Ok(Fate::Resumed(Box::new(Resumed { stream, events, turn, awaited, words })))
+                let (events, turn, awaited, used) = (0, None, Vec::new(), None);
+                let words = words(Counts::default());
+                let resumed = Resumed { stream, events, turn, awaited, words, used };
+                Ok(Fate::Resumed(Box::new(resumed)))
             }
         }
     }
@@ -248,6 +258,24 @@ impl Service {
         let page = page.map_err(|error| failed(&error))?;
         let end = page.records.first().filter(|record| record.kind == RUN_END);
         Ok(end.and_then(|record| serde_json::from_slice(&record.data).ok()))
+    }
+
+    /// Returns the tokens of a run that its events tell, as far as they can be read.
+    async fn used_in_log(&self, record: &RunRecord, to: u64) -> Option<UsageInfo> {
+        let (mut told, mut at) = (None, 0);
+        while at < to {
+            let page = self.stores().log.read(&record.key, at, PAGE).await.ok()?;
+            let kinds = page.records.iter().filter(|record| record.kind == TOKEN_USAGE);
+            for record in kinds {
+                let envelope = serde_json::from_slice::<Envelope>(&record.data).ok()?;
+                told = used(told, std::slice::from_ref(&envelope.event));
+            }
+            if page.next == at {
+                break;
+            }
+            at = page.next;
+        }
+        told
     }
 
     /// Reads events of a run.
@@ -286,6 +314,17 @@ fn open_questions(told: &[AgentEvent]) -> Vec<Text> {
         }
     }
     open
+}
+
+/// Returns the tokens of a run: those that its journal knows, and those that were told behind it.
+fn used(journaled: Option<UsageInfo>, told: &[AgentEvent]) -> Option<UsageInfo> {
+    let mut used = journaled;
+    for event in told {
+        if let AgentEvent::TokenUsage { usage } = event {
+            used.get_or_insert_default().add(usage);
+        }
+    }
+    used
 }
 
 fn interrupted(why: String) -> AgentError {
