@@ -7,7 +7,7 @@ use super::{
     driver::{Setting, Start},
     journal::{Chain, OpenIs, OpenRun},
 };
-use crate::types::{AgentError, AgentEvent, Text};
+use crate::types::{AgentError, AgentEvent, Text, UsageInfo};
 
 /// The knowledge of a journal about a run.
 pub(crate) enum Found {
@@ -95,6 +95,11 @@ impl Reopened {
     /// Returns the number of events that came before the last line of the journal.
     pub(crate) fn events(&self) -> u64 {
         self.run.events
+    }
+
+    /// Returns the tokens of its requests before the last line of the journal.
+    pub(crate) fn usage(&self) -> Option<UsageInfo> {
+        self.run.state.outcome().usage
     }
 
     /// Returns the ids of the requests that the run waits for: to people, and to the client.

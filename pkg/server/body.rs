@@ -16,13 +16,11 @@ use super::{
     encode::{Encode, RunEnd},
     guard::Guard,
     run::{RUN_END, Run},
+    run_records::Records,
     service::Service,
     streamed::Streamed,
 };
-use crate::{
-    store::{LogRecord, follow},
-    types::Envelope,
-};
+use crate::{store::LogRecord, types::Envelope};
 
 pub(super) fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
     let mut out = Vec::new();
@@ -49,7 +47,7 @@ pub(super) fn answer(
     from: u64,
     mut guard: Option<Guard>,
 ) -> Response {
-    let records = follow(service.log(), run.key.clone(), from);
+    let records = Records::new(service.log(), Arc::clone(&run), from);
     let frames = records.map_while(move |record| match record {
         Ok((number, record)) => {
             if let Some(guard) = &mut guard

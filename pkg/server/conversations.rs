@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    Problem,
     journal::StoredJournal,
     run::Run,
     turns::{Turn, Turns},
@@ -152,6 +153,12 @@ impl Conversation {
             bytes: AtomicUsize::new(0),
             turns: Turns::default(),
         }
+    }
+
+    /// Reads its messages from the journal.
+    pub(super) async fn reread(&self) -> Result<(), Problem> {
+        let reread = self.agent.reread().await;
+        reread.map_err(|error| self.journal.problem(error))
     }
 
     /// Adds a run; it comes behind those that have not ended.

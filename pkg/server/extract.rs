@@ -3,7 +3,7 @@
 use axum::{
     Json,
     extract::{self, FromRequest, FromRequestParts, Request, rejection::JsonRejection},
-    http::{StatusCode, request::Parts},
+    http::{Method, StatusCode, Uri, request::Parts},
 };
 use serde::de::DeserializeOwned;
 
@@ -30,10 +30,35 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let read = extract::Query::<T>::from_request_parts(parts, state).await;
+        let read = match seen_by_head(parts) {
+            Some(uri) => extract::Query::<T>::try_from_uri(&uri),
+            None => extract::Query::<T>::from_request_parts(parts, state).await,
+        };
         read.map(|extract::Query(query)| Self(query))
             .map_err(|rejection| Problem::bad(rejection.body_text()))
     }
+}
+
+/// The member of a query that ends a run with its reader.
+const ON_DISCONNECT: &str = "on_disconnect";
+
+/// Returns the address of a `HEAD` request without what ends a run with its reader, if that is in it. Whoever asks for the head alone reads nothing, and
+/// does not leave.
+fn seen_by_head(parts: &Parts) -> Option<Uri> {
+    let query = parts.uri.query().filter(|_| parts.method == Method::HEAD)?;
+    let pairs: Vec<_> = query.split('&').collect();
+    let left: Vec<_> = pairs.iter().copied().filter(|pair| !ends_run(pair)).collect();
+    if left.len() == pairs.len() {
+        return None;
+    }
+    format!("/?{}", left.join("&")).parse().ok()
+}
+
+/// Returns `true` for a pair of a query that ends a run with its reader, however its name is written.
+fn ends_run(pair: &str) -> bool {
+    let read = |uri: Uri| extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok();
+    let pairs = format!("/?{pair}").parse().ok().and_then(read);
+    pairs.is_some_and(|pairs| pairs.iter().any(|(name, _)| name == ON_DISCONNECT))
 }
 
 /// The names in the path of a request.

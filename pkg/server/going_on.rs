@@ -1,6 +1,6 @@
 //! Answers that are a part of a run: they end where it waits for its reader, and another one goes on there.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -17,11 +17,12 @@ use super::{
     guard::Guard,
     pieces::Pieces,
     run::{Run, WaitsFor},
+    run_records::Records,
     sharing::Sharing,
 };
 use crate::{
     agent::RunInput,
-    store::{EventLog, LogError, LogRecord, follow},
+    store::{EventLog, LogError, LogRecord},
     types::{Part, Text},
 };
 
@@ -128,7 +129,8 @@ fn frames<P: Pause>(
         }
         let mut may_wait = run.waits_for(P::ENDS);
         let shared = Sharing::of(&run);
-        let (mut pieces, mut records) = (Pieces::default(), pin!(follow(log, run.key.clone(), at)));
+        let mut records = Records::new(log, Arc::clone(&run), at);
+        let mut pieces = Pieces::default();
         loop {
             let next = if may_wait {
                 timeout(SETTLED, records.next()).await

@@ -8,12 +8,15 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     llm::{Provider, ProviderError},
-    store::{LogError, LogKey, Stores},
+    store::{EventLog, LogError, LogKey, LogRecord, Stores},
     types::Text,
 };
 
 /// Longest time of a check.
 const CHECK_TIME: Duration = Duration::from_secs(5);
+
+/// Bytes of the record that a check writes.
+const WRITTEN_BYTES: usize = 8 << 10;
 
 /// Time for which an answer holds: however often it is asked for, providers and stores are asked no more often.
 const FRESH: Duration = Duration::from_secs(2);
@@ -100,18 +103,14 @@ impl Check {
         })
     }
 
-    /// Returns the checks of the stores: whether they can be read.
+    /// Returns the checks of the stores: whether they can be written and read.
     pub(super) fn of_stores(stores: &Stores) -> [Self; 2] {
         let (log, notifications) = (Arc::clone(&stores.log), Arc::clone(&stores.notifications));
-        let read = move || {
+        let writes = move || {
             let log = Arc::clone(&log);
             async move {
-                match log.read(&LogKey::new("service", "ready"), 0, 1).await {
-                    Ok(_) | Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
-                        CheckState::Healthy
-                    }
-                    Err(error) => unreadable(&error),
-                }
+                let written = write(&*log).await;
+                written.map_or_else(|error| unwritable(&error), |()| CheckState::Healthy)
             }
         };
         let end = move || {
@@ -121,7 +120,7 @@ impl Check {
                 end.map_or_else(|error| unreadable(&error), |_| CheckState::Healthy)
             }
         };
-        [Self::new("event_log", read), Self::new("store", end)]
+        [Self::new("event_log", writes), Self::new("store", end)]
     }
 
     async fn checked(&self) -> Checked {
@@ -137,6 +136,41 @@ impl Check {
         };
         Checked { name: self.name.clone(), status, detail, millis }
     }
+}
+
+/// Writes a record to a log of the check's own, and drops it: one as large as a page of a file, as smaller ones may fit into a store that is full.
+async fn write(log: &dyn EventLog) -> Result<(), LogError> {
+    let key = LogKey::new("service", "ready");
+    let mut at = match log.create(key.clone()).await {
+        Ok(()) => 0,
+        Err(LogError::Exists { .. }) => match log.read(&key, u64::MAX, 1).await {
+            Err(LogError::Behind { end, .. }) => end,
+            page => page?.next,
+        },
+        Err(error) => return Err(error),
+    };
+    let record = || vec![LogRecord::new("ready", vec![b' '; WRITTEN_BYTES])];
+    match log.append(&key, at, record()).await {
+        // Another process checks at the same time.
+        Err(LogError::Behind { end, .. }) => {
+            at = end;
+            log.append(&key, at, record()).await?;
+        }
+        appended => appended?,
+    }
+    log.trim(&key, at + 1).await
+}
+
+fn unwritable(error: &LogError) -> CheckState {
+    let why = if matches!(error, LogError::Full { .. }) {
+        "it is full; whoever runs the service has to make room"
+    } else if matches!(error, LogError::ReadOnly { .. }) {
+        "it cannot be written"
+    } else {
+        return unreadable(error);
+    };
+    tracing::warn!(%error, "a store cannot be written");
+    CheckState::Unhealthy(why.into())
 }
 
 fn unreadable(error: &dyn fmt::Display) -> CheckState {

@@ -12,11 +12,15 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, Notify};
 
-use super::words::{Answered, Counts};
+use super::{
+    Problem,
+    undelivered::Undelivered,
+    words::{Answered, Counts},
+};
 use crate::{
     agent::journal::{Journal, JournalError, JournalFuture},
     store::{ConversationKey, ConversationStore, Entry, StoreError, now_ms},
-    types::{Message, Text},
+    types::{AgentError, ErrorCode, Message, Text},
 };
 
 /// Most lines that are read at a time.
@@ -38,6 +42,8 @@ struct Inside {
     /// The run whose lines come, as far as they are written.
     run: std::sync::Mutex<Journaled>,
     told: Arc<Told>,
+    /// The error of the store that its last read or write met.
+    failure: std::sync::Mutex<Option<StoreError>>,
 }
 
 /// The number of events in the log of each run that works.
@@ -192,7 +198,8 @@ impl StoredJournal {
         told: Arc<Told>,
     ) -> Self {
         let (entries, run) = (Mutex::default(), std::sync::Mutex::default());
-        Self(Arc::new(Inside { store, key, entries, run, told }))
+        let failure = std::sync::Mutex::default();
+        Self(Arc::new(Inside { store, key, entries, run, told, failure }))
     }
 
     /// Returns what is known here to be written of a run.
@@ -201,16 +208,22 @@ impl StoredJournal {
         if current.run == run { current.clone() } else { Journaled::default() }
     }
 
-    /// Returns what the lines have of a run. Those that cannot be read are passed over.
-    pub(super) async fn read_run(&self, run: &str) -> Result<Journaled, StoreError> {
+    /// Returns what the lines have of a run, and the words that it took and that are in no message. Lines that cannot be read are passed over.
+    pub(super) async fn read_run(
+        &self,
+        run: &str,
+    ) -> Result<(Journaled, Vec<Message>), StoreError> {
         let (Inside { store, key, .. }, mut from, mut is_its) = (&*self.0, 0, false);
+        let mut words = Undelivered::default();
         let mut journaled = Journaled { run: run.into(), ..Journaled::default() };
         loop {
             let page = store.lines(key, from, PAGE).await?;
-            let Some((last, _)) = page.last() else { return Ok(journaled) };
+            let Some((last, _)) = page.last() else {
+                return Ok((journaled, words.into_messages()));
+            };
             from = last + 1;
             for (_, line) in &page {
-                let Ok(Line { record }) = serde_json::from_str::<Line<'_, IgnoredAny>>(line) else {
+                let Ok(Line { record }) = serde_json::from_str::<Line<'_, &RawValue>>(line) else {
                     continue;
                 };
                 if let Some(began) = record.began {
@@ -218,6 +231,7 @@ impl StoredJournal {
                 }
                 if let Some(took) = record.took.filter(|_| is_its) {
                     journaled.note(took.input, !took.messages.is_empty());
+                    words.note(took.input, &took.messages);
                 }
             }
         }
@@ -240,6 +254,15 @@ impl StoredJournal {
         Ok(())
     }
 
+    /// Returns the answer to a request that met this error of the conversation: where its store failed, as for that.
+    pub(super) fn problem(&self, error: AgentError) -> Problem {
+        let failure = self.0.failure().clone();
+        match failure {
+            Some(failure) if error.code == ErrorCode::Journal => failure.into(),
+            _ => error.into(),
+        }
+    }
+
     /// Sets the run whose lines come, where another process has written its first.
     pub(super) fn goes_on_with(&self, journaled: Journaled) {
         *self.0.lock() = journaled;
@@ -249,6 +272,17 @@ impl StoredJournal {
 impl Inside {
     fn lock(&self) -> std::sync::MutexGuard<'_, Journaled> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failure(&self) -> std::sync::MutexGuard<'_, Option<StoreError>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes whether the store failed.
+    fn noted<T>(&self, done: Result<T, StoreError>) -> Result<T, JournalError> {
+        let failed = done.as_ref().err().cloned();
+        *self.failure() = failed;
+        done.map_err(|error| JournalError::new(error.to_string()))
     }
 
     async fn append(&self, line: String) -> Result<(), JournalError> {
@@ -269,9 +303,9 @@ impl Inside {
         // While it is not known whether an entry was kept, the number is not either.
         let at = match entries.take() {
             Some(at) => at,
-            None => self.store.get(&self.key).await.map_err(failed)?.entries,
+            None => self.noted(self.store.get(&self.key).await)?.entries,
         };
-        self.store.append(&self.key, at, entry.line(line)).await.map_err(failed)?;
+        self.noted(self.store.append(&self.key, at, entry.line(line)).await)?;
         *entries = Some(at + 1);
         *self.lock() = journaled;
         Ok(())
@@ -280,17 +314,12 @@ impl Inside {
     async fn read(&self) -> Result<Vec<String>, JournalError> {
         let (mut lines, mut from) = (Vec::new(), 0);
         loop {
-            let page = self.store.lines(&self.key, from, PAGE).await.map_err(failed)?;
+            let page = self.noted(self.store.lines(&self.key, from, PAGE).await)?;
             let Some((last, _)) = page.last() else { return Ok(lines) };
             from = last + 1;
             lines.extend(page.into_iter().map(|(_, line)| line));
         }
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the form of a function for `map_err`")]
-fn failed(error: StoreError) -> JournalError {
-    JournalError::new(error.to_string())
 }
 
 impl Journal for StoredJournal {

@@ -54,6 +54,7 @@ mod recover;
 mod request_log;
 mod routes;
 mod run;
+mod run_records;
 mod runs;
 mod said;
 mod scope;
@@ -69,10 +70,12 @@ mod shutdown;
 mod steered;
 mod streamed;
 mod sweep;
+mod tags;
 mod take_back;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod undelivered;
 mod usage;
 mod words;
 

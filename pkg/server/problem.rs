@@ -62,6 +62,13 @@ impl Problem {
         self.0.status == StatusCode::NOT_FOUND
     }
 
+    /// Returns the error of a store that stays as it is until whoever runs the service looks at it; the reasons are in the logs.
+    fn unusable() -> Self {
+        let detail =
+            "the store cannot be used; whoever runs the service finds the reason in its logs";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store_unusable", detail)
+    }
+
     /// Says when to ask again.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
@@ -97,6 +104,9 @@ impl From<LogError> for Problem {
                 let problem = Self::new(StatusCode::CONFLICT, "log_behind", detail);
                 problem.with("last_event_id", end.checked_sub(1))
             }
+            LogError::Full { reason } => StoreError::Full { reason }.into(),
+            LogError::ReadOnly { reason } => StoreError::ReadOnly { reason }.into(),
+            LogError::Corrupt { reason } => StoreError::Corrupt { reason }.into(),
             error @ (LogError::Exists { .. }
             | LogError::Closed { .. }
             | LogError::Unavailable { .. }) => {
@@ -130,8 +140,7 @@ impl From<StoreError> for Problem {
             | StoreError::Newer { .. }
             | StoreError::Corrupt { .. }) => {
                 tracing::error!(%error, "the store cannot be used");
-                let detail = "the store cannot be used; whoever runs the service finds the reason in its logs";
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store_unusable", detail)
+                Self::unusable()
             }
             error @ (StoreError::Slow { .. } | StoreError::Unavailable { .. }) => {
                 tracing::error!(%error, "the store failed");
@@ -146,7 +155,21 @@ impl From<AgentError> for Problem {
         if error.code == ErrorCode::Shutdown {
             return Self::new(StatusCode::NOT_FOUND, "not_found", "the run has ended");
         }
-        Self::bad(error.message.to_string())
+        if error.code == ErrorCode::Journal {
+            tracing::error!(%error, "the journal of a conversation cannot be gone on with");
+            return Self::unusable();
+        }
+        // The caller can mend these.
+        let is_refusal = matches!(
+            error.code,
+            ErrorCode::InvalidInput | ErrorCode::InvalidRequest | ErrorCode::Unsupported
+        );
+        if is_refusal {
+            return Self::bad(error.message.to_string());
+        }
+        tracing::error!(%error, "the agent failed");
+        let detail = "the agent failed; whoever runs the service finds the reason in its logs";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     agent::{Found, RunContext, RunStream, Ways},
     store::{ConversationKey, LogError, RunChange, RunProgress, RunRecord, StoreError, now_ms},
-    types::{AgentError, AgentEvent, Envelope, ErrorCode, Text},
+    types::{AgentError, AgentEvent, Envelope, ErrorCode, Text, UsageInfo},
 };
 
 /// Most runs that are recovered.
@@ -26,6 +26,9 @@ const MAX_RESUMED: u32 = 3;
 
 /// Records that are read at a time.
 const PAGE: usize = 256;
+
+/// The kind of the events that tell tokens.
+const TOKEN_USAGE: &str = "token_usage";
 
 /// The tools of requests, by run.
 type Tools = HashMap<Text, Arc<ClientTools>>;
@@ -55,6 +58,8 @@ struct Resumed {
     words: Vec<Word>,
     /// The answers to its requests that are not.
     answers: Answers,
+    /// The tokens of its requests so far.
+    used: Option<UsageInfo>,
 }
 
 /// The outcome for one.
@@ -110,7 +115,7 @@ impl Service {
             match (fate, conversation) {
                 (Fate::Resumed(resumed), Ok(conversation)) => {
                     recovered.resumed += 1;
-                    let Resumed { stream, events: from, turn, mut awaited, words, answers } =
+                    let Resumed { stream, events: from, turn, mut awaited, words, answers, used } =
                         *resumed;
                     // Whoever decides now has read what the log has.
                     let ways = Ways::of(&stream);
@@ -127,7 +132,8 @@ impl Service {
                         awaited.retain(|awaited| *awaited != id);
                         ways.steering.give_when_open(id, given);
                     }
-                    let run = Arc::new(Run::left(&record, ways, turn, from, awaited));
+                    let run = Run::left(&record, ways, turn, from, awaited).used(used);
+                    let run = Arc::new(run);
                     self.add_run(&run);
                     if from == 0
                         && let Err(error) = scope_events::note_left(&self.log(), &run).await
@@ -146,7 +152,8 @@ impl Service {
                     tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
                     // Whatever becomes of the run, what was acknowledged is in the conversation.
                     self.keep_said(&record).await;
-                    Self::not_here(&record).interrupt(self.stores(), events, why).await;
+                    let used = self.used_in_log(&record, events).await;
+                    Self::not_here(&record).interrupt(self.stores(), (events, used), why).await;
                     if let Ok(conversation) = conversation
                         && let Err(error) = conversation.agent.reread().await
                     {
@@ -260,16 +267,17 @@ impl Service {
                 let last = self.told(record, events.saturating_sub(1), events).await?;
                 let turn = last.last().map(|last| last.turn);
                 let journaled = conversation.journal.read_run(&record.key.name).await;
-                let journaled = journaled.map_err(|error| interrupted(error.to_string()))?;
+                let (journaled, _) = journaled.map_err(|error| interrupted(error.to_string()))?;
                 let words = words(journaled.words);
                 conversation.journal.goes_on_with(journaled);
                 let told: Vec<_> = told.into_iter().map(|told| told.event).collect();
                 let mut awaited = reopened.requests();
                 awaited.extend(open_questions(&told));
+                let used = used(reopened.usage(), &told);
                 let stream = reopened.into_stream(told);
                 let answers = record.input.as_deref().map(client_tools::kept_answers);
                 let answers = answers.unwrap_or_default();
-                let resumed = Resumed { stream, events, turn, awaited, words, answers };
+                let resumed = Resumed { stream, events, turn, awaited, words, answers, used };
                 Ok(Fate::Resumed(Box::new(resumed)))
             }
             Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
@@ -282,9 +290,9 @@ impl Service {
                     return Err(interrupted("it had begun, and its journal is lost".to_owned()));
                 }
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
-                let (awaited, words) = (Vec::new(), words(Counts::default()));
-                let (turn, answers) = (None, Answers::default());
-                let resumed = Resumed { stream, events: 0, turn, awaited, words, answers };
+                let (events, turn, awaited, used) = (0, None, Vec::new(), None);
+                let (words, answers) = (words(Counts::default()), Answers::default());
+                let resumed = Resumed { stream, events, turn, awaited, words, answers, used };
                 Ok(Fate::Resumed(Box::new(resumed)))
             }
         }
@@ -301,6 +309,24 @@ impl Service {
         let page = page.map_err(|error| failed(&error))?;
         let end = page.records.first().filter(|record| record.kind == RUN_END);
         Ok(end.and_then(|record| serde_json::from_slice(&record.data).ok()))
+    }
+
+    /// Returns the tokens of a run that its events tell, as far as they can be read.
+    async fn used_in_log(&self, record: &RunRecord, to: u64) -> Option<UsageInfo> {
+        let (mut told, mut at) = (None, 0);
+        while at < to {
+            let page = self.stores().log.read(&record.key, at, PAGE).await.ok()?;
+            let kinds = page.records.iter().filter(|record| record.kind == TOKEN_USAGE);
+            for record in kinds {
+                let envelope = serde_json::from_slice::<Envelope>(&record.data).ok()?;
+                told = used(told, std::slice::from_ref(&envelope.event));
+            }
+            if page.next == at {
+                break;
+            }
+            at = page.next;
+        }
+        told
     }
 
     /// Reads events of a run.
@@ -339,6 +365,17 @@ fn open_questions(told: &[AgentEvent]) -> Vec<Text> {
         }
     }
     open
+}
+
+/// Returns the tokens of a run: those that its journal knows, and those that were told behind it.
+fn used(journaled: Option<UsageInfo>, told: &[AgentEvent]) -> Option<UsageInfo> {
+    let mut used = journaled;
+    for event in told {
+        if let AgentEvent::TokenUsage { usage } = event {
+            used.get_or_insert_default().add(usage);
+        }
+    }
+    used
 }
 
 fn interrupted(why: String) -> AgentError {

@@ -5,7 +5,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -51,13 +50,15 @@ pub(super) struct Run {
     /// The newest events, where readers need them.
     pub(super) events: SharedEvents,
     progress: Mutex<Progress>,
-    /// The tokens of the requests that it has made here.
+    /// The tokens of the requests that it has made.
     used: Mutex<Option<UsageInfo>>,
     settling: Settling,
     /// The progress that the store knows; held while it changes.
     kept: tokio::sync::Mutex<RunProgress>,
     /// The number of the event before which the last answer was paused.
     paused: AtomicU64,
+    /// Cancelled once the run has ended, if its log may not tell so.
+    untold: CancellationToken,
     /// The facts that its request told besides the input.
     about: Option<Box<RawValue>>,
 }
@@ -67,7 +68,7 @@ pub(super) struct Ending {
     end: RunEnd,
     /// The reason for which its events could not be kept.
     failed: Option<LogError>,
-    /// `true` when it ended before what the user said was in the conversation.
+    /// `true` when some of what the user said may not be in the conversation: it ended before its first step, or before it took a word.
     pub(super) is_unsaid: bool,
 }
 
@@ -130,6 +131,7 @@ impl Run {
             settling: Settling::default(),
             kept: tokio::sync::Mutex::new(RunProgress::Queued),
             paused: AtomicU64::new(0),
+            untold: CancellationToken::new(),
             about: None,
         }
     }
@@ -159,6 +161,12 @@ impl Run {
         run
     }
 
+    /// Sets the tokens of the requests that it made in another process.
+    pub(super) fn used(mut self, used: Option<UsageInfo>) -> Self {
+        self.used = Mutex::new(used);
+        self
+    }
+
     /// Waits until all that the run waited for in another process is open again, for a while.
     pub(super) async fn settled(&self) -> Result<(), Problem> {
         self.settling.settled().await
@@ -176,6 +184,19 @@ impl Run {
 
     pub(super) fn id(&self) -> &str {
         &self.key.name
+    }
+
+    /// Returns the end of the run, once it has ended.
+    pub(super) fn end(&self) -> Option<RunEnd> {
+        match self.progress() {
+            Progress::Queued | Progress::Running => None,
+            Progress::Ended(end) => Some(*end),
+        }
+    }
+
+    /// Returns what is cancelled once the run has ended, if its log may not tell so.
+    pub(super) fn untold(&self) -> CancellationToken {
+        self.untold.clone()
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -250,6 +271,7 @@ impl Run {
         let end = record.end.as_deref().and_then(|end| serde_json::from_str(end).ok());
         let end = end.unwrap_or_else(|| RunEnd::new(run.key.name.clone(), 0, status));
         run.set(Progress::Ended(Box::new(end)));
+        run.untold.cancel();
         run
     }
 
@@ -279,6 +301,7 @@ impl Run {
         *kept = RunProgress::Running;
         drop(kept);
         let (mut batches, mut events, mut failed) = (Batches::new(self, away, from), from, None);
+        let mut kept = from;
         loop {
             let records = match batches.next(&mut stream).await {
                 Batch::Records(records) => records,
@@ -286,12 +309,15 @@ impl Run {
                 Batch::Away => return self.put_away(stores, told, RunProgress::Running).await,
             };
             let count = records.len() as u64;
-            if failed.is_none()
-                && let Err(error) = log.append(&self.key, events, records).await
-            {
-                // What cannot be kept is not shown, and is not paid for any longer.
-                self.cancel.cancel();
-                failed = Some(error);
+            if failed.is_none() {
+                match log.append(&self.key, events, records).await {
+                    Ok(()) => kept += count,
+                    Err(error) => {
+                        // What cannot be kept is not shown, and is not paid for any longer.
+                        self.cancel.cancel();
+                        failed = Some(error);
+                    }
+                }
             }
             events += count;
             told_events.set(events);
@@ -306,30 +332,38 @@ impl Run {
         drop(batches);
         let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
         told.end(self.id());
-        let mut end = RunEnd::of(&outcome, events);
-        if failed.is_some() {
+        let mut end = RunEnd::of(&outcome, kept);
+        let lost_journal = end.error.as_ref().is_some_and(|error| error.code == ErrorCode::Journal);
+        if let Some(error) = &failed {
             end.status = RunStatus::Failed;
-            let message = "the events of the run could not be kept";
-            end.error = Some(AgentError::new(ErrorCode::Journal, message));
+            end.error = Some(not_kept(error));
         }
-        let is_unsaid = outcome.messages.is_empty();
+        let is_unsaid =
+            outcome.messages.is_empty() || !outcome.undelivered.is_empty() || lost_journal;
         Some(Ending { end, failed, is_unsaid })
     }
 
-    /// Tells the end of a run.
+    /// Tells the end of a run: in its log, or by itself where the log does not take it.
     pub(super) async fn tell_end(&self, stores: &Stores, ending: Ending) -> RunEnd {
-        let (log, Ending { end, failed, .. }) = (&stores.log, ending);
-        if let Some(error) = failed {
+        let Ending { mut end, failed, .. } = ending;
+        if let Some(error) = &failed {
             tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be kept");
-            // Without its end, readers would wait for ever.
-            if let Err(error) = log.close(&self.key).await {
-                tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
-            }
-        } else if let Err(error) = self.close(&**log, &end).await {
-            tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
         }
+        let told = self.close(&*stores.log, &mut end).await;
         self.finish(stores, end.clone()).await;
+        if let Err(error) = told {
+            self.tell_untold(&*stores.log, &error).await;
+        }
         end
+    }
+
+    /// Lets readers know that the run has ended, though its log may not tell it: they would wait for ever.
+    async fn tell_untold(&self, log: &dyn EventLog, why: &LogError) {
+        tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be kept");
+        if let Err(error) = log.close(&self.key).await {
+            tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
+        }
+        self.untold.cancel();
     }
 
     /// Leaves the run to another process: its log has no end yet, and what was under way is done again there, or told as interrupted.
@@ -368,14 +402,20 @@ impl Run {
         }
     }
 
-    /// Ends a run that cannot go on, in its log too, which has this number of events.
-    pub(super) async fn interrupt(&self, stores: &Stores, events: u64, why: AgentError) {
+    /// Ends a run that cannot go on, in its log too, which has this number of events and tells these tokens.
+    pub(super) async fn interrupt(
+        &self,
+        stores: &Stores,
+        (events, used): (u64, Option<UsageInfo>),
+        why: AgentError,
+    ) {
         let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
-        end.error = Some(why);
-        if let Err(error) = self.close(&*stores.log, &end).await {
-            tracing::error!(%error, run_id = self.id(), "the end of a run could not be kept");
-        }
+        (end.error, end.usage) = (Some(why), used);
+        let told = self.close(&*stores.log, &mut end).await;
         self.finish(stores, end).await;
+        if let Err(error) = told {
+            self.tell_untold(&*stores.log, &error).await;
+        }
     }
 
     /// Notes the end that the log has already.
@@ -386,9 +426,17 @@ impl Run {
         self.finish(stores, end).await;
     }
 
-    async fn close(&self, log: &dyn EventLog, end: &RunEnd) -> Result<(), LogError> {
-        let record = LogRecord::new(RUN_END, json(end));
-        log.append(&self.key, end.seq, vec![record]).await?;
+    /// Appends the end to the log, and closes it. The end is short, and may fit where an event did not.
+    async fn close(&self, log: &dyn EventLog, end: &mut RunEnd) -> Result<(), LogError> {
+        let mut appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
+        // Events of which it was not known whether they were kept are there.
+        if let Err(LogError::Behind { end: there, .. }) = &appended
+            && *there > end.seq
+        {
+            end.seq = *there;
+            appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
+        }
+        appended?;
         log.close(&self.key).await
     }
 }
@@ -423,9 +471,21 @@ impl Origin for Run {
     }
 }
 
-/// Returns the JSON of an event, which can always be written.
-fn json(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).unwrap_or_default().into()
+/// Returns the last record of a run; an end can always be written as JSON.
+pub(super) fn end_record(end: &RunEnd) -> LogRecord {
+    LogRecord::new(RUN_END, serde_json::to_vec(end).unwrap_or_default())
+}
+
+/// Returns the reason of a run whose events could not be kept, without what only whoever runs the service may see.
+fn not_kept(error: &LogError) -> AgentError {
+    let why = if matches!(error, LogError::Full { .. }) {
+        ": the store is full; whoever runs the service has to make room"
+    } else if matches!(error, LogError::ReadOnly { .. }) {
+        ": the store cannot be written"
+    } else {
+        ""
+    };
+    AgentError::new(ErrorCode::Journal, format!("the events of the run could not be kept{why}"))
 }
 
 fn status(status: RunStatus) -> &'static str {

@@ -28,11 +28,18 @@ impl Service {
     async fn try_keep_said(&self, record: &RunRecord) -> Result<(), StoreError> {
         let Some(kept) = record.input.as_deref() else { return Ok(()) };
         let journal = self.journal_of(record);
-        let journaled = journal.read_run(&record.key.name).await?;
+        let (journaled, taken) = journal.read_run(&record.key.name).await?;
         if let Some(input) = client_tools::kept_input(kept).filter(|_| !journaled.has_said) {
             journal.say(record.begun_ms, input.into_message()).await?;
         }
-        for word in client_tools::kept_words(kept).without(journaled.words) {
+        let words = client_tools::kept_words(kept);
+        for (at, message) in taken.iter().enumerate() {
+            let same = taken.iter().take(at).filter(|other| *other == message).count();
+            // The time of one that is not kept any more is that of its run, the same each time this is done.
+            let at_ms = words.said_at(message, same).unwrap_or(record.begun_ms + 1 + at as u64);
+            journal.say(at_ms, message.clone()).await?;
+        }
+        for word in words.without(journaled.words) {
             journal.say(word.at_ms, word.message).await?;
         }
         Ok(())

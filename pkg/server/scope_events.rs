@@ -13,14 +13,15 @@ use std::{
 
 use async_stream::stream;
 use bytes::Bytes;
-use futures_core::Stream;
+use futures_core::{Stream, future::BoxFuture, stream::BoxStream};
 use serde::{Deserialize, Serialize};
 use tokio_stream::{StreamExt as _, StreamMap};
 
 use super::{
     run::{RUN_END, Run},
+    run_records::Records,
     scope_frames::{self as frames, Gap},
-    scope_place::{MAX_OPEN, Place},
+    scope_place::Place,
 };
 use crate::{
     agent::Caller,
@@ -128,7 +129,11 @@ pub(super) struct Sources {
     notes: Option<Arc<dyn NotificationChannel>>,
     scope: Text,
     runs: LogKey,
+    find: Option<Find>,
 }
+
+/// Finds a run, whose end its log may not tell.
+pub(super) type Find = Arc<dyn Fn(LogKey) -> BoxFuture<'static, Option<Arc<Run>>> + Send + Sync>;
 
 impl Sources {
     pub(super) fn new(
@@ -137,7 +142,13 @@ impl Sources {
         (scope, caller): (Text, &Caller),
     ) -> Self {
         let runs = runs_of(&scope, &caller.id);
-        Self { log, notes, scope, runs }
+        Self { log, notes, scope, runs, find: None }
+    }
+
+    /// Finds runs by this function: the end of one is told also where its log does not tell it.
+    pub(super) fn finding(mut self, find: Find) -> Self {
+        self.find = Some(find);
+        self
     }
 
     /// Returns the place of a reader that begins now: behind all runs but those that go on, which are asked for once the end is known.
@@ -162,9 +173,6 @@ impl Sources {
                 break;
             }
             to = from;
-        }
-        while place.open.len() > MAX_OPEN {
-            place.open.pop_last();
         }
         Ok(place)
     }
@@ -260,11 +268,18 @@ impl Sources {
                 let notes = published(Arc::clone(notes), self.scope.clone(), place.notes);
                 all.insert(Of::Notes, Box::pin(notes));
             }
+            for left_out in place.leave_out() {
+                match self.run(left_out).await {
+                    Ok(Some(key)) => yield frames::gap(&place, &Gap::of_run(&key.name)),
+                    Ok(None) => yield frames::gap(&place, &Gap::runs(1)),
+                    Err(error) => return tracing::debug!(%error, "a reader is let go"),
+                }
+            }
             for (run, next) in place.open.clone() {
                 match self.run(run).await {
                     Ok(Some(key)) => {
                         ids.insert(run, key.name.clone());
-                        let events = events(Arc::clone(&self.log), key, next);
+                        let events = events(Arc::clone(&self.log), self.find.clone(), key, next);
                         all.insert(Of::Run(run), Box::pin(events));
                     }
                     Ok(None) => {
@@ -282,8 +297,13 @@ impl Sources {
                         if let Some(noted) = noted(&record) {
                             ids.insert(number, noted.run_id.clone());
                             let key = LogKey::new(self.scope.clone(), noted.run_id);
-                            let events = events(Arc::clone(&self.log), key, 0);
+                            let events = events(Arc::clone(&self.log), self.find.clone(), key, 0);
                             all.insert(Of::Run(number), Box::pin(events));
+                        }
+                        for left_out in place.leave_out() {
+                            all.remove(&Of::Run(left_out));
+                            let id = ids.remove(&left_out).unwrap_or_default();
+                            yield frames::gap(&place, &Gap::of_run(&id));
                         }
                         yield frames::of(&place, &record.kind, &record.data);
                     }
@@ -342,14 +362,42 @@ fn noted(record: &LogRecord) -> Option<Noted> {
     serde_json::from_slice(&record.data).ok()
 }
 
-fn events(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = Seen> + Send {
-    follow(log, key, from).map(|record| match record {
-        Ok((number, record)) => Seen::Record(number, record),
-        Err(error) => {
-            tracing::debug!(%error, "a run cannot be read");
-            Seen::Gone
+/// Reads the events of a run to its end.
+fn events(
+    log: Arc<dyn EventLog>,
+    find: Option<Find>,
+    key: LogKey,
+    from: u64,
+) -> impl Stream<Item = Seen> + Send {
+    stream! {
+        let run = match find {
+            Some(find) => find(key.clone()).await,
+            None => None,
+        };
+        let mut records: BoxStream<'static, Result<(u64, LogRecord), LogError>> = match run {
+            Some(run) => Box::pin(Records::new(log, run, from)),
+            None => log.follow(key, from),
+        };
+        let mut has_end = false;
+        while let Some(record) = records.next().await {
+            match record {
+                Ok((number, record)) => {
+                    has_end |= record.kind == RUN_END;
+                    yield Seen::Record(number, record);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "a run cannot be read");
+                    has_end = true;
+                    yield Seen::Gone;
+                    break;
+                }
+            }
         }
-    })
+        // It is closed, and how the run ended is not known.
+        if !has_end {
+            yield Seen::Gone;
+        }
+    }
 }
 
 /// Reads the runs of a caller, who may have begun none yet.

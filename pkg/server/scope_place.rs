@@ -5,8 +5,8 @@ use std::{
     fmt::{self, Display, Formatter},
 };
 
-/// Most runs that go on in a place.
-pub(super) const MAX_OPEN: usize = 512;
+/// Most runs that go on in a place: each event has it as its id, which goes through proxies whose headers have 8 KiB.
+const MAX_OPEN: usize = 512;
 
 /// A place in all that a caller may see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,6 +28,12 @@ impl Display for Place {
 }
 
 impl Place {
+    /// Leaves out the oldest runs that go on, where there are more than a place can tell; returns their numbers.
+    pub(super) fn leave_out(&mut self) -> Vec<u64> {
+        let count = self.open.len().saturating_sub(MAX_OPEN);
+        (0..count).filter_map(|_| self.open.pop_first()).map(|(run, _)| run).collect()
+    }
+
     /// Reads a place; `None` for anything that was not written by [`Display`].
     pub(super) fn read(text: &str) -> Option<Self> {
         let (heads, open) = text.split_once('~').unwrap_or((text, ""));

@@ -385,7 +385,7 @@ impl Service {
             return Err(Problem::not_found("agent", &stored.agent));
         };
         let conversation = self.of_stored(&stored, agent);
-        conversation.agent.reread().await?;
+        conversation.reread().await?;
         Ok(Some(self.0.conversations.add(scope, conversation)))
     }
 

@@ -19,6 +19,10 @@ impl Sharing {
         Self(Arc::clone(run))
     }
 
+    pub(super) fn run(&self) -> &Arc<Run> {
+        &self.0
+    }
+
     /// Appends the frames of a record, which has this number among those of the run; it is parsed only where its event is not kept.
     pub(super) fn encode(
         &self,

@@ -41,7 +41,8 @@ impl Service {
         let before = record.input.clone().ok_or_else(over)?;
         let journaled = self.journal_of(&record).journaled(run.id());
         let kept = client_tools::keep_word(&before, word.clone(), journaled.words);
-        let kept = kept.ok_or_else(|| Problem::busy("the input of the run cannot be read", 5))?;
+        let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
+        let kept = kept.ok_or_else(damaged)?;
         if kept.len() > MAX_KEPT_BYTES.max(before.len()) {
             let detail = "what was said to the run and waits for it has more than 16 MiB; send it when that was delivered";
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));

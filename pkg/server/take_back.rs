@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 use super::{Problem, Service, again::Again, conversations::Conversation, run::Run};
-use crate::types::Text;
+use crate::types::{ErrorCode, Text};
 
 /// Longest wait for the run whose answer is taken back.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -25,6 +25,9 @@ impl Service {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => {
                 tracing::error!(%error, conversation = %id, "a conversation could not be taken back");
+                if error.code == ErrorCode::Journal {
+                    return Err(conversation.journal.problem(error));
+                }
                 Err(Problem::busy("the answer could not be taken back; try again later", 5))
             }
             Err(_) => {

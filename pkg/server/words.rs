@@ -132,6 +132,13 @@ impl Words {
         self.words.is_empty()
     }
 
+    /// Returns the time at which a word was said, in milliseconds since the Unix epoch, if it is here: of several that are the same, that
+    /// behind this number of them.
+    pub(super) fn said_at(&self, message: &Message, before: usize) -> Option<u64> {
+        let mut same = self.words.iter().filter(|word| word.message == *message);
+        same.nth(before).map(|word| word.at_ms)
+    }
+
     /// Adds a word, and leaves out those that the journal has.
     pub(super) fn add(&mut self, word: Word, journaled: Counts) {
         self.words = self.clone().without(journaled);

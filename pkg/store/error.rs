@@ -109,6 +109,20 @@ pub enum StoreError {
 
 impl From<StoreError> for LogError {
     fn from(error: StoreError) -> Self {
-        Self::Unavailable { reason: error.to_string() }
+        match error {
+            StoreError::Full { reason } => Self::Full { reason },
+            StoreError::ReadOnly { reason } => Self::ReadOnly { reason },
+            StoreError::Corrupt { reason } => Self::Corrupt { reason },
+            // It is not read, and left as it is.
+            error @ StoreError::Newer { .. } => Self::Corrupt { reason: error.to_string() },
+            error @ (StoreError::NotFound { .. }
+            | StoreError::Exists { .. }
+            | StoreError::Ended { .. }
+            | StoreError::Behind { .. }
+            | StoreError::Dropped { .. }
+            | StoreError::BadCursor { .. }
+            | StoreError::Slow { .. }
+            | StoreError::Unavailable { .. }) => Self::Unavailable { reason: error.to_string() },
+        }
     }
 }

@@ -33,7 +33,7 @@ pub trait EventLog: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`LogError::Behind`] when the log does not end there: another writer was faster, or this one has lost records;
-    /// [`LogError::Closed`]; and as for [`read`](Self::read).
+    /// [`LogError::Closed`]; [`LogError::Full`] and [`LogError::ReadOnly`], as of each method that writes; and as for [`read`](Self::read).
     fn append<'a>(
         &'a self,
         key: &'a LogKey,
@@ -52,8 +52,8 @@ pub trait EventLog: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`LogError::NotFound`], [`LogError::Retired`], [`LogError::Behind`] when `from` is behind the end, or [`LogError::Dropped`] when the
-    /// record was [trimmed](Self::trim).
+    /// [`LogError::NotFound`], [`LogError::Retired`], [`LogError::Behind`] when `from` is behind the end, [`LogError::Dropped`] when the
+    /// record was [trimmed](Self::trim), or [`LogError::Corrupt`].
     fn read<'a>(
         &'a self,
         key: &'a LogKey,
@@ -332,7 +332,25 @@ pub enum LogError {
         /// The name.
         name: Text,
     },
-    /// The log cannot be reached, or is full.
+    /// A limit is reached.
+    #[error("the log is full: {reason}")]
+    Full {
+        /// The limit and what to do.
+        reason: String,
+    },
+    /// The log can be read and not written.
+    #[error("the log cannot be written: {reason}")]
+    ReadOnly {
+        /// The reason and what to do.
+        reason: String,
+    },
+    /// The records cannot be read; they were left as they are.
+    #[error("the records cannot be read: {reason}")]
+    Corrupt {
+        /// The reason and what to do.
+        reason: String,
+    },
+    /// The log cannot be reached, or did not answer in time.
     #[error("the log cannot be used: {reason}")]
     Unavailable {
         /// The reason, for whoever runs the service.

@@ -17,7 +17,7 @@ use axum::{
 use sha2::{Digest as _, Sha256};
 
 use self::assets::{ASSETS, Asset, PAGE};
-use super::{Problem, Service};
+use super::{Problem, Service, tags};
 
 /// The headers of every answer. Nothing but what this service sends is loaded, run or asked.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -62,11 +62,7 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
 }
 
 fn answer(headers: &HeaderMap, kind: &'static str, tag: &str, text: impl Into<Body>) -> Response {
-    let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| {
-        let tags = known.to_str().unwrap_or_default().split(',');
-        tags.map(|it| it.trim().trim_start_matches("W/")).any(|it| it == tag || it == "*")
-    });
-    let mut response = if is_known {
+    let mut response = if tags::is_known(headers, tag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         Response::new(text.into())

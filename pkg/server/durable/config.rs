@@ -1,7 +1,7 @@
 //! The setup of a stream.
 
 use axum::http::{HeaderMap, header};
-use jiff::Timestamp;
+use jiff::{Timestamp, fmt::temporal::Pieces};
 use serde::{Deserialize, Serialize};
 
 use super::headers;
@@ -29,8 +29,7 @@ impl Config {
         let ttl = headers::number(headers, &headers::TTL)?;
         let expires_at = headers::text(headers, &headers::EXPIRES_AT)?;
         if let Some(at) = expires_at {
-            let read: Result<Timestamp, _> = at.parse();
-            if read.is_err() {
+            if moment(at).is_none() {
                 return Err(Problem::bad(format!(
                     "the header `stream-expires-at` is `{at}`, and must be a time as RFC 3339 has it"
                 )));
@@ -70,7 +69,7 @@ impl Config {
 
     /// Returns the time of the stream.
     pub(super) fn life(&self) -> Life {
-        let end: Option<Timestamp> = self.expires_at.as_ref().and_then(|at| at.parse().ok());
+        let end = self.expires_at.as_ref().and_then(|at| moment(at));
         let end = end.map(|end| u64::try_from(end.as_millisecond()).unwrap_or_default());
         Life { idle_ms: self.ttl.map(|ttl| ttl.saturating_mul(1_000)), end_ms: end }
     }
@@ -92,6 +91,17 @@ impl Life {
         self.idle_ms.is_some_and(|most| idle >= most)
             || self.end_ms.is_some_and(|end| now_ms >= end)
     }
+}
+
+/// Reads a time as RFC 3339 has it. Those of the last hours of the year 9999, which clients send for ever, are beyond what a [`Timestamp`] holds, and are its last.
+fn moment(text: &str) -> Option<Timestamp> {
+    if let Ok(read) = text.parse() {
+        return Some(read);
+    }
+    let pieces = Pieces::parse(text).ok()?;
+    let (date, _) = (pieces.date(), pieces.time()?);
+    let has_offset = pieces.to_numeric_offset().is_some();
+    (has_offset && date.year() == 9_999 && date.month() == 12).then_some(Timestamp::MAX)
 }
 
 fn essence(content_type: &str) -> &str {

@@ -1,6 +1,6 @@
 //! The headers of the protocol.
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::server::Problem;
 
@@ -17,6 +17,9 @@ pub(super) const PRODUCER_EPOCH: HeaderName = HeaderName::from_static("producer-
 pub(super) const PRODUCER_SEQ: HeaderName = HeaderName::from_static("producer-seq");
 pub(super) const EXPECTED_SEQ: HeaderName = HeaderName::from_static("producer-expected-seq");
 pub(super) const RECEIVED_SEQ: HeaderName = HeaderName::from_static("producer-received-seq");
+
+/// Begins the names of the headers that ask for a fork of another stream.
+const FORK: &str = "stream-fork";
 
 /// Longest value of a header that is kept, in bytes.
 const MAX_VALUE_BYTES: usize = 1024;
@@ -49,6 +52,17 @@ pub(super) fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u6
 
 fn has_leading_zero(text: &str) -> bool {
     text.len() > 1 && text.starts_with('0')
+}
+
+/// Refuses a stream that is to begin as a fork of another: an empty one is not what was asked for.
+pub(super) fn refuse_forks(headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(name) = headers.keys().find(|name| name.as_str().starts_with(FORK)) else {
+        return Ok(());
+    };
+    let detail = format!(
+        "streams cannot be forked here; send the request without `{name}`, and append what the new stream is to have"
+    );
+    Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "no_forks", detail))
 }
 
 /// Returns `true` where the header says so.

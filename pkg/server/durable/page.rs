@@ -5,7 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{offset::Offset, past::Past, source::Source};
-use crate::store::{EventLog, LogError, LogKey};
+use crate::{
+    server::run_records,
+    store::{EventLog, LogError, LogKey, LogPage},
+};
 
 /// Most records that are read at a time.
 const PAGE: usize = 64;
@@ -46,7 +49,7 @@ impl Reader {
     ) -> Result<Self, LogError> {
         let from = from.max(source.first());
         // A place that is not there is told before an answer begins.
-        log.read(&key, from, 1).await?;
+        read(&*log, &key, &source, (from, 1)).await?;
         let known = past.as_ref().and_then(|past| past.get(&key, from));
         let source = match (known, source) {
             (Some(encoder), Source::AgUi(_, sharing)) => {
@@ -82,7 +85,7 @@ impl Reader {
 
     /// Reads the next page, which may be empty.
     pub(super) async fn page(&mut self) -> Result<Page, LogError> {
-        let page = self.log.read(&self.key, self.at, PAGE).await?;
+        let page = read(&*self.log, &self.key, &self.source, (self.at, PAGE)).await?;
         let (mut messages, mut bytes, mut has_end) = (Vec::new(), 0, false);
         let count = page.records.len();
         let mut taken = 0;
@@ -111,6 +114,24 @@ impl Reader {
 
     /// Waits until there is more to read.
     pub(super) async fn wait(&self) -> Result<(), LogError> {
-        self.log.wait(&self.key, self.at).await
+        let more = self.log.wait(&self.key, self.at);
+        match self.source.run() {
+            // Its log may not tell its end.
+            Some(run) => run.untold().run_until_cancelled(more).await.unwrap_or(Ok(())),
+            None => more.await,
+        }
+    }
+}
+
+/// Reads records of a stream: at most `most`, from the number `from` on.
+async fn read(
+    log: &dyn EventLog,
+    key: &LogKey,
+    source: &Source,
+    (from, most): (u64, usize),
+) -> Result<LogPage, LogError> {
+    match source.run() {
+        Some(run) => run_records::page(log, run, from, most).await,
+        None => log.read(key, from, most).await,
     }
 }

@@ -19,7 +19,7 @@ use super::{
     sse,
 };
 use crate::{
-    server::{Problem, body, guard::Guard},
+    server::{Problem, body, guard::Guard, tags},
     store::LogError,
 };
 
@@ -139,11 +139,8 @@ fn caught_up(
     let end = if page.is_closed { ":closed" } else { "" };
     let tag = format!("\"{from}:{}{end}\"", reader.offset());
     let is_now = asked.start == Some(Start::Now);
-    let is_known = request.get(header::IF_NONE_MATCH).is_some_and(|known| {
-        known.to_str().is_ok_and(|known| known.split(',').any(|it| it.trim() == tag))
-    });
     let mut response = paged(reader, page, false);
-    if is_known && !is_now {
+    if tags::is_known(request, &tag) && !is_now {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
     }

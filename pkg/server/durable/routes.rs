@@ -1,5 +1,7 @@
 //! The routes of streams.
 
+use std::sync::Arc;
+
 use axum::{
     body::Body,
     extract::{OriginalUri, Request, State},
@@ -27,6 +29,8 @@ use crate::{
         encode::AgUi,
         extract::{Caller, Path, Query},
         going_on::Leave,
+        run::Run,
+        run_records::page,
         scope::scope,
         service::check_id,
         sharing::Sharing,
@@ -50,6 +54,7 @@ pub(in crate::server) async fn create(
     request: Request,
 ) -> Answer {
     let key = log_key(&caller, &name)?;
+    headers::refuse_forks(request.headers())?;
     let config = Config::read(request.headers())?;
     let closes = headers::is_closed(request.headers())?;
     let location = location(request.headers(), &uri);
@@ -199,7 +204,7 @@ pub(in crate::server) async fn read_run(
 ) -> Answer {
     let run = service.run_to_read(&caller, &id).await?;
     let source = match protocol.as_deref() {
-        None | Some("native") => Source::Run,
+        None | Some("native") => Source::Run(Arc::clone(&run)),
         Some("ag-ui") => {
             let encoder = AgUi::new(run.conversation.clone());
             Source::AgUi(Box::new(encoder), Sharing::of(&run))
@@ -209,7 +214,7 @@ pub(in crate::server) async fn read_run(
     let asked = Asked::read(&query)?;
     let from = match asked.start {
         None | Some(Start::Beginning) => 0,
-        Some(Start::Now) => run_end(&service, &run.key).await?.0,
+        Some(Start::Now) => run_end(&service, &run).await?.0,
         Some(Start::At(Offset { created: 0, number })) => number,
         Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this run")),
     };
@@ -230,7 +235,7 @@ pub(in crate::server) async fn show_run(
     Path(id): Path<String>,
 ) -> Answer {
     let run = service.run_to_read(&caller, &id).await?;
-    let (number, is_closed) = run_end(&service, &run.key).await?;
+    let (number, is_closed) = run_end(&service, &run).await?;
     let mut response = StatusCode::OK.into_response();
     let fields = response.headers_mut();
     headers::set(fields, header::CONTENT_TYPE, &"application/json");
@@ -243,14 +248,14 @@ pub(in crate::server) async fn show_run(
 }
 
 /// Returns the number behind the last event of a run, and whether it has ended, without a look at the others.
-async fn run_end(service: &Service, key: &LogKey) -> Result<(u64, bool), Problem> {
+async fn run_end(service: &Service, run: &Run) -> Result<(u64, bool), Problem> {
     let log = service.log();
-    let mut at = match log.read(key, u64::MAX, 1).await {
+    let mut at = match log.read(&run.key, u64::MAX, 1).await {
         Err(LogError::Behind { end, .. }) => end,
         page => page?.next,
     };
     loop {
-        let page = log.read(key, at, 64).await?;
+        let page = page(&*log, run, at, 64).await?;
         if page.is_end || page.records.is_empty() {
             return Ok((page.next, page.is_end));
         }

@@ -1,5 +1,7 @@
 //! Messages of a stream, made of the records of a log.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{
@@ -7,7 +9,7 @@ use super::{
     state::{CLOSED, DATA},
 };
 use crate::{
-    server::{encode::AgUi, sharing::Sharing},
+    server::{encode::AgUi, run::Run, sharing::Sharing},
     store::LogRecord,
 };
 
@@ -17,7 +19,7 @@ pub(super) enum Source {
     /// The data of a stream of a host.
     Stream(Config),
     /// The events of a run as they are.
-    Run,
+    Run(Arc<Run>),
     /// The events of a run in AG-UI.
     AgUi(Box<AgUi>, Sharing),
 }
@@ -28,7 +30,16 @@ impl Source {
         match self {
             // Before it is what the stream was created with.
             Self::Stream(_) => 1,
-            Self::Run | Self::AgUi(..) => 0,
+            Self::Run(_) | Self::AgUi(..) => 0,
+        }
+    }
+
+    /// Returns the run whose events they are, if they are those of one.
+    pub(super) fn run(&self) -> Option<&Arc<Run>> {
+        match self {
+            Self::Stream(_) => None,
+            Self::Run(run) => Some(run),
+            Self::AgUi(_, sharing) => Some(sharing.run()),
         }
     }
 
@@ -40,7 +51,7 @@ impl Source {
     pub(super) fn content_type(&self) -> &str {
         match self {
             Self::Stream(config) => &config.content_type,
-            Self::Run | Self::AgUi(..) => "application/json",
+            Self::Run(_) | Self::AgUi(..) => "application/json",
         }
     }
 
@@ -62,7 +73,7 @@ impl Source {
         match self {
             Self::Stream(_) if record.kind == DATA => out.push(record.data.clone()),
             Self::Stream(_) => {}
-            Self::Run => out.push(record.data.clone()),
+            Self::Run(_) => out.push(record.data.clone()),
             Self::AgUi(encoder, sharing) => {
                 let mut frames = Vec::new();
                 sharing.encode(&mut **encoder, number, record, &mut frames);

@@ -1,5 +1,7 @@
 //! All that a caller may see is read.
 
+use std::sync::Arc;
+
 use axum::{
     extract::State,
     http::{HeaderMap, StatusCode},
@@ -11,7 +13,7 @@ use crate::server::{
     Problem, Service, body,
     extract::{Caller, Query},
     scope::scope,
-    scope_events::Sources,
+    scope_events::{Find, Sources},
     scope_place::Place,
 };
 
@@ -28,6 +30,7 @@ pub(super) async fn read(
     let scope = scope(&caller);
     let log = service.log();
     let sources = Sources::new(log, Some(service.notifications()), (scope.clone(), &caller));
+    let sources = sources.finding(finder(&service));
     let open = || service.open_runs(&scope, &caller.id);
     let place = match last_seen(&headers, from) {
         Some(last) => {
@@ -38,13 +41,32 @@ pub(super) async fn read(
                 )
             })?;
             if !sources.has(&place).await? {
-                return Err(ahead(&sources.now(open).await?));
+                let mut now = sources.now(open).await?;
+                now.leave_out();
+                return Err(ahead(&now));
             }
             place
         }
         None => sources.now(open).await?,
     };
     Ok(body::streamed(Box::pin(sources.read(place)), service.ends()))
+}
+
+/// Returns what finds a run by its key, in memory or in the store.
+fn finder(service: &Service) -> Find {
+    let service = service.clone();
+    Arc::new(move |key| {
+        let service = service.clone();
+        Box::pin(async move {
+            match service.0.runs.find(&key.scope, &key.name) {
+                Some(run) => Some(run),
+                None => {
+                    let record = service.stores().runs.get(&key).await.ok()?;
+                    Some(Arc::new(Service::not_here(&record)))
+                }
+            }
+        })
+    })
 }
 
 /// Returns the error of a place that is not there yet, with one that is.

@@ -38,6 +38,8 @@ const MAX_TITLE_CHARS: usize = 200;
 #[serde(deny_unknown_fields)]
 pub(super) struct Page {
     after: Option<Text>,
+    /// The number of the message before which the page ends.
+    before: Option<Text>,
     limit: Option<usize>,
     agent: Option<Text>,
 }
@@ -46,6 +48,17 @@ pub(super) struct Page {
 #[derive(Debug, Deserialize)]
 pub(super) struct OfChat {
     id: Option<Text>,
+}
+
+/// A chat by its id, or the chats, and the part of them that is wanted.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct History {
+    id: Option<Text>,
+    after: Option<Text>,
+    before: Option<Text>,
+    limit: Option<usize>,
+    agent: Option<Text>,
 }
 
 /// The change of a conversation.
@@ -96,6 +109,11 @@ pub(super) async fn list(
     Caller(caller): Caller,
     Query(page): Query<Page>,
 ) -> Answer {
+    if page.before.is_some() {
+        return Err(Problem::bad(
+            "`before` is for the messages of one; the list goes on by `after`",
+        ));
+    }
     let mut query = ConversationQuery::new(scope(&caller), page.most()?).owner(caller.id.clone());
     query.after = page.after;
     query.agent = page.agent;
@@ -112,12 +130,23 @@ pub(super) async fn show(
     Query(page): Query<Page>,
 ) -> Answer {
     let found = find(&service, &caller, &id).await?;
-    let (from, most) = (after(page.after.as_deref())?, page.most()?);
-    let messages = page_of(&service, &found.key, from, most).await?;
+    let most = page.most()?;
+    let messages = match (&page.after, &page.before) {
+        (Some(_), Some(_)) => return Err(Problem::bad("`after` and `before` exclude each other")),
+        (after, None) => page_of(&service, &found.key, behind(after.as_deref())?, most).await?,
+        (None, Some(before)) => {
+            let end = number(before).ok_or_else(|| {
+                Problem::bad("`before` must be the `previous` of a page as it was")
+            })?;
+            page_before(&service, &found.key, end.min(found.messages), most).await?
+        }
+    };
     let next = messages.last().map(|last| last.number).filter(|last| last + 1 < found.messages);
+    let previous = messages.first().map(|first| first.number).filter(|first| *first > 0);
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
-        fields.insert("page".to_owned(), json!({ "messages": messages, "next": next }));
+        let page = json!({ "messages": messages, "next": next, "previous": previous });
+        fields.insert("page".to_owned(), page);
         let open = service.open_run(&caller, &id);
         fields.insert("open_run".to_owned(), open.map(|run| run.id().to_owned()).into());
     }
@@ -151,13 +180,42 @@ async fn page_of(
     Ok(page)
 }
 
+/// Returns at most this many messages before one, and no more before one that makes the page large.
+async fn page_before(
+    service: &Service,
+    key: &ConversationKey,
+    end: u64,
+    most: usize,
+) -> Result<Vec<StoredMessage>, Problem> {
+    let (mut page, mut bytes, mut at) = (Vec::new(), 0, end);
+    while page.len() < most && bytes < PAGE_BYTES && at > 0 {
+        let step = STEP.min(most - page.len());
+        let from = at.saturating_sub(step as u64);
+        let count = usize::try_from(at - from).unwrap_or(step);
+        let messages = service.stores().conversations.messages(key, from, count).await?;
+        for message in messages.into_iter().rev().filter(|message| message.number < at) {
+            if bytes >= PAGE_BYTES {
+                break;
+            }
+            bytes += size(&message.message);
+            page.push(message);
+        }
+        at = from;
+    }
+    page.reverse();
+    Ok(page)
+}
+
 /// Returns the number behind the message that was seen last.
-fn after(seen: Option<&str>) -> Result<u64, Problem> {
+fn behind(seen: Option<&str>) -> Result<u64, Problem> {
     let Some(seen) = seen else { return Ok(0) };
-    let number: Option<u64> = seen.parse().ok();
-    let number = number.filter(|number| number.to_string() == seen);
-    let next = number.and_then(|number| number.checked_add(1));
+    let next = number(seen).and_then(|number| number.checked_add(1));
     next.ok_or_else(|| Problem::bad("`after` must be the `next` of a page as it was"))
+}
+
+/// Returns the number of a message as a page has it.
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number: &u64| number.to_string() == text)
 }
 
 pub(super) async fn rename(
@@ -196,16 +254,18 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the chats, or with an id the messages of one.
+/// Returns the chats, or with an id the messages of one: the last of them, unless a part is named.
 pub(super) async fn history(
     state: State<Service>,
     caller: Caller,
-    Query(OfChat { id }): Query<OfChat>,
+    Query(History { id, after, before, limit, agent }): Query<History>,
 ) -> Answer {
-    match id {
-        Some(id) => show(state, caller, Path(id.to_string()), Query(Page::default())).await,
-        None => list(state, caller, Query(Page::default())).await,
+    let mut page = Page { after, before, limit, agent };
+    let Some(id) = id else { return list(state, caller, Query(page)).await };
+    if page.after.is_none() && page.before.is_none() {
+        page.before = Some(u64::MAX.to_string().into());
     }
+    show(state, caller, Path(id.to_string()), Query(page)).await
 }
 
 /// Deletes a chat.

@@ -7,6 +7,7 @@ use crate::server::{
     Problem, Service, body,
     extract::{Caller, Path, Query},
     going_on::Leave,
+    run_records::page,
 };
 
 #[derive(Debug, Deserialize)]
@@ -48,7 +49,7 @@ pub(super) async fn read(
         }
         None => 0,
     };
-    let page = service.log().read(&run.key, from, 1).await?;
+    let page = page(&*service.log(), &run, from, 1).await?;
     if page.is_end && page.records.is_empty() {
         return Ok(body::nothing());
     }

@@ -85,13 +85,19 @@ pub fn router(service: Service) -> Router {
     cors::over(&service, routes).with_state(service)
 }
 
-/// Keeps browsers from taking an answer for something else.
+/// What a browser may do with an answer that it shows as a page: nothing. Callers choose the bytes of streams and their types.
+const INERT: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; sandbox; frame-ancestors 'none'");
+
+/// Keeps browsers from taking an answer for something else, and from running what callers stored.
 async fn guarded(mut response: Response) -> Response {
     let fields = response.headers_mut();
     // What is a caller's own is in no cache, unless its route knows better.
     let cache = fields.entry(header::CACHE_CONTROL);
     cache.or_insert(HeaderValue::from_static("no-store"));
     fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // The console has its own.
+    fields.entry(header::CONTENT_SECURITY_POLICY).or_insert(INERT);
     let policy = HeaderName::from_static("cross-origin-resource-policy");
     fields.insert(policy, HeaderValue::from_static("same-origin"));
     response

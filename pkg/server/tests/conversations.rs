@@ -176,3 +176,76 @@ async fn a_page_ends_behind_4_mib_and_the_next_goes_on_there() {
     }
     assert_eq!((seen, pages), (20, 3));
 }
+
+#[tokio::test]
+async fn a_damaged_journal_is_no_fault_of_the_caller() {
+    let stores = Stores::in_memory();
+    let key = ConversationKey::new("team-a", "c");
+    let conversation = Conversation::new(key.clone(), "ann", "main", 1);
+    stores.conversations.begin(conversation).await.unwrap();
+    stores.conversations.append(&key, 0, Entry::new(2).line("{garbage")).await.unwrap();
+    let app = router(built(chatty()).stores(stores).build().unwrap());
+    let said = json!({ "id": "c", "messages": [{ "role": "user", "content": "Go." }] });
+    let thread = json!({ "threadId": "c", "runId": "r", "messages": said["messages"] });
+    for (path, body) in [
+        ("/v1/runs", json!({ "input": "Go.", "conversation_id": "c" })),
+        ("/api/chat", said),
+        ("/agui", thread),
+    ] {
+        let (status, problem) = value(post(&app, path, "ann", &body).await).await;
+        assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{path}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("in its logs") && !detail.contains("line"), "{path}: {detail}");
+    }
+    // What is there can be read.
+    assert_eq!(get(&app, "/v1/conversations/c", "ann").await.status(), 200);
+}
+
+// Covers: T-64
+#[tokio::test]
+async fn the_history_of_chats_is_read_to_its_end() {
+    let stores = Stores::in_memory();
+    for at in 0..60 {
+        let key = ConversationKey::new("team-a", format!("c{at}"));
+        let conversation = Conversation::new(key.clone(), "ann", "main", at);
+        stores.conversations.begin(conversation).await.unwrap();
+    }
+    let key = ConversationKey::new("team-a", "c7");
+    for at in 0..60 {
+        let said = Entry::new(at).message(Message::user(at.to_string()));
+        stores.conversations.append(&key, at, said).await.unwrap();
+    }
+    let app = router(built(chatty()).stores(stores).build().unwrap());
+    let history = async |query: &str| {
+        value(get(&app, &format!("/api/chat/history{query}"), "ann").await).await
+    };
+    let (mut seen, mut query) = (std::collections::BTreeSet::new(), String::new());
+    loop {
+        let (status, page) = history(&query).await;
+        assert_eq!(status, 200, "{page}");
+        let ids = page["conversations"].as_array().unwrap().iter();
+        seen.extend(ids.map(|it| it["id"].as_str().unwrap().to_owned()));
+        let Some(next) = page["next"].as_str() else { break };
+        query = format!("?limit=9&after={next}");
+    }
+    assert_eq!(seen.len(), 60);
+    let numbers = |page: &Value| -> Vec<u64> {
+        let messages = page["page"]["messages"].as_array().unwrap().iter();
+        messages.map(|it| it["number"].as_u64().unwrap()).collect()
+    };
+    // A page shows the last messages, and goes on to the first.
+    let (_, last) = history("?id=c7").await;
+    assert_eq!(numbers(&last), (10..60).collect::<Vec<_>>());
+    assert_eq!((&last["page"]["previous"], &last["page"]["next"]), (&json!(10), &Value::Null));
+    let (_, first) = history("?id=c7&before=10").await;
+    assert_eq!(numbers(&first), (0..10).collect::<Vec<_>>());
+    assert_eq!((&first["page"]["previous"], &first["page"]["next"]), (&Value::Null, &json!(9)));
+    let (_, some) = history("?id=c7&before=10&limit=3").await;
+    assert_eq!(numbers(&some), [7, 8, 9]);
+    let (_, some) = history("?id=c7&after=9&limit=3").await;
+    assert_eq!(numbers(&some), [10, 11, 12]);
+    assert!(numbers(&history("?id=c7&before=0").await.1).is_empty());
+    for query in ["?limit=0", "?before=1", "?id=c7&after=1&before=2", "?id=c7&before=x", "?x=1"] {
+        assert_eq!(history(query).await.0, 400, "{query}");
+    }
+}

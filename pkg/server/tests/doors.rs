@@ -259,6 +259,40 @@ async fn a_reader_that_leaves_ends_the_run_only_where_it_says_so() {
     assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "completed");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_head_request_is_no_reader_that_leaves() {
+    let (_, app) = service(scripted([ScriptedTurn::new().text("So far.").hang()]));
+    let body = json!({ "input": "Go.", "conversation_id": "c" });
+    let run = begin(&app, "ann", &body).await;
+    until(&app, &run, "message_content").await;
+    let chat = "/api/chat/c/stream";
+    for path in [
+        format!("{run}/events?on_disconnect=cancel"),
+        format!("{run}/events?after=0&on%5Fdisconnect=cancel"),
+        format!("{run}/stream?on_disconnect=cancel"),
+        format!("{chat}?on_disconnect=cancel"),
+        "/v1/events?on_disconnect=cancel".to_owned(),
+    ] {
+        let head = request(Method::HEAD, &path, "ann").body(Body::empty()).unwrap();
+        let response = app.clone().oneshot(head).await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        drop(response);
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "running", "{path}");
+    }
+    // What else is wrong with the query is told as before.
+    let path = format!("{run}/events?after=x&on_disconnect=cancel");
+    let head = request(Method::HEAD, &path, "ann").body(Body::empty()).unwrap();
+    assert_eq!(app.clone().oneshot(head).await.unwrap().status(), 400);
+    // A reader that leaves is one.
+    let path = format!("{chat}?on_disconnect=cancel");
+    let mut frames = get(&app, &path, "ann").await.into_body().into_data_stream();
+    assert!(frames.next().await.is_some());
+    drop(frames);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(value(get(&app, &run, "ann").await).await.1["status"], "cancelled");
+}
+
 #[tokio::test]
 async fn the_scheme_of_a_token_has_no_case() {
     let (_, app) = service(chatty());

@@ -50,9 +50,12 @@ async fn a_run_whose_events_cannot_be_kept_ends_with_words_for_its_readers() {
     });
     let (store, app) = over(options, DefaultAgent::builder(flood).build().unwrap()).await;
     let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
-    // Its readers do not wait for ever.
+    // Its readers do not wait for ever, and have its end behind what was kept.
     let read = text(get(&app, &format!("{run}/events"), "ann").await);
-    timeout(Duration::from_secs(30), read).await.unwrap();
+    let read = timeout(Duration::from_secs(30), read).await.unwrap();
+    let told = events(&read);
+    assert!(told.iter().map(|(number, _)| *number).eq(0..told.len() as u64), "{told:?}");
+    assert_eq!(told.last().unwrap().1, "run_end", "{read}");
     let ended = async {
         loop {
             let (_, shown) = value(get(&app, &run, "ann").await).await;
@@ -95,11 +98,64 @@ async fn a_store_that_cannot_be_written_refuses_what_writes_and_is_read() {
         let detail = problem["detail"].as_str().unwrap();
         assert!(detail.contains("in its logs") && !detail.contains("service.db"), "{detail}");
     }
-    // The log alone does not tell why.
     let (status, problem) = value(app.clone().oneshot(delete.unwrap()).await.unwrap()).await;
-    assert_eq!((status, &problem["code"]), (503, &json!("busy")), "{problem}");
+    assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{problem}");
+    let (status, report) = value(get(&app, "/ready", "ann").await).await;
+    assert_eq!((status, &report["status"]), (503, &json!("unready")), "{report}");
+    assert!(report.to_string().contains("it cannot be written"), "{report}");
     is_read(&app, &run).await;
     assert_eq!(text(get(&app, &format!("{run}/events"), "ann").await).await, whole);
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_full_store_says_so_in_each_route_that_writes() {
+    let folder = folder("service-full-routes");
+    let options = SqliteOptions::new(folder.join("service.db")).max_bytes(400 << 10);
+    let (store, app) = over(options, chatty()).await;
+    let said = "a".repeat(900 << 10);
+    let messages = json!([{ "id": "u1", "role": "user", "content": said }]);
+    for (path, body) in [
+        ("/v1/runs", json!({ "input": said })),
+        ("/api/chat", json!({ "id": "c", "messages": messages })),
+        ("/agui", json!({ "threadId": "t", "runId": "r", "messages": messages })),
+    ] {
+        let (status, problem) = value(post(&app, path, "ann", &body).await).await;
+        assert_eq!((status, &problem["code"]), (507, &json!("store_full")), "{path}: {problem}");
+    }
+    let put = request(Method::PUT, "/v1/streams/large", "ann").body(Body::from(said)).unwrap();
+    let (status, problem) = value(app.clone().oneshot(put).await.unwrap()).await;
+    assert_eq!((status, &problem["code"]), (507, &json!("store_full")), "{problem}");
+    store.close_file().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_log_is_told_as_one_that_stays_so() {
+    use sqlx::{Connection as _, SqliteConnection};
+
+    let folder = folder("service-damaged");
+    let path = folder.join("service.db");
+    let (store, app) = over(SqliteOptions::new(&path), chatty()).await;
+    let run = begin(&app, "ann", &json!({ "input": "What is 6*7?" })).await;
+    until(&app, &run, "run_end").await;
+    store.close_file().await;
+    let mut file = SqliteConnection::connect(&format!("sqlite:{}", path.display())).await.unwrap();
+    sqlx::query("UPDATE chunk SET data = x'ffffffff01'").execute(&mut file).await.unwrap();
+    file.close().await.unwrap();
+    drop((store, app));
+    let (store, app) = over(SqliteOptions::new(&path), chatty()).await;
+    for path in [format!("{run}/events"), format!("{run}/stream"), format!("{run}/stream?as=ag-ui")]
+    {
+        let (status, problem) = value(get(&app, &path, "ann").await).await;
+        assert_eq!(
+            (status, &problem["code"]),
+            (500, &json!("store_unusable")),
+            "{path}: {problem}"
+        );
+        assert!(!problem.to_string().contains("damaged"), "{problem}");
+    }
     store.close_file().await;
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -267,3 +267,55 @@ async fn what_is_late_double_or_of_nothing_is_told_and_changes_nothing() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_a_caller_stored_is_no_page_that_does_anything() {
+    let (_, app) = service(chatty());
+    let script = "<script xmlns='http://www.w3.org/1999/xhtml'>fetch('/v1/runs')</script>";
+    let run = begin(&app, "ann", &json!({ "input": script, "conversation_id": "c" })).await;
+    until(&app, &run, "run_end").await;
+    let mut paths = vec![
+        run.clone(),
+        format!("{run}/events"),
+        format!("{run}/stream?offset=-1"),
+        "/v1/conversations/c".to_owned(),
+        "/v1/conversations".to_owned(),
+        "/api/chat/history?id=c".to_owned(),
+        "/nope<script>".replace('<', "%3C").replace('>', "%3E"),
+        "/health".to_owned(),
+    ];
+    for (at, kind) in
+        ["text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/pdf"]
+            .into_iter()
+            .enumerate()
+    {
+        let path = format!("/v1/streams/{at}");
+        let put = request(Method::PUT, &path, "ann").header("content-type", kind);
+        let put = put.body(Body::from(script)).unwrap();
+        assert_eq!(app.clone().oneshot(put).await.unwrap().status(), 201);
+        let response = get(&app, &path, "ann").await;
+        assert_eq!(response.headers()["content-type"], kind);
+        assert_eq!(text(response).await, script);
+        paths.extend(
+            ["", "?offset=-1", "?offset=-1&live=long-poll", "?offset=now"]
+                .map(|query| format!("{path}{query}")),
+        );
+    }
+    for path in paths {
+        for method in [Method::GET, Method::HEAD, Method::DELETE, Method::OPTIONS] {
+            let asked = request(method.clone(), &path, "ann").body(Body::empty()).unwrap();
+            let response = app.clone().oneshot(asked).await.unwrap();
+            let field = |name: &str| response.headers()[name].to_str().unwrap();
+            let policy = field("content-security-policy");
+            assert!(policy.starts_with("default-src 'none'; sandbox"), "{method} {path}: {policy}");
+            assert_eq!(field("x-content-type-options"), "nosniff", "{method} {path}");
+            assert_eq!(field("cross-origin-resource-policy"), "same-origin", "{method} {path}");
+            if method == Method::HEAD {
+                assert_eq!(text(response).await, "", "{path}");
+            }
+        }
+    }
+    let console = get(&app, "/", "").await;
+    let policy = console.headers()["content-security-policy"].to_str().unwrap();
+    assert!(policy.contains("script-src 'self'"), "the console has its own: {policy}");
+}

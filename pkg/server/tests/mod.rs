@@ -24,6 +24,7 @@ mod several;
 mod stored;
 mod streams;
 mod table;
+mod untold;
 
 use std::time::Duration;
 

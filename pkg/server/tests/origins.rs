@@ -104,6 +104,7 @@ async fn a_page_may_read_each_header_that_the_answers_have() {
     let plain = [
         "cache-control",
         "content-length",
+        "content-security-policy",
         "content-type",
         "vary",
         "x-accel-buffering",

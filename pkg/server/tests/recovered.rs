@@ -424,3 +424,63 @@ fn a_run_whose_cancel_was_acknowledged_does_not_go_on_after_a_restart() {
         });
     }
 }
+
+// Covers: T-63
+#[test]
+fn a_run_shows_what_it_has_used_after_a_restart_too() {
+    let usage = crate::types::UsageInfo {
+        input_tokens: Some(7),
+        output_tokens: Some(2),
+        ..crate::types::UsageInfo::default()
+    };
+    let agent = move || {
+        let page = ClientTool::new("page", "Reads the page.", json!({ "type": "object" }));
+        let provider = ScriptedProvider::from_fn(move |asked: &Asked| {
+            let results = asked.messages.iter().flat_map(|it| it.tool_results()).count();
+            let turn = ScriptedTurn::new().usage(usage);
+            if results < 2 { turn.call("page", json!({})) } else { turn.text("Done.") }
+        });
+        DefaultAgent::builder(provider).tool(page.may_repeat(true)).build().unwrap()
+    };
+    let used = async |app: &Router, run: &str| {
+        let (_, shown) = value(get(app, run, "ann").await).await;
+        json!([shown["usage"]["input_tokens"], shown["usage"]["output_tokens"]])
+    };
+    let answer = async |app: &Router, run: &str, asked: &Value| {
+        let result =
+            json!({ "client_call_id": asked["client_call_id"], "result": { "content": "A." } });
+        assert_eq!(post(app, &format!("{run}/tool-results"), "ann", &result).await.status(), 200);
+    };
+    let waiting = async |app: &Router, run: &str, before: &Value| {
+        loop {
+            let all = get(app, &format!("{run}/stream"), "ann").await;
+            let (_, all) = value(all).await;
+            let mut asked = all.as_array().unwrap().iter();
+            let asked = asked.rfind(|it| it["type"] == "client_tool_request").cloned();
+            if let Some(asked) = asked.filter(|it| it["client_call_id"] != *before) {
+                return asked;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let stores = Stores::in_memory();
+    let (run, asked) = dies(async {
+        let (_, app) = over(&stores, agent());
+        let run = begin(&app, "ann", &json!({ "input": "Go." })).await;
+        let first = waiting(&app, &run, &Value::Null).await;
+        answer(&app, &run, &first).await;
+        let second = waiting(&app, &run, &first["client_call_id"]).await;
+        assert_eq!(used(&app, &run).await, json!([14, 4]));
+        (run, second)
+    });
+    lives(async {
+        let (service, app) = over(&stores, agent());
+        assert_eq!(service.recover().await.unwrap().resumed, 1);
+        assert_eq!(used(&app, &run).await, json!([14, 4]));
+        answer(&app, &run, &asked).await;
+        assert_eq!(whole(&app, &run).await.last().unwrap()["status"], "completed");
+        while used(&app, &run).await != json!([21, 6]) {
+            tokio::task::yield_now().await;
+        }
+    });
+}

@@ -276,3 +276,110 @@ async fn an_input_that_the_model_cannot_read_is_refused_before_it_is_acknowledge
     assert!(problem["detail"].as_str().unwrap().contains("reads no pictures"), "{problem}");
     assert_eq!(get(&app, "/v1/conversations/c", "ann").await.status(), 404, "nothing was begun");
 }
+
+/// An agent that asks a person about its first two calls.
+fn asks() -> DefaultAgent {
+    let remove = tool_fn("remove", "Removes.", |_: ToolContext, _: Value| async { "removed" });
+    let provider = ScriptedProvider::from_fn(|asked: &Asked| {
+        let last = asked.messages.iter().last().unwrap().text();
+        match last.as_str() {
+            "Tell." => {
+                let call = |turn: ScriptedTurn, at: u8| turn.call("remove", json!({ "at": at }));
+                call(call(ScriptedTurn::new().text("May I?"), 1), 2)
+            }
+            _ => ScriptedTurn::new().text("On."),
+        }
+    });
+    let remove = remove.effects(ToolEffects::Irreversible);
+    DefaultAgent::builder(provider).tool(remove).build().unwrap()
+}
+
+// Covers: T-63
+#[tokio::test]
+async fn a_word_that_was_acknowledged_is_in_the_conversation_of_a_run_that_was_cancelled() {
+    for way in ["cancel", "chat"] {
+        let (_, app) = over(&Stores::in_memory(), asks());
+        let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+        until(&app, &run, "tool_approval_request").await;
+        for when in ["next", "now", "end"] {
+            steer(&app, &run, when, when).await;
+        }
+        let mut want = vec!["Tell.", "next", "now", "end"];
+        if way == "cancel" {
+            let cancelled = post(&app, &format!("{run}/cancel"), "ann", &json!({})).await;
+            assert_eq!(cancelled.status(), 200);
+        } else {
+            want.push("Again.");
+            let body = json!({ "id": "c", "messages": [{ "role": "user", "content": "Again." }] });
+            assert_eq!(post(&app, "/api/chat", "ann", &body).await.status(), 200);
+        }
+        assert_eq!(ends(&app, &run).await["status"], "cancelled", "{way}");
+        if way == "chat" {
+            // The next run says its own once it has begun.
+            let (_, shown) = value(get(&app, "/v1/conversations/c", "ann").await).await;
+            if let Some(next) = shown["open_run"].as_str() {
+                ends(&app, &format!("/v1/runs/{next}")).await;
+            }
+        }
+        assert_eq!(said_by_user(&app).await, want, "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_word_that_was_acknowledged_is_in_the_conversation_of_a_run_that_failed() {
+    let fails = tool_fn("wait", "Waits.", |context: ToolContext, _: Value| async move {
+        format!("{:?}", context.ask(Question::form("Well?", json!({ "type": "object" }))).await)
+    });
+    let asked = AtomicUsize::new(0);
+    let provider = ScriptedProvider::from_fn(move |_: &Asked| {
+        if asked.fetch_add(1, Ordering::SeqCst) == 0 {
+            return ScriptedTurn::new().text("Hm.").call("wait", json!({}));
+        }
+        let (provider, feature) = ("scripted".into(), "more".into());
+        ScriptedTurn::refuse(crate::llm::ProviderError::Unsupported { provider, feature })
+    });
+    let agent = DefaultAgent::builder(provider).tool(fails).build().unwrap();
+    let (_, app) = over(&Stores::in_memory(), agent);
+    let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+    let asked = until(&app, &run, "tool_question").await;
+    steer(&app, &run, "KEEP", "end").await;
+    let answer = json!({ "question_id": asked["question_id"], "answer": { "action": "cancel" } });
+    assert_eq!(post(&app, &format!("{run}/inputs"), "ann", &answer).await.status(), 200);
+    assert_eq!(ends(&app, &run).await["status"], "failed");
+    assert_eq!(said_by_user(&app).await, ["Tell.", "KEEP"]);
+}
+
+#[test]
+fn a_word_that_a_waiting_run_took_is_in_the_conversation_when_it_cannot_go_on() {
+    let stores = Stores::in_memory();
+    let run = dies(async {
+        let (_, app) = over(&stores, asks());
+        let run = begin(&app, "ann", &json!({ "input": "Tell.", "conversation_id": "c" })).await;
+        until(&app, &run, "tool_approval_request").await;
+        for when in ["next", "end"] {
+            steer(&app, &run, when, when).await;
+        }
+        // The run takes them with the answer to the first of its two requests.
+        let (_, all) = value(get(&app, &format!("{run}/stream"), "ann").await).await;
+        let mut asked = all.as_array().unwrap().iter();
+        let asked = asked.find(|it| it["type"] == "tool_approval_request").unwrap();
+        let grant = json!({ "approval_id": asked["approval_id"], "decision": "grant" });
+        assert_eq!(post(&app, &format!("{run}/approvals"), "ann", &grant).await.status(), 200);
+        let key = ConversationKey::new("team-a", "c");
+        let taken = async || {
+            let lines = stores.conversations.lines(&key, 0, 99).await.unwrap();
+            lines.iter().filter(|(_, line)| line.contains(r#""input":{"said":"#)).count()
+        };
+        while taken().await < 2 {
+            tokio::task::yield_now().await;
+        }
+        run
+    });
+    lives(async {
+        let agent = DefaultAgent::builder(answering()).tool(Calculator).build().unwrap();
+        let (service, app) = over(&stores, agent);
+        assert_eq!(service.recover().await.unwrap().interrupted, 1);
+        assert_eq!(ends(&app, &run).await["status"], "interrupted");
+        assert_eq!(said_by_user(&app).await, ["Tell.", "next", "end"]);
+    });
+}

@@ -226,3 +226,49 @@ async fn a_reader_of_a_run_ends_it_by_going_away_where_it_says_so_in_each_form()
         assert!(status == 400 && detail.contains(word), "{path}: {problem}");
     }
 }
+
+#[tokio::test]
+async fn what_a_stream_cannot_be_is_refused_and_times_and_tags_are_as_the_rfcs_have_them() {
+    let (_, app) = service(chatty());
+    let json = JSON[0];
+    for name in ["stream-forked-from", "Stream-Fork-Offset", "stream-fork-sub-offset"] {
+        let asked = ("PUT", "/v1/streams/fork", "ann");
+        let (status, _, body) = send(&app, asked, &[json, (name, "/v1/streams/x")], "").await;
+        assert!(status == 501 && body.contains("cannot be forked"), "{name}: {status} {body}");
+    }
+    assert_eq!(get(&app, "/v1/streams/fork", "ann").await.status(), 404, "nothing was created");
+    for (at, time, want) in [
+        ("a", "9999-12-31T23:59:59Z", 201),
+        ("b", "9999-12-31T23:59:59.999+00:00", 201),
+        ("c", "9999-12-31T23:59:59-12:00", 201),
+        ("d", "2999-01-01T00:00:00Z", 201),
+        ("e", "9999-12-31T23:59:59", 400),
+        ("f", "9999-12-31", 400),
+        ("g", "9999-12-32T00:00:00Z", 400),
+        ("h", "10000-01-01T00:00:00Z", 400),
+        ("i", "soon", 400),
+    ] {
+        let asked = ("PUT", &*format!("/v1/streams/{at}"), "ann");
+        let (status, _, body) =
+            send(&app, asked, &[json, ("stream-expires-at", time)], "[1]").await;
+        assert_eq!(status, want, "{time}: {body}");
+        let status = get(&app, asked.1, "ann").await.status();
+        assert_eq!(status, if want == 201 { 200 } else { 404 }, "{time}");
+    }
+    let path = "/v1/streams/a";
+    let (_, headers, _) = send(&app, ("GET", path, "ann"), &[], "").await;
+    let tag = field(&headers, "etag");
+    for (known, want) in [
+        (tag.to_owned(), 304),
+        (format!("W/{tag}"), 304),
+        (format!("\"other\", W/{tag}"), 304),
+        ("*".to_owned(), 304),
+        ("\"other\"".to_owned(), 200),
+        (format!("w/{tag}"), 200),
+        (tag.trim_matches('"').to_owned(), 200),
+    ] {
+        let (status, _, _) =
+            send(&app, ("GET", path, "ann"), &[("if-none-match", &known)], "").await;
+        assert_eq!(status, want, "{known}");
+    }
+}

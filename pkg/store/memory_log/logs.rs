@@ -151,7 +151,7 @@ impl Logs {
                 let (used, most) = (self.bytes, self.max_bytes);
                 let reason =
                     format!("it holds {used} of {most} bytes, and {bytes} more were to come");
-                return Err(LogError::Unavailable { reason });
+                return Err(LogError::Full { reason });
             };
             self.retire(&oldest)?;
         }

@@ -10,6 +10,10 @@ pub(super) fn of(error: sqlx::Error) -> StoreError {
         Some(error) => error.message().to_owned(),
         None => error.to_string(),
     };
+    if matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) {
+        let reason = format!("{reason}; go on with another copy of the file");
+        return StoreError::Corrupt { reason };
+    }
     // The low byte is the kind, the others tell more.
     match code.map(|code| code & 0xff) {
         Some(13) => StoreError::Full {

@@ -1,6 +1,6 @@
 // The events of a run, as the service sends them: each once and in order, whatever happens to the connection.
 
-import { Problem, parse, path, send } from "./api.js";
+import { Problem, ask, parse, path, send } from "./api.js";
 
 const LONGEST_WAIT = 5000;
 // The service sends at least a comment in this time; a connection that is silent for longer is dead.
@@ -50,6 +50,7 @@ export class Frames {
 export async function follow(run, { after = -1, signal, onEvent, onState = () => {} }) {
   let last = after;
   let failures = 0;
+  let isTold = false;
   while (!signal.aborted) {
     const connection = new AbortController();
     const stop = () => connection.abort();
@@ -58,9 +59,13 @@ export async function follow(run, { after = -1, signal, onEvent, onState = () =>
       const ended = await read(run, last, connection, (event) => {
         last = event.seq;
         failures = 0;
+        isTold = event.type === "run_end";
         onEvent(event);
       }, onState);
       if (ended) {
+        // Its events may have been read without the end.
+        const { end } = isTold ? {} : await ask(path`v1/runs/${run}`);
+        if (end) onEvent({ ...end, seq: last + 1 });
         onState("ended");
         return;
       }

@@ -57,6 +57,8 @@ export class Turn {
           if (state === "open") this.opens();
         },
       });
+      await this.pump.done();
+      if (!signal.aborted && !this.hasEnded) throw new Error("The run has ended, and its end is not known.");
     } catch (error) {
       await this.pump.done();
       if (!signal.aborted) this.fails(error);
