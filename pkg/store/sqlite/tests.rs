@@ -421,12 +421,20 @@ async fn nothing_of_what_was_erased_deleted_or_retired_is_in_the_file() {
     assert!(stores.conversations.delete(&ConversationKey::new("team-a", "bob-7")).await.unwrap());
     assert_eq!(found(&path, text), 0);
     assert!(found(&path, b"planted-bob-8-message") > 0, "others stay");
+    // What the log of the file has yet.
+    for at in [7, 8] {
+        fill(&stores, "dan", at).await;
+    }
+    let text = b"planted-dan-7-message";
+    assert!(found(&path, text) > 0 && found(&path, b"planted-dan-8-event") > 0);
+    stores.conversations.delete(&ConversationKey::new("team-a", "dan-7")).await.unwrap();
+    assert_eq!(found(&path, text), 0);
     // Retention takes the closed ones, by the next sweep at the latest.
     assert!(found(&path, b"planted-eve-59-event") > 0);
     let mut none = Retention::all();
     none.closed_before_ms = Some(u64::MAX);
     stores.log.sweep(none).await.unwrap();
-    assert_eq!(found(&path, b"planted-eve-59-event"), 0);
+    assert_eq!(found(&path, b"planted-eve-59-event") + found(&path, b"planted-dan-8-event"), 0);
     assert!(found(&path, b"planted-eve-57-event") > 0, "it is open");
     store.check().await.unwrap();
     store.close_file().await;
