@@ -61,13 +61,13 @@ async fn tells_end(log: &dyn EventLog, key: &LogKey, behind: u64) -> Result<bool
     Ok(page.records.first().is_some_and(|record| record.kind == RUN_END))
 }
 
-type Read = Result<(u64, LogRecord), LogError>;
+type Numbered = Result<(u64, LogRecord), LogError>;
 
 /// The records of a run from a number on, each with its number: what is there, then what comes, to its end.
 pub(super) struct Records {
     log: Arc<dyn EventLog>,
     run: Arc<Run>,
-    records: BoxStream<'static, Read>,
+    read: BoxStream<'static, Numbered>,
     /// The number of the next record.
     next: u64,
     has_end: bool,
@@ -77,19 +77,19 @@ pub(super) struct Records {
 
 impl Records {
     pub(super) fn new(log: Arc<dyn EventLog>, run: Arc<Run>, from: u64) -> Self {
-        let records = Arc::clone(&log).follow(run.key.clone(), from);
+        let read = Arc::clone(&log).follow(run.key.clone(), from);
         let untold = Some(Fired::new(run.untold()));
-        Self { log, run, records, next: from, has_end: false, untold }
+        Self { log, run, read, next: from, has_end: false, untold }
     }
 }
 
 impl Stream for Records {
-    type Item = Read;
+    type Item = Numbered;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Read>> {
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Numbered>> {
         let this = self.get_mut();
         loop {
-            match this.records.as_mut().poll_next(context) {
+            match this.read.as_mut().poll_next(context) {
                 Poll::Ready(Some(Ok((number, record)))) => {
                     this.next = number + 1;
                     this.has_end |= record.kind == RUN_END;
@@ -108,13 +108,13 @@ impl Stream for Records {
                 }
             }
             this.untold = None;
-            this.records = rest(Arc::clone(&this.log), Arc::clone(&this.run), this.next);
+            this.read = rest(Arc::clone(&this.log), Arc::clone(&this.run), this.next);
         }
     }
 }
 
 /// Reads what is left of a run that has ended.
-fn rest(log: Arc<dyn EventLog>, run: Arc<Run>, from: u64) -> BoxStream<'static, Read> {
+fn rest(log: Arc<dyn EventLog>, run: Arc<Run>, from: u64) -> BoxStream<'static, Numbered> {
     Box::pin(async_stream::try_stream! {
         let mut at = from;
         loop {

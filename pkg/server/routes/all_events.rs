@@ -58,13 +58,11 @@ fn finder(service: &Service) -> Find {
     Arc::new(move |key| {
         let service = service.clone();
         Box::pin(async move {
-            match service.0.runs.find(&key.scope, &key.name) {
-                Some(run) => Some(run),
-                None => {
-                    let record = service.stores().runs.get(&key).await.ok()?;
-                    Some(Arc::new(Service::not_here(&record)))
-                }
+            if let Some(run) = service.0.runs.find(&key.scope, &key.name) {
+                return Some(run);
             }
+            let record = service.stores().runs.get(&key).await.ok()?;
+            Some(Arc::new(Service::not_here(&record)))
         })
     })
 }

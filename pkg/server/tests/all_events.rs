@@ -205,7 +205,8 @@ async fn each_id_is_a_place_that_is_read_however_many_runs_go_on() {
         let mut all = std::pin::pin!(sources(&log).read(from));
         let (mut gaps, mut queued, mut last) = (Vec::new(), 0, String::new());
         for _ in 0..count {
-            let frame = String::from_utf8(all.next().await.unwrap().to_vec()).unwrap();
+            let frame = timeout(Duration::from_secs(20), all.next()).await.unwrap().unwrap();
+            let frame = String::from_utf8(frame.to_vec()).unwrap();
             let id = frame.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
             last = id.to_owned();
             assert!(Place::read(id).is_some_and(|place| place.to_string() == id), "{frame}");
