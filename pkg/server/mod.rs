@@ -45,6 +45,7 @@ mod latency;
 mod latency_records;
 mod limits;
 mod metrics;
+mod object;
 mod origins;
 mod own_calls;
 mod pieces;
@@ -72,7 +73,9 @@ mod sweep;
 mod take_back;
 #[cfg(test)]
 mod tests;
+mod title;
 mod turns;
+mod unread;
 mod usage;
 mod words;
 

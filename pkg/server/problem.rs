@@ -9,8 +9,17 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     store::{LogError, StoreError},
-    types::{AgentError, ErrorCode},
+    types::{AgentError, ErrorCode, clipped},
 };
+
+/// Longest name, id or value of a request that an error repeats, in characters.
+pub(super) const MAX_SHOWN: usize = 60;
+
+/// Longest words of an agent's error, in characters: some repeat what a request said.
+const MAX_DETAIL: usize = 300;
+
+/// Seconds after which a run may have taken what waits for it.
+const DELIVERED: u64 = 5;
 
 /// An error of the service, as RFC 9457 has it: a code that programs read, and words that say what to do.
 ///
@@ -50,6 +59,7 @@ impl Problem {
 
     /// Returns the error of a name that means nothing to this caller.
     pub(super) fn not_found(what: &str, id: &str) -> Self {
+        let id = clipped(id, MAX_SHOWN);
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{id}`"))
     }
 
@@ -142,7 +152,12 @@ impl From<AgentError> for Problem {
         if error.code == ErrorCode::Shutdown {
             return Self::new(StatusCode::NOT_FOUND, "not_found", "the run has ended");
         }
-        Self::bad(error.message.to_string())
+        let detail = clipped(&error.message, MAX_DETAIL);
+        if error.code == ErrorCode::RateLimited {
+            let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_wait", detail);
+            return problem.retry_after(DELIVERED);
+        }
+        Self::bad(detail)
     }
 }
 

@@ -17,10 +17,11 @@ use crate::{
         encode::AgUi,
         extract::{Body, Caller, Query},
         going_on::{Reading, answer},
+        problem::MAX_SHOWN,
         run::Run,
         service::Asked,
     },
-    types::{ClientReturn, Json, Text, ToolAnswer},
+    types::{ClientReturn, Json, Text, ToolAnswer, clipped},
 };
 
 /// The input of an agent; it may have more.
@@ -68,7 +69,8 @@ pub(super) async fn begin(
         // All of them are taken, or none.
         for (at, Resume { interrupt_id, .. }) in resume.iter().enumerate() {
             if resume.iter().skip(at + 1).any(|other| other.interrupt_id == *interrupt_id) {
-                return Err(Problem::bad(format!("`resume` answers `{interrupt_id}` twice")));
+                let id = clipped(interrupt_id, MAX_SHOWN);
+                return Err(Problem::bad(format!("`resume` answers `{id}` twice")));
             }
         }
         let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
@@ -131,7 +133,8 @@ impl Answer {
     fn check(&self, run: &Run, caller: &agent::Caller) -> Result<(), Problem> {
         match self {
             Self::Decided(id, _) if !run.approvals.may_answer(id, caller) => Err(may_not(id)),
-            Self::Decided(..) | Self::Answered(..) => Ok(()),
+            Self::Decided(id, decision) => Ok(run.approvals.check(id, decision)?),
+            Self::Answered(id, answer) => Ok(run.questions.check(id, answer)?),
         }
     }
 
