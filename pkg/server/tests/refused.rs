@@ -157,7 +157,7 @@ async fn an_error_repeats_neither_what_was_said_nor_names_of_types() {
         let (status, problem) =
             value(get(&app, &format!("/v1/conversations?{query}"), "ann").await).await;
         let told = problem["detail"].as_str().unwrap();
-        assert!(status == 400 && !told.contains("=") && !told.contains("struct"), "{problem}");
+        assert!(status == 400 && !told.contains('=') && !told.contains("struct"), "{problem}");
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
     known(path).await
 }
 
-/// Refuses what SQLite takes for a database of each connection alone: the next one would find no table in it.
+/// Refuses what `SQLite` takes for a database of each connection alone: the next one would find no table in it.
 fn named(path: &Path) -> Result<(), StoreError> {
     if path.as_os_str().is_empty() || path == Path::new(":memory:") {
         let reason = format!(
@@ -75,7 +75,7 @@ fn named(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes the file where it is not there, so that only its owner can read it; what SQLite puts beside it gets the same permissions.
+/// Makes the file where it is not there, so that only its owner can read it; what `SQLite` puts beside it gets the same permissions.
 fn made(path: &Path) -> Result<(), StoreError> {
     match own_file().create_new(true).open(path) {
         Ok(_) => Ok(()),

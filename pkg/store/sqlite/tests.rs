@@ -49,6 +49,7 @@ async fn only_its_owner_can_read_a_file_that_is_made_anew() {
     let path = folder.join("service.db");
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let store = SqliteStore::open(&path).await.unwrap();
+    store.create(key("run")).await.unwrap();
     store.append(&key("run"), 0, records(1, 10)).await.unwrap();
     let files: Vec<_> =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

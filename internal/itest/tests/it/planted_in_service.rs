@@ -141,7 +141,13 @@ async fn tokens_and_what_was_said_are_in_no_log_error_metric_or_page() {
         ),
         ("POST", "/v1/runs", TOKEN, "\"prompt-planted-1a\"", 400),
         ("POST", "/v1/runs", TOKEN, "{\"input\":{\"prompt\":\"prompt-planted-1a\"}}", 400),
-        ("POST", "/v1/runs/nope/approvals", TOKEN, "{\"approval_id\":[\"prompt-planted-1a\"]}", 400),
+        (
+            "POST",
+            "/v1/runs/nope/approvals",
+            TOKEN,
+            "{\"approval_id\":[\"prompt-planted-1a\"]}",
+            400,
+        ),
         (
             "POST",
             "/agui",
