@@ -1,6 +1,6 @@
 //! What `serve --check` tells, and what it does not show.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, process::Stdio};
 
 use crate::{
     flags::file,
@@ -13,7 +13,7 @@ fn serve(arguments: &[&str], variables: &[(&str, &[u8])]) -> Outcome {
     for (name, value) in variables {
         command.env(name, OsStr::from_bytes(value));
     }
-    finish(command.spawn().unwrap(), b"")
+    finish(command.stdin(Stdio::piped()).spawn().unwrap(), b"")
 }
 
 #[test]
@@ -111,8 +111,9 @@ fn a_check_tells_at_once_what_a_start_would_trip_over() {
     assert!(outcome.stderr.contains("there is no tool bogus"), "{outcome:?}");
     let outcome = serve(&[&demo[..], &["--approve", "notes.keep,calculator"]].concat(), &[]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    for empty in [b"database = \"\"\n", b"database = \":memory:\"\n"].map(|it: &[u8]| it) {
-        let config = file(&format!("empty-{}.toml", empty.len()), empty);
+    for empty in ["", ":memory:"] {
+        let text = format!("database = {empty:?}\n");
+        let config = file(&format!("empty-{}.toml", empty.len()), text.as_bytes());
         for (arguments, code) in [(&["--check"][..], 1), (&[], 2)] {
             let arguments = [&["--provider", "demo", "--config", &config], arguments].concat();
             let outcome = serve(&arguments, &[]);
