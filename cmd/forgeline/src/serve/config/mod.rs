@@ -31,6 +31,7 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787
 
 /// What the service is to do.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Config {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<Tokens>,

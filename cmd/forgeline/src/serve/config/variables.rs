@@ -66,7 +66,7 @@ fn meant(name: &str, known: &[String]) -> Option<String> {
             "a table [agents.NAME] in the file: variables do not set agents up".to_owned(),
         );
     }
-    for table in ["LIMITS_", "KEEP_"].iter().filter(|table| rest.starts_with(*table)) {
+    if let Some(table) = ["LIMITS_", "KEEP_"].iter().find(|table| rest.starts_with(**table)) {
         let begin = format!("{PREFIX}{table}");
         let own: Vec<_> =
             known.iter().map(String::as_str).filter(|it| it.starts_with(&begin)).collect();
