@@ -6,6 +6,7 @@ use super::{
     Caller, Decision, Steering,
     control::{Control, RunEnd},
     open_requests::Requested,
+    tools::ToolError,
 };
 use crate::types::{AgentError, ApprovalRequest, ErrorCode, Text};
 
@@ -64,16 +65,27 @@ impl Approvals {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::InvalidInput`] when there is no such request: it was answered, withdrawn, or never
-    /// made; [`ErrorCode::Shutdown`] when the agent has ended.
+    /// [`ErrorCode::InvalidInput`] when arguments in place of the model's do not fit the tool, and the request stays open, or when
+    /// there is no such request: it was answered, withdrawn, or never made; [`ErrorCode::Shutdown`] when the agent has ended.
     pub fn answer(&self, approval_id: &str, decision: Decision) -> Result<(), AgentError> {
-        if self.0.run()?.is_some_and(|run| run.answer(approval_id, decision)) {
+        let answered = match self.0.run()? {
+            Some(run) => run.answer(approval_id, decision).map_err(|error| unfit(&error))?,
+            None => false,
+        };
+        if answered {
             return Ok(());
         }
         let message = format!(
             "no request for approval `{approval_id}` is open: it was answered or withdrawn, or there was none"
         );
         Err(AgentError::new(ErrorCode::InvalidInput, message))
+    }
+
+    /// Checks that a decision fits an open request, and gives none.
+    #[cfg(feature = "server")]
+    pub(crate) fn check(&self, approval_id: &str, decision: &Decision) -> Result<(), AgentError> {
+        let Some(run) = self.0.run()? else { return Ok(()) };
+        run.check_decision(approval_id, decision).map_err(|error| unfit(&error))
     }
 
     /// Returns `true` unless the tool of an open request is one that this caller may not [use](super::Permissions): who may not use it does
@@ -89,6 +101,11 @@ impl Approvals {
         let run = self.0.run().ok().flatten();
         run.map(|run| run.open_requests()).unwrap_or_default()
     }
+}
+
+fn unfit(problem: &ToolError) -> AgentError {
+    let message = format!("the arguments do not fit: {problem}");
+    AgentError::new(ErrorCode::InvalidInput, message)
 }
 
 impl Requested for ApprovalRequest {

@@ -42,6 +42,11 @@ impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
         open.and_then(|open| open.gate.as_ref()).is_none_or(|gate| gate.lets(caller))
     }
 
+    /// Returns the rules about the request of this id.
+    pub(super) fn gate(&self, id: &str) -> Option<AnswerGate> {
+        self.0.iter().find(|open| open.request.request_id() == id)?.gate.clone()
+    }
+
     /// Closes the request of this id; returns where its answer goes, if it was open.
     pub(super) fn close(&mut self, id: &str) -> Option<oneshot::Sender<A>> {
         let at = self.0.iter().position(|open| open.request.request_id() == id)?;

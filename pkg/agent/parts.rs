@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     llm::{ModelCard, Provider, Request, TokenEstimator, ToolSpec},
-    types::{AgentError, ErrorCode, ModelInfo, Text},
+    types::{AgentError, ErrorCode, ModelInfo, Text, clipped},
 };
 
 /// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
@@ -78,8 +78,11 @@ impl Parts {
             return Ok(None);
         }
         let names: Vec<_> = self.model_names().map(|name| format!("`{name}`")).collect();
-        let message =
-            format!("the agent has no model `{name}`; choose one of {}", names.join(", "));
+        let message = format!(
+            "the agent has no model `{}`; choose one of {}",
+            clipped(name, 60),
+            names.join(", ")
+        );
         Err(AgentError::new(ErrorCode::InvalidInput, message))
     }
 

@@ -90,6 +90,15 @@ impl Questions {
         }
     }
 
+    /// Checks that an answer fits an open question, and gives none.
+    #[cfg(feature = "server")]
+    pub(crate) fn check(&self, question_id: &str, answer: &ToolAnswer) -> Result<(), AgentError> {
+        let Some(run) = self.0.run()? else { return Ok(()) };
+        let unfit = |problem| format!("the answer does not fit: {problem}");
+        let checked = run.check_answer(question_id, answer);
+        checked.map_err(|problem| AgentError::new(ErrorCode::InvalidInput, unfit(problem)))
+    }
+
     /// Returns the questions that are open, in the order in which they were asked.
     #[must_use]
     pub fn open(&self) -> Vec<ToolQuestion> {

@@ -131,8 +131,9 @@ impl Steering {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::InvalidInput`] when the run is over, 64 messages wait already, or no model reads a picture or document of
-    /// the message; [`ErrorCode::Unsupported`] when this one does not.
+    /// [`ErrorCode::InvalidInput`] when the run is over, or no model reads a picture or document of the message;
+    /// [`ErrorCode::Unsupported`] when this one does not; [`ErrorCode::RateLimited`], which may be tried again, when 64 messages
+    /// wait already.
     pub fn steer(&self, message: impl Into<Message>) -> Result<(), AgentError> {
         self.say(Said::Steer { message: of_user(message), now: false })
     }
@@ -163,18 +164,19 @@ impl Steering {
         if let Some(model) = line.model.as_deref().filter(|_| !line.is_over) {
             fit(message, model)?;
         }
-        let refusal = if line.is_over {
-            "the run is over; send the message as an input of the next"
-        } else if line.said.len() >= MAX_WAITING {
-            "64 messages wait for the run already; send it when they were delivered"
-        } else {
-            if matches!(said, Said::Steer { now: true, .. }) {
-                line.cut.cancel();
-            }
-            line.said.push_back(said);
-            return Ok(());
-        };
-        Err(AgentError::new(ErrorCode::InvalidInput, refusal))
+        if line.is_over {
+            let refusal = "the run is over; send the message as an input of the next";
+            return Err(AgentError::new(ErrorCode::InvalidInput, refusal));
+        }
+        if line.said.len() >= MAX_WAITING {
+            let refusal = "64 messages wait for the run already; send it when they were delivered";
+            return Err(AgentError::new(ErrorCode::RateLimited, refusal).retryable(true));
+        }
+        if matches!(said, Said::Steer { now: true, .. }) {
+            line.cut.cancel();
+        }
+        line.said.push_back(said);
+        Ok(())
     }
 
     /// Returns the token that cuts the answer that begins: also fired when the run is cancelled.
@@ -204,10 +206,18 @@ impl Steering {
         }
     }
 
-    /// Closes a request with its answer; returns `false` when it is not open.
-    pub(super) fn answer(&self, approval_id: &str, decision: Decision) -> bool {
+    /// Closes a request with its answer; returns `false` when it is not open. One that does not fit leaves it open.
+    pub(super) fn answer(&self, approval_id: &str, decision: Decision) -> Result<bool, ToolError> {
+        self.check_decision(approval_id, &decision)?;
         let open = self.lock().asked.close(approval_id);
-        open.is_some_and(|answer| answer.send(decision).is_ok())
+        Ok(open.is_some_and(|answer| answer.send(decision).is_ok()))
+    }
+
+    /// Checks that a decision fits the request of this id, if it is open.
+    pub(super) fn check_decision(&self, id: &str, decision: &Decision) -> Result<(), ToolError> {
+        let Decision::GrantChanged { arguments } = decision else { return Ok(()) };
+        let gate = self.lock().asked.gate(id);
+        gate.map_or(Ok(()), |gate| gate.check(arguments))
     }
 
     /// Opens a call at the client; its result comes here.
@@ -234,6 +244,14 @@ impl Steering {
             Some(above) => above.ask_user(question),
             None => self.lock().open(|line| &mut line.questions, question, None),
         }
+    }
+
+    /// Checks that an answer fits the question of this id, if it is open.
+    #[cfg(feature = "server")]
+    pub(super) fn check_answer(&self, id: &str, answer: &ToolAnswer) -> Result<(), ToolError> {
+        let line = self.lock();
+        let Some(question) = line.questions.find(id) else { return Ok(()) };
+        form::complete(question.schema.as_ref(), answer.clone()).map(drop)
     }
 
     /// Closes a question with its answer; returns `false` when it is not open. One that does not fit leaves it open.

@@ -52,8 +52,8 @@ pub trait ToolSource: Send + Sync {
     /// An error ends the run before the model is asked.
     fn tools(&self, run: RunContext) -> BoxFuture<'static, Result<Vec<Arc<dyn Tool>>, AgentError>>;
 
-    /// Returns `true` when a run goes on without these tools if the source fails, takes too long, or has a tool
-    /// that cannot be registered. Default: `false`, the run ends.
+    /// Returns `true` when a run goes on without these tools if the source fails or takes too long, and without one of them if
+    /// that one cannot be registered. Default: `false`, the run ends.
     fn is_optional(&self) -> bool {
         false
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, ready};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     Problem,
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     agent::{
-        RunContext, RunInput, ToolSource,
-        tools::{ClientTool, Tool},
+        DefaultAgent, RunContext, RunInput, ToolSource,
+        tools::{ClientTool, RegistryError, Tool, ToolRegistry},
     },
-    types::{AgentError, Text},
+    types::{AgentError, Text, clipped},
 };
 
 /// Most tools of a request.
@@ -23,6 +23,12 @@ const MAX_TOOLS: usize = 128;
 
 /// Longest description and schema of a tool of a request together, in bytes.
 const MAX_TOOL_BYTES: usize = 16 << 10;
+
+/// Longest name of a tool of a request, in bytes: that of each tool.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Longest words about a tool that cannot be offered, in characters.
+const MAX_TOLD: usize = 300;
 
 /// A tool as a request describes it.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -41,23 +47,85 @@ pub(super) struct ClientTools {
 }
 
 impl ClientTools {
+    /// Takes the tools of a request, all or none.
+    ///
+    /// # Errors
+    ///
+    /// A problem that names the tool that cannot be offered.
     pub(super) fn new(offered: Vec<Offered>) -> Result<Arc<Self>, Problem> {
         if offered.len() > MAX_TOOLS {
-            return Err(Problem::bad(format!("a request has at most {MAX_TOOLS} tools")));
+            let detail =
+                format!("a request has at most {MAX_TOOLS} tools; this one has {}", offered.len());
+            return Err(Problem::bad(detail));
         }
-        let tool = |Offered { name, description, parameters }: Offered| {
-            let parameters = parameters.unwrap_or_else(|| serde_json::json!({ "type": "object" }));
-            if description.len() + parameters.to_string().len() > MAX_TOOL_BYTES {
-                let detail = format!(
-                    "the description and schema of the tool `{name}` have more than {MAX_TOOL_BYTES} bytes"
-                );
-                return Err(Problem::bad(detail));
-            }
-            Ok(Arc::new(ClientTool::new(name, description, parameters)) as Arc<dyn Tool>)
-        };
-        let tools: Result<_, _> = offered.iter().cloned().map(tool).collect();
-        Ok(Arc::new(Self { tools: tools?, offered }))
+        let (mut tools, mut registry) = (Vec::new(), ToolRegistry::default());
+        for one in &offered {
+            tools.push(one.tool(&mut registry)?);
+        }
+        Ok(Arc::new(Self { tools, offered }))
     }
+
+    /// Takes tools that were kept, but for those that cannot be offered any more.
+    fn of_kept(offered: Vec<Offered>) -> Arc<Self> {
+        let mut registry = ToolRegistry::default();
+        let tools = offered.iter().filter_map(|one| one.tool(&mut registry).ok()).collect();
+        Arc::new(Self { tools, offered })
+    }
+
+    /// Refuses a tool that has the name of one of an agent's own.
+    pub(super) fn check_beside(&self, agent: &DefaultAgent) -> Result<(), Problem> {
+        let wire = |name: &str| name.replace('.', "_");
+        let is_own = |tool: &&Arc<dyn Tool>| {
+            agent.own_tools().any(|(own, _)| wire(own.name()) == wire(tool.name()))
+        };
+        let Some(taken) = self.tools.iter().find(is_own) else { return Ok(()) };
+        let detail = format!(
+            "the tool `{}` of the request has the name of one of the agent's; give it another",
+            taken.name()
+        );
+        Err(Problem::bad(detail))
+    }
+}
+
+impl Offered {
+    /// Returns it as a tool, once it is known that it can stand beside those before it.
+    fn tool(&self, registry: &mut ToolRegistry) -> Result<Arc<dyn Tool>, Problem> {
+        let Self { name, description, parameters } = self;
+        if name.len() > MAX_NAME_BYTES {
+            let detail = format!(
+                "the tool `{}` of the request has a name of {} bytes; expected at most {MAX_NAME_BYTES}",
+                clipped(name, MAX_NAME_BYTES / 2),
+                name.len()
+            );
+            return Err(Problem::bad(detail));
+        }
+        let parameters = schema(parameters.as_ref());
+        if description.len() + parameters.to_string().len() > MAX_TOOL_BYTES {
+            let detail = format!(
+                "the description and schema of the tool `{name}` have more than {MAX_TOOL_BYTES} bytes"
+            );
+            return Err(Problem::bad(detail));
+        }
+        let tool = ClientTool::new(name.clone(), description.as_str(), parameters);
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        let refused = |error: RegistryError| {
+            let told = error.to_string();
+            Problem::bad(format!("a tool of the request: {}", clipped(&told, MAX_TOLD)))
+        };
+        registry.register(Arc::clone(&tool)).map_err(refused)?;
+        Ok(tool)
+    }
+}
+
+/// Returns the schema of arguments; where it says nothing of their type, they are an object.
+fn schema(parameters: Option<&Value>) -> Value {
+    let mut schema = parameters.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    if let Value::Object(members) = &mut schema
+        && !members.contains_key("$ref")
+    {
+        members.entry("type").or_insert_with(|| "object".into());
+    }
+    schema
 }
 
 /// The part of a request that is kept until its run has ended: a process that goes on with the run needs it.
@@ -149,7 +217,7 @@ pub(super) fn kept_input(kept: &str) -> Option<RunInput> {
 /// Returns the tools that are kept so, if there are any.
 pub(super) fn kept_tools(kept: &str) -> Option<Arc<ClientTools>> {
     let Kept { tools, .. } = serde_json::from_str(kept).ok()?;
-    if tools.is_empty() { None } else { ClientTools::new(tools).ok() }
+    if tools.is_empty() { None } else { Some(ClientTools::of_kept(tools)) }
 }
 
 /// The source of the tools of requests, for each agent of a service.
@@ -162,7 +230,7 @@ impl ToolSource for OfRequest {
         Box::pin(ready(Ok(tools)))
     }
 
-    // A name that is taken is the agent's own tool.
+    // A name that is taken is that of a tool that another source found.
     fn is_optional(&self) -> bool {
         true
     }

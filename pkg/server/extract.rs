@@ -5,9 +5,11 @@ use axum::{
     extract::{self, FromRequest, FromRequestParts, Request, rejection::JsonRejection},
     http::{Method, StatusCode, Uri, request::Parts},
 };
-use serde::de::DeserializeOwned;
+use bytes::Bytes;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
 
-use super::{Problem, Service};
+use super::{Problem, Service, unread};
 use crate::agent;
 
 /// The caller that sends a request.
@@ -35,7 +37,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
             None => extract::Query::<T>::from_request_parts(parts, state).await,
         };
         read.map(|extract::Query(query)| Self(query))
-            .map_err(|rejection| Problem::bad(rejection.body_text()))
+            .map_err(|rejection| unread_query(&rejection.body_text()))
     }
 }
 
@@ -61,6 +63,11 @@ fn ends_run(pair: &str) -> bool {
     pairs.is_some_and(|pairs| pairs.iter().any(|(name, _)| name == ON_DISCONNECT))
 }
 
+fn unread_query(text: &str) -> Problem {
+    let what = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
+    Problem::bad(format!("the query cannot be read: {}", unread::of(what)))
+}
+
 /// The names in the path of a request.
 pub(super) struct Path<T>(pub(super) T);
 
@@ -74,18 +81,51 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     }
 }
 
-/// The body of a request, as JSON.
+/// The body of a request: a JSON object.
 pub(super) struct Body<T>(pub(super) T);
+
+/// No body, or an empty object.
+pub(super) struct NoBody;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        match Json::<T>::from_request(request, state).await {
-            Ok(Json(body)) => Ok(Self(body)),
+        match Json::<Box<RawValue>>::from_request(request, state).await {
+            Ok(Json(body)) => read(body.get()).map(Self),
             Err(rejection) => Err(refused(&rejection)),
         }
     }
+}
+
+impl<S: Send + Sync> FromRequest<S> for NoBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let body = Bytes::from_request(request, state).await;
+        let body = body.map_err(|rejection| {
+            Problem::new(rejection.status(), "body_refused", rejection.body_text())
+        })?;
+        let not_json = |_| Problem::bad("the body must be empty, or the JSON object `{}`");
+        let text = std::str::from_utf8(&body).map_err(not_json)?.trim();
+        if !text.is_empty() {
+            read::<Nothing>(text)?;
+        }
+        Ok(Self)
+    }
+}
+
+/// Reads an object.
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    // Of a list serde would take the fields by their order.
+    if !text.trim_start().starts_with('{') {
+        return Err(Problem::bad("the body must be a JSON object"));
+    }
+    serde_json::from_str(text).map_err(|error| Problem::bad(unread::of_body(&error)))
 }
 
 fn refused(rejection: &JsonRejection) -> Problem {
@@ -96,5 +136,6 @@ fn refused(rejection: &JsonRejection) -> Problem {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
         status => status,
     };
+    // Of a body that is no JSON it says the place alone.
     Problem::new(status, code, rejection.body_text())
 }

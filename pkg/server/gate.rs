@@ -8,7 +8,7 @@ use std::{
 use axum::{
     body::{Body, HttpBody as _},
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, Uri},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -44,6 +44,12 @@ pub(super) async fn gate(
     let scope = scope(&caller);
     parts.extensions.insert(caller);
     let held = service.usage().hold(&scope, What::Connection)?;
+    check_coding(&parts.headers)?;
+    // Whoever asks first does not send what is refused.
+    let asks = parts.headers.get(header::EXPECT).is_some_and(|it| it.as_bytes() == b"100-continue");
+    if asks && body.size_hint().lower() > limits.body_bytes as u64 {
+        return Err(too_large(limits.body_bytes));
+    }
     let is_long = body.size_hint().exact().is_none_or(|bytes| bytes > SMALL_BODY_BYTES);
     let upload = is_long.then(|| service.usage().hold(&scope, What::Upload)).transpose()?;
     let body = read(limits, body).await?;
@@ -67,15 +73,30 @@ fn check_head(limits: &Limits, uri: &Uri, headers: &HeaderMap) -> Result<(), Pro
     Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", detail))
 }
 
+/// Refuses a body that was compressed on its way.
+fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let is_plain = |value: &HeaderValue| {
+        let names = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        names.into_iter().all(|it| it.is_empty() || it.eq_ignore_ascii_case(b"identity"))
+    };
+    if codings.into_iter().all(is_plain) {
+        return Ok(());
+    }
+    let detail = "the body is compressed (`Content-Encoding`), and bodies are read as they are; send it without";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "coded_body", detail))
+}
+
+fn too_large(most: usize) -> Problem {
+    let detail = format!("the body has more than {most} bytes; send less");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+}
+
 /// Reads a body to its end.
 async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
     let most = limits.body_bytes;
-    let too_large = || {
-        let detail = format!("the body has more than {most} bytes; send less");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
-    };
     match timeout(limits.body_time, whole(body, most)).await {
-        Ok(Ok(body)) => body.ok_or_else(too_large),
+        Ok(Ok(body)) => body.ok_or_else(|| too_large(most)),
         Ok(Err(_)) => Err(Problem::bad("the body broke off; send the request again")),
         Err(_) => {
             let detail = format!(

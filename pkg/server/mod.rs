@@ -45,6 +45,7 @@ mod latency;
 mod latency_records;
 mod limits;
 mod metrics;
+mod object;
 mod origins;
 mod own_calls;
 mod pieces;
@@ -74,8 +75,10 @@ mod tags;
 mod take_back;
 #[cfg(test)]
 mod tests;
+mod title;
 mod turns;
 mod undelivered;
+mod unread;
 mod usage;
 mod words;
 

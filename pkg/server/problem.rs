@@ -9,8 +9,17 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     store::{LogError, StoreError},
-    types::{AgentError, ErrorCode},
+    types::{AgentError, ErrorCode, clipped},
 };
+
+/// Longest name, id or value of a request that an error repeats, in characters.
+pub(super) const MAX_SHOWN: usize = 60;
+
+/// Longest words of an agent's error, in characters: some repeat what a request said.
+const MAX_DETAIL: usize = 300;
+
+/// Seconds after which a run may have taken what waits for it.
+const DELIVERED: u64 = 5;
 
 /// An error of the service, as RFC 9457 has it: a code that programs read, and words that say what to do.
 ///
@@ -50,6 +59,7 @@ impl Problem {
 
     /// Returns the error of a name that means nothing to this caller.
     pub(super) fn not_found(what: &str, id: &str) -> Self {
+        let id = clipped(id, MAX_SHOWN);
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{id}`"))
     }
 
@@ -159,13 +169,18 @@ impl From<AgentError> for Problem {
             tracing::error!(%error, "the journal of a conversation cannot be gone on with");
             return Self::unusable();
         }
+        if error.code == ErrorCode::RateLimited {
+            let detail = clipped(&error.message, MAX_DETAIL);
+            let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_wait", detail);
+            return problem.retry_after(DELIVERED);
+        }
         // The caller can mend these.
         let is_refusal = matches!(
             error.code,
             ErrorCode::InvalidInput | ErrorCode::InvalidRequest | ErrorCode::Unsupported
         );
         if is_refusal {
-            return Self::bad(error.message.to_string());
+            return Self::bad(clipped(&error.message, MAX_DETAIL));
         }
         tracing::error!(%error, "the agent failed");
         let detail = "the agent failed; whoever runs the service finds the reason in its logs";

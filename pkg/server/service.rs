@@ -25,6 +25,7 @@ use super::{
     runs::Runs,
     scope::scope,
     scope_events,
+    title::title,
     turns::Turn,
     usage::{Held, Usage, What},
 };
@@ -40,9 +41,6 @@ use crate::{
 
 /// Longest id of a conversation, and key of a request, in bytes.
 const MAX_ID_BYTES: usize = 200;
-
-/// Longest title that is made of a message, in characters.
-pub(super) const MAX_TITLE: usize = 60;
 
 /// Most bytes of what a request says besides the input: module, page, model and metadata together.
 pub(super) const MAX_ABOUT_BYTES: usize = 16 << 10;
@@ -195,7 +193,8 @@ impl Service {
             let detail = "the service is busy and could not begin this run; try again later";
             return Err(Problem::busy(detail, 5));
         };
-        let conversation = self.conversation(&caller, agent, conversation, &input).await?;
+        let named = (agent, conversation, tools.as_deref());
+        let conversation = self.conversation(&caller, named, &input).await?;
         let input = input.caller(caller.clone()).conversation(conversation.id.clone());
         let kept = client_tools::keep(&input, tools.as_deref());
         let kept = kept.map_err(|error| Problem::bad(error.to_string()))?;
@@ -312,8 +311,7 @@ impl Service {
     async fn conversation(
         &self,
         caller: &Caller,
-        agent: Option<Text>,
-        id: Option<Text>,
+        (agent, id, tools): (Option<Text>, Option<Text>, Option<&ClientTools>),
         input: &RunInput,
     ) -> Result<Arc<Conversation>, Problem> {
         let scope = scope(caller);
@@ -325,7 +323,7 @@ impl Service {
                 if known.owner != caller.id || other.is_some() {
                     return Err(missing(id));
                 }
-                check_model(&known.agent, input)?;
+                check_run(&known.agent, input, tools)?;
                 return Ok(known);
             }
         }
@@ -333,7 +331,7 @@ impl Service {
         let Some(agent) = self.0.agents.get(&name) else {
             return Err(Problem::not_found("agent", &name));
         };
-        check_model(agent, input)?;
+        check_run(agent, input, tools)?;
         let id = id.unwrap_or_else(|| new_id("conv-"));
         let key = ConversationKey::new(scope.clone(), id.clone());
         let mut new = StoredConversation::new(key, caller.id.clone(), name, now_ms());
@@ -457,29 +455,25 @@ pub(super) fn digest(bytes: &[u8]) -> u64 {
     hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
 }
 
-/// Refuses a model that the agent does not have: which ones a request may choose is up to the host. So is an input that the model cannot read.
-fn check_model(agent: &DefaultAgent, input: &RunInput) -> Result<(), Problem> {
+/// Refuses a model that the agent does not have: which ones a request may choose is up to the host. So is an input that the model cannot read, and
+/// a tool of the request that has the name of one of the agent's.
+fn check_run(
+    agent: &DefaultAgent,
+    input: &RunInput,
+    tools: Option<&ClientTools>,
+) -> Result<(), Problem> {
     let status = axum::http::StatusCode::BAD_REQUEST;
     let no_model =
         |error: AgentError| Problem::new(status, "unknown_model", error.message.to_string());
     agent.check_model(input).map_err(no_model)?;
     let unfit = |error: AgentError| Problem::new(status, "unfit_input", error.message.to_string());
-    agent.check_input(input).map_err(unfit)
+    agent.check_input(input).map_err(unfit)?;
+    tools.map_or(Ok(()), |tools| tools.check_beside(agent))
 }
 
 fn other_request() -> Problem {
     let detail = "the key was used for another request; take a new one";
     Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
-}
-
-/// Returns the title of a conversation that begins with this text: its first 60 characters, and `…` where there are more.
-fn title(said: &str) -> Option<Text> {
-    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut title: String = words.chars().take(MAX_TITLE).collect();
-    if title.len() < words.len() {
-        title.push('…');
-    }
-    (!title.is_empty()).then(|| title.into())
 }
 
 impl fmt::Debug for Service {

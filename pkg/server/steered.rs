@@ -68,6 +68,9 @@ impl Service {
         if let Some(closed_one) = answers.iter().find(|answer| !run.steering.is_open(&answer.id)) {
             return Err(closed(&closed_one.id));
         }
+        for answer in &answers {
+            check(run, answer)?;
+        }
         let id = first.id.clone();
         let over = move || closed(&id);
         let record = self.stores().runs.get(key).await?;
@@ -156,6 +159,15 @@ impl Drop for Giving<'_> {
                 tracing::debug!(%error, run_id = self.run.id(), "an answer came too late");
             }
         }
+    }
+}
+
+/// Checks that an answer fits its request.
+fn check(run: &Run, Answer { id, given, .. }: &Answer) -> Result<(), AgentError> {
+    match given {
+        Given::Decided(decision) => run.approvals.check(id, decision),
+        Given::Returned(_) => Ok(()),
+        Given::Answered(answer) => run.questions.check(id, answer),
     }
 }
 

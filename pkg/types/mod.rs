@@ -3,6 +3,8 @@
 mod approval;
 mod call;
 mod client_tool;
+#[cfg(feature = "runtime")]
+mod clipped;
 mod completion;
 mod completion_builder;
 mod debug_fields;
@@ -31,6 +33,8 @@ mod usage;
 pub use approval::{ApprovalReason, ApprovalRequest, Preview, PreviewKind};
 pub use call::{CallOutcome, ToolCall};
 pub use client_tool::{ClientFailure, ClientReturn, ClientToolRequest};
+#[cfg(feature = "runtime")]
+pub(crate) use clipped::clipped;
 pub use completion::Completion;
 pub use completion_builder::CompletionBuilder;
 pub(crate) use completion_builder::{Keep, is_absent};

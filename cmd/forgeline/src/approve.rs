@@ -44,6 +44,13 @@ impl Approve {
         matches!(self, Self::Tools(names) if names.iter().any(is_of_server))
     }
 
+    /// Returns the tools of MCP servers that are named.
+    #[cfg(feature = "serve")]
+    pub(crate) fn of_servers(&self) -> impl Iterator<Item = &Text> {
+        let names = if let Self::Tools(names) = self { names.as_slice() } else { &[] };
+        names.iter().filter(|name| name.starts_with("mcp."))
+    }
+
     /// Sets up whom the agent asks, which has the tools of these names. When it `is_served`, people answer over the network.
     ///
     /// # Errors

@@ -8,7 +8,10 @@ use std::{
 
 use clap::Args;
 
-use crate::exit::{UsageResult as _, usage};
+use crate::{
+    exit::{UsageResult as _, usage},
+    shown::shown_path,
+};
 
 /// Most bytes of one chunk unless a size is given.
 const READ_BYTES: usize = 64 << 10;
@@ -151,7 +154,7 @@ pub fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
         return Ok(Box::new(io::stdin().lock()));
     }
     let file = File::open(path).usage_context(|| {
-        format!("cannot read {}; give the path of a file, or - for stdin", path.display())
+        format!("cannot read {}; give the path of a file, or - for stdin", shown_path(path))
     })?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(usage(format!("{} is a folder; give the path of a file", path.display())));
@@ -166,7 +169,7 @@ pub fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
 /// A usage error when it cannot be read.
 pub fn read_text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path)
-        .usage_context(|| format!("cannot read {}; give the path of a text file", path.display()))
+        .usage_context(|| format!("cannot read {}; give the path of a text file", shown_path(path)))
 }
 
 #[cfg(test)]

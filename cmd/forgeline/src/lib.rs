@@ -38,6 +38,7 @@ pub mod run;
 mod serve;
 mod setup;
 pub mod show;
+mod shown;
 mod skills;
 pub mod spinner;
 pub mod terminal;

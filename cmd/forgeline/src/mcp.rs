@@ -53,6 +53,12 @@ impl McpArgs {
         Ok(Some(config))
     }
 
+    /// Returns `true` when there may be servers.
+    #[cfg(feature = "serve")]
+    pub(crate) fn is_given(&self) -> bool {
+        self.mcp.is_some()
+    }
+
     /// Reads the file, and starts nothing.
     ///
     /// # Errors

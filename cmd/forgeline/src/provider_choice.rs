@@ -12,6 +12,7 @@ use crate::{
     exit::usage,
     probe::LocalServer,
     render::escape_controls,
+    shown::{is_secret, without_secrets},
     vendors::{Facts, ProviderName},
 };
 
@@ -140,7 +141,7 @@ pub fn choose(
     if let Some(name) = &args.api_key_env
         && variable(name).is_none()
     {
-        return Err(usage(format!("{name} is not set; put the API key into it")));
+        return Err(usage(not_set(name)));
     }
     if args.provider == Some(ProviderName::Demo) {
         if args.base_url.is_some() || args.api_key_env.is_some() {
@@ -170,6 +171,18 @@ pub fn choose(
     Ok(Choice::demo(
         "no OPENAI_BASE_URL, no API key of a provider, and no local server on port 11434 or 8080",
     ))
+}
+
+/// Says that the variable of the key is not set. What does not look like the name of one may be the key itself, and is not shown.
+fn not_set(name: &str) -> String {
+    let is_sign = |sign: char| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == '_';
+    let is_word = name.len() <= 16 || (name.contains('_') && name.len() <= 64);
+    let is_name = is_word && name.chars().all(is_sign) && !is_secret(name);
+    if is_name && !name.starts_with(|first: char| first.is_ascii_digit()) {
+        return format!("{name} is not set; put the API key into it");
+    }
+    "--api-key-env names no variable that is set; expected the name of one, such as OPENAI_API_KEY, and not the key itself"
+        .to_owned()
 }
 
 /// The flags and the environment.
@@ -250,16 +263,6 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
     }
 }
 
-/// Returns an address without the parts that may be secret: user, password and query.
-fn without_secrets(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    let (url, _) = url.split_at(end);
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    format!("{scheme}://{host}{path}")
-}
-
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum as _;
@@ -282,20 +285,6 @@ mod tests {
         args
     }
 
-    #[test]
-    fn secrets_of_an_address_are_not_shown() {
-        #[rustfmt::skip]
-        let cases = [
-            ("http://127.0.0.1:8080/v1",              "http://127.0.0.1:8080/v1"),
-            ("https://user:p@ss@host:1/v1?key=k#f",   "https://host:1/v1"),
-            ("https://host?api-key=k",                "https://host"),
-            ("https://host/a@b",                      "https://host/a@b"),
-        ];
-        for (url, want) in cases {
-            assert_eq!(without_secrets(url), want);
-        }
-    }
-
     /// What is chosen, in a line: provider, address, model, variable of the key.
     fn line(choice: &Choice) -> String {
         let Choice { provider, base_url, model, key_env, .. } = choice;
@@ -310,7 +299,7 @@ mod tests {
         let claude = ("ANTHROPIC_API_KEY", "k");
         let ollama = ("provider", "ollama");
         #[rustfmt::skip]
-        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 28] = [
+        let cases: [(&str, Pairs<'_>, Pairs<'_>, bool, &str); 31] = [
             ("nothing",          &[],                                   &[],          false, "demo ||"),
             ("demo flag",        &[("provider", "demo")],               &[key, url],  true,  "demo ||"),
             ("url flag",         &[("url", "http://flag/v1")],          &[key, url],  true,  "openai http://flag/v1||OPENAI_API_KEY"),
@@ -336,6 +325,9 @@ mod tests {
             ("ollama, nobody",   &[ollama],                             &[],          false, "error: no model is named; name one that ollama has with --model"),
             ("ollama elsewhere", &[ollama],                             &[host],      true,  "error: no model is named; name one that ollama has with --model"),
             ("named key absent", &[("key", "MINE")],                    &[key],       true,  "error: MINE is not set; put the API key into it"),
+            ("a key for a name", &[("key", "sk-live-secret123")],       &[key],       true,  "error: --api-key-env names no variable that is set; expected the name of one, such as OPENAI_API_KEY, and not the key itself"),
+            ("in capitals",      &[("key", "AKIAIOSFODNN7EXAMPLE")],    &[key],       true,  "error: --api-key-env names no variable that is set; expected the name of one, such as OPENAI_API_KEY, and not the key itself"),
+            ("a name as is",     &[("key", "my-key")],                  &[("my-key", "k")], true, "openai https://api.openai.com/v1|gpt-4.1-mini|my-key"),
             ("openai, no key",   &[("provider", "openai")],             &[],          true,  "error: there is no key; set OPENAI_API_KEY, or name a server with --base-url"),
             ("demo with url",    &[("provider", "demo"), ("url", "u")], &[],          true,  "error: the demo has no server; leave --base-url and --api-key-env out, or take --provider openai"),
             ("model, nobody",    &[("model", "m")],                     &[],          false, "error: no provider found for model m; set OPENAI_API_KEY, name a server with --base-url, or leave --model out"),

@@ -14,6 +14,9 @@ use forgeline::{
 };
 use tokio::runtime::Runtime;
 
+#[cfg(feature = "serve")]
+use forgeline::agent::DefaultAgent;
+
 use crate::{
     approve::Approve,
     context::{ContextArgs, model_window},
@@ -183,15 +186,24 @@ impl SetupArgs {
     }
 
     /// Returns all that is wrong with it, as far as can be known without asking servers of models and tools.
+    ///
+    /// `more` returns the tools that it has besides those of its flags.
     #[cfg(feature = "serve")]
-    pub(crate) fn mistakes(&self) -> Vec<anyhow::Error> {
+    pub(crate) fn mistakes(
+        &self,
+        more: impl FnOnce(&Choice) -> Vec<Arc<dyn Tool>>,
+    ) -> Vec<anyhow::Error> {
         let choice = self.choice();
         let window = choice.as_ref().ok().and_then(|choice| self.window(choice));
         let provider = choice.and_then(|choice| {
             self.connect(&choice, None)?;
-            self.connect_models(&choice)
+            self.connect_models(&choice)?;
+            Ok(choice)
         });
-        let provider = provider.map(drop);
+        let (provider, chosen) = match provider {
+            Ok(choice) => (Ok(()), Some(choice)),
+            Err(error) => (Err(error), None),
+        };
         let dialect = self.dialect.as_deref().map(tool_dialect).transpose().map(drop);
         let tools = if self.no_tools { Ok(()) } else { self.files.tools().map(drop) };
         let results = [
@@ -203,7 +215,29 @@ impl SetupArgs {
             self.skills.check(),
             self.context.check(window),
         ];
-        results.into_iter().filter_map(Result::err).collect()
+        let mut mistakes: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+        // The rest shows once all is put together.
+        if let Some(choice) = chosen.filter(|_| mistakes.is_empty()) {
+            mistakes.extend(self.rehearse(&choice, more(&choice)).err());
+        }
+        mistakes
+    }
+
+    /// Puts it together as far as that goes without its servers.
+    #[cfg(feature = "serve")]
+    fn rehearse(&self, choice: &Choice, more: Vec<Arc<dyn Tool>>) -> anyhow::Result<()> {
+        let mut builder = DefaultAgent::builder(self.connect(choice, None)?);
+        for (name, provider) in self.connect_models(choice)? {
+            builder = builder.model(name, provider);
+        }
+        let (builder, tools) = self.begun(choice, builder, more, true)?;
+        let mut names = names_of(&tools);
+        if self.mcp.is_given() && !self.no_tools {
+            names.extend(self.approve.of_servers().cloned());
+        }
+        let (builder, helpers) = self.ended(builder.tools(tools), names, true)?;
+        let built = builder.tools(helpers).build();
+        built.map(drop).usage_context(|| "the agent cannot be built".to_owned())
     }
 
     /// Connects with the provider that was chosen.
@@ -236,14 +270,41 @@ impl SetupArgs {
         if !self.models.is_empty() && !at.is_served {
             return Err(usage("--models goes with `serve`; here --model says who answers"));
         }
+        let builder = builder.system(self.system.clone().unwrap_or_else(|| at.system.to_owned()));
+        let (mut builder, tools) = self.begun(choice, builder, more, at.is_quiet)?;
+        let connected = if self.no_tools {
+            None
+        } else {
+            self.mcp.connect(at, self.approve.names_servers())?
+        };
+        let mut described: Vec<_> = tools.iter().map(describe).collect();
+        let mut names = names_of(&tools);
+        let servers = connected.as_ref().map(|connected| connected.servers.clone());
+        if let Some(connected) = connected {
+            described.extend(connected.tools.iter().map(describe));
+            names.extend(names_of(&connected.tools));
+            builder = builder.tool_source(connected.servers);
+        }
+        let (builder, helpers) = self.ended(builder.tools(tools), names, at.is_served)?;
+        described.extend(helpers.iter().map(describe));
+        Ok(Prepared { builder: builder.tools(helpers), tools: described, servers })
+    }
+
+    /// Sets up what does not depend on servers; returns the tools besides.
+    fn begun(
+        &self,
+        choice: &Choice,
+        builder: AgentBuilder,
+        more: Vec<Arc<dyn Tool>>,
+        is_quiet: bool,
+    ) -> anyhow::Result<(AgentBuilder, Vec<Arc<dyn Tool>>)> {
         let mut builder = builder
             .request(self.request.template()?)
-            .system(self.system.clone().unwrap_or_else(|| at.system.to_owned()))
             .max_turns(self.max_turns)
             .budget(self.budget.budget())
             .call_mode(self.call_mode.into());
         builder = self.context.set_up(builder, self.window(choice))?;
-        if let Some(part) = self.project.find(&self.files.root, at.is_quiet)? {
+        if let Some(part) = self.project.find(&self.files.root, is_quiet)? {
             builder = builder.system(part);
         }
         if let Some(timeout) = self.timeout {
@@ -257,34 +318,33 @@ impl SetupArgs {
             tools.push(Arc::new(Calculator) as Arc<dyn Tool>);
             tools.extend(more);
             tools.extend(self.files.tools()?);
-            let skills = self
-                .skills
-                .find(self.project.is_taken().then_some(&self.files.root), at.is_quiet)?;
+            let skills =
+                self.skills.find(self.project.is_taken().then_some(&self.files.root), is_quiet)?;
             if !skills.is_empty() {
                 builder = builder.system(skills.prompt());
                 tools.push(skills.tool());
             }
         }
-        let connected = if self.no_tools {
-            None
-        } else {
-            self.mcp.connect(at, self.approve.names_servers())?
-        };
-        let mut described: Vec<_> = tools.iter().map(describe).collect();
-        let mut names: Vec<_> = tools.iter().map(|tool| Text::from(tool.name())).collect();
-        let servers = connected.as_ref().map(|connected| connected.servers.clone());
-        if let Some(connected) = connected {
-            described.extend(connected.tools.iter().map(describe));
-            names.extend(connected.tools.iter().map(|tool| Text::from(tool.name())));
-            builder = builder.tool_source(connected.servers);
-        }
+        Ok((builder, tools))
+    }
+
+    /// Sets up who is asked about calls of the tools of these names; returns the helpers besides.
+    fn ended(
+        &self,
+        builder: AgentBuilder,
+        mut names: Vec<Text>,
+        is_served: bool,
+    ) -> anyhow::Result<(AgentBuilder, Vec<Arc<dyn Tool>>)> {
         names.extend(self.helpers.names().map(Text::from));
-        builder = self.approve.set_up(builder.tools(tools), &names, at.is_served)?;
+        let builder = self.approve.set_up(builder, &names, is_served)?;
         let helpers =
             self.helpers.tools(&builder).usage_context(|| "a helper cannot be built".to_owned())?;
-        described.extend(helpers.iter().map(describe));
-        Ok(Prepared { builder: builder.tools(helpers), tools: described, servers })
+        Ok((builder, helpers))
     }
+}
+
+fn names_of(tools: &[Arc<dyn Tool>]) -> Vec<Text> {
+    tools.iter().map(|tool| Text::from(tool.name())).collect()
 }
 
 /// Says on stderr who answers and why.

@@ -12,11 +12,14 @@ use super::shared::Shared;
 use crate::{
     agent::{RunContext, bounded::bounded_unless, call_mode::Modes, nesting::within, parts::Parts},
     llm::Provider,
-    types::{AgentError, ErrorCode},
+    types::{AgentError, ErrorCode, clipped},
 };
 
 /// Most notices of the sources of one run.
 const MAX_NOTICES: usize = 64;
+
+/// Longest words about a tool that cannot be offered, in characters: a part of them may be text from outside.
+const MAX_WORDS: usize = 300;
 
 /// The setup of one run.
 #[derive(Clone)]
@@ -78,16 +81,16 @@ async fn contributed(
     let notices = sources.iter().flat_map(|source| source.notices()).take(MAX_NOTICES);
     let notices = notices.collect();
     for (source, tools) in sources.iter().zip(lists) {
-        let mut registry = own.tools.clone();
-        match tools.into_iter().try_for_each(|tool| registry.register(tool)) {
-            Ok(()) => own.tools = registry,
-            Err(error) if source.is_optional() => {
-                tracing::warn!(%error, "a tool source is optional, and is left out");
+        for tool in tools {
+            let Err(error) = own.tools.register(tool) else { continue };
+            let error = error.to_string();
+            let error = clipped(&error, MAX_WORDS);
+            if source.is_optional() {
+                tracing::warn!(%error, "a tool of an optional source is left out");
+                continue;
             }
-            Err(error) => {
-                let message = format!("a tool source has a tool that cannot be offered: {error}");
-                return Err(AgentError::new(ErrorCode::InvalidInput, message));
-            }
+            let message = format!("a tool source has a tool that cannot be offered: {error}");
+            return Err(AgentError::new(ErrorCode::InvalidInput, message));
         }
     }
     own.offer_tools().map_err(|error| {

@@ -375,6 +375,34 @@ async fn arguments_that_a_person_changes_are_checked_like_those_of_the_model() {
     assert!(fixture.results()[0].contains("do not fit"), "{:?}", fixture.results());
 }
 
+#[tokio::test(start_paused = true)]
+async fn arguments_from_outside_that_do_not_fit_leave_the_request_open() {
+    let fixture = fixture([call("a"), ScriptedTurn::new().text("Done.")]);
+    let agent = fixture.builder.clone().build().unwrap();
+    let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
+    let approvals = stream.approvals();
+    let request = next_request(&mut stream, &mut events).await;
+    let answer = |arguments: serde_json::Value| {
+        let arguments = Json::from(arguments);
+        approvals.answer(&request.approval_id, Decision::GrantChanged { arguments })
+    };
+    for (arguments, why) in [
+        (json!([1]), "must be of type object, not array"),
+        (json!("a"), "must be of type object, not string"),
+        (json!({ "path": 7 }), "`path` must be of type string"),
+        (json!({}), "`path` is missing"),
+    ] {
+        let error = answer(arguments).unwrap_err();
+        let is_told = error.message.contains("do not fit") && error.message.contains(why);
+        assert!(is_told && error.code == ErrorCode::InvalidInput, "{error}");
+        assert_eq!(approvals.open(), std::slice::from_ref(&request));
+    }
+    answer(json!({ "path": "b" })).unwrap();
+    to_the_end(&mut stream, &mut events).await;
+    assert_eq!((fixture.removed(), fixture.results().len()), (1, 1));
+    assert!(fixture.results()[0].contains("removed b"), "{:?}", fixture.results());
+}
+
 /// Put away while a person is asked: the request comes again under its id, and the answer counts.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_was_put_away_is_made_again_under_its_id() {

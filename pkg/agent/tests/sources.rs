@@ -126,27 +126,41 @@ async fn a_contributed_tool_needs_its_permission() {
 #[tokio::test(start_paused = true)]
 async fn a_source_that_fails_ends_the_run_or_is_left_out() {
     type Source = fn() -> BoxFuture<'static, Tools>;
+    let left_out = ["calculator"].as_slice();
     let no = || AgentError::new(ErrorCode::InvalidRequest, "no plugin");
-    let rows: [(Source, ErrorCode, &str); 5] = [
+    let rows: [(Source, ErrorCode, &str, &[&str]); 5] = [
         (
             || Box::pin(async { Err(AgentError::new(ErrorCode::InvalidRequest, "no plugin")) }),
             no().code,
             "no plugin",
+            left_out,
         ),
-        (|| Box::pin(std::future::pending()), ErrorCode::Timeout, "longer than 10s"),
-        (|| Box::pin(async { std::panic::panic_any("boom") }), ErrorCode::Internal, "boom"),
+        (|| Box::pin(std::future::pending()), ErrorCode::Timeout, "longer than 10s", left_out),
+        (
+            || Box::pin(async { std::panic::panic_any("boom") }),
+            ErrorCode::Internal,
+            "boom",
+            left_out,
+        ),
         (
             || Box::pin(async { Ok(vec![plugin("calculator", false)]) }),
             ErrorCode::InvalidInput,
             "the tool name `calculator` is taken",
+            left_out,
         ),
         (
-            || Box::pin(async { Ok(vec![plugin("plugin.a", false), plugin("_sdk.x", false)]) }),
+            || {
+                Box::pin(async {
+                    Ok(["plugin.a", "_sdk.x", "plugin.b"].map(|name| plugin(name, false)).into())
+                })
+            },
             ErrorCode::InvalidInput,
             "`_sdk.x` is reserved",
+            // The others are there.
+            &["calculator", "plugin.a", "plugin.b"],
         ),
     ];
-    for (source, code, text) in rows {
+    for (source, code, text, want) in rows {
         let provider = ScriptedProvider::new([ScriptedTurn::new().text("Done.")]);
         let agent = plain(&provider).tool_source(move |_: RunContext| source()).build().unwrap();
         let (mut stream, mut events) = (agent.run_stream("Go."), Vec::new());
@@ -158,7 +172,7 @@ async fn a_source_that_fails_ends_the_run_or_is_left_out() {
 
         let agent = plain(&provider).tool_source(Optional(source)).build().unwrap();
         assert_eq!(agent.run("Go.").await.unwrap().text, "Done.");
-        assert_eq!(offered(&provider), ["calculator"], "{text}");
+        assert_eq!(offered(&provider), want, "{text}");
         assert_no_task_left().await;
     }
 }

@@ -260,7 +260,7 @@ async fn a_run_hears_so_much_and_no_more() {
         steering.steer(SAID).unwrap();
     }
     let error = steering.follow_up(SAID).unwrap_err();
-    assert_eq!(error.code, ErrorCode::InvalidInput);
+    assert_eq!((error.code, error.retryable), (ErrorCode::RateLimited, true));
     assert!(error.message.starts_with("64 messages wait"), "{error}");
     stream.cancel();
     let outcome = stream.outcome().await.unwrap_err().outcome;

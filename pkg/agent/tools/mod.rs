@@ -25,6 +25,7 @@ mod unit_tool;
 mod validate;
 
 pub use calculator::Calculator;
+pub(in crate::agent) use check::ArgumentCheck;
 pub use client_tool::ClientTool;
 #[cfg(feature = "command")]
 pub use command::{CommandTool, CommandToolError};

@@ -17,11 +17,12 @@ use crate::{
         encode::AgUi,
         extract::{Body, Caller, Query},
         going_on::{Reading, answer},
+        problem::MAX_SHOWN,
         run::Run,
         service::Asked,
         words::Answer as Kept,
     },
-    types::{ClientReturn, Json, Text, ToolAnswer},
+    types::{ClientReturn, Json, Text, ToolAnswer, clipped},
 };
 
 /// The input of an agent; it may have more.
@@ -69,7 +70,8 @@ pub(super) async fn begin(
         // All of them are taken, or none.
         for (at, Resume { interrupt_id, .. }) in resume.iter().enumerate() {
             if resume.iter().skip(at + 1).any(|other| other.interrupt_id == *interrupt_id) {
-                return Err(Problem::bad(format!("`resume` answers `{interrupt_id}` twice")));
+                let id = clipped(interrupt_id, MAX_SHOWN);
+                return Err(Problem::bad(format!("`resume` answers `{id}` twice")));
             }
         }
         let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();

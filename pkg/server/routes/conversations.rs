@@ -17,6 +17,7 @@ use crate::{
         extract::{Body, Caller, Path, Query},
         scope::scope,
         service::check_id,
+        title::is_plain,
     },
     store::{Conversation, ConversationKey, ConversationQuery, StoredMessage, now_ms},
     types::Text,
@@ -226,12 +227,9 @@ pub(super) async fn rename(
 ) -> Answer {
     let found = find(&service, &caller, &id).await?;
     let title = title.trim();
-    if title.is_empty()
-        || title.chars().count() > MAX_TITLE_CHARS
-        || title.chars().any(char::is_control)
-    {
+    if title.is_empty() || title.chars().count() > MAX_TITLE_CHARS || !title.chars().all(is_plain) {
         let detail = format!(
-            "`title` must have 1 to {MAX_TITLE_CHARS} characters, without control characters"
+            "`title` must have 1 to {MAX_TITLE_CHARS} characters, without control characters and signs that turn the order of a line"
         );
         return Err(Problem::bad(detail));
     }

@@ -10,6 +10,7 @@ mod health;
 mod notifications;
 mod requests;
 mod runs;
+mod said;
 mod ui_files;
 mod ui_request;
 

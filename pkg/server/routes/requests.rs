@@ -4,16 +4,19 @@ use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::runs::Said;
+use super::said::Said;
 use crate::{
     agent::{Decision, Given},
     server::{
         Problem, Service,
-        extract::{Body, Caller, Path},
+        extract::{Body, Caller, NoBody, Path},
+        object::Object,
         words::{Answer as Kept, When, Word},
     },
     store::now_ms,
-    types::{ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer},
+    types::{
+        ClientFailure, ClientReturn, Json as Arguments, Message, MessageRole, Text, ToolAnswer,
+    },
 };
 
 /// The answer to a request for approval.
@@ -35,12 +38,26 @@ enum Answer {
     Reject,
 }
 
-/// The result of a call at the client.
+/// The result of a call at the client, or why there is none.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Complete {
     client_call_id: Text,
-    #[serde(flatten)]
-    end: ClientReturn,
+    result: Option<Object<Returned>>,
+    failure: Option<Object<Failed>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Returned {
+    content: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failed {
+    kind: ClientFailure,
+    message: String,
 }
 
 /// Something that the user says while a run goes on, or the answer to a question of a tool.
@@ -51,7 +68,39 @@ pub(super) struct Steer {
     #[serde(default)]
     when: When,
     question_id: Option<Text>,
-    answer: Option<ToolAnswer>,
+    answer: Option<Object<Answered>>,
+}
+
+/// The answer to a question.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answered {
+    action: Action,
+    content: Option<Arguments>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Accept,
+    Decline,
+    Cancel,
+}
+
+impl Answered {
+    fn into_answer(self) -> Result<ToolAnswer, Problem> {
+        match (self.action, self.content) {
+            (Action::Accept, Some(content)) => Ok(ToolAnswer::Accept { content }),
+            (Action::Decline, None) => Ok(ToolAnswer::Decline),
+            (Action::Cancel, None) => Ok(ToolAnswer::Cancel),
+            (Action::Accept, None) => {
+                Err(Problem::bad("the action `accept` needs `content`: the fields of the form"))
+            }
+            (Action::Decline | Action::Cancel, Some(_)) => {
+                Err(Problem::bad("`content` goes with the action `accept` only"))
+            }
+        }
+    }
 }
 
 /// Returns the refusal of an answer whose caller may not use the tool; what it was for stays open.
@@ -72,6 +121,7 @@ pub(super) async fn cancel(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
+    _: NoBody,
 ) -> Done {
     let run = service.run(&caller, &id).await?;
     service.cancel(&run).await?;
@@ -109,8 +159,20 @@ pub(super) async fn complete(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
-    Body(Complete { client_call_id, end }): Body<Complete>,
+    Body(Complete { client_call_id, result, failure }): Body<Complete>,
 ) -> Done {
+    let end = match (result, failure) {
+        (Some(Object(Returned { content })), None) => ClientReturn::Result { content },
+        (None, Some(Object(Failed { kind, message }))) => ClientReturn::failed(kind, message),
+        (Some(_), Some(_)) => {
+            return Err(Problem::bad("send `result` or `failure`, and not both"));
+        }
+        (None, None) => {
+            return Err(Problem::bad(
+                "send `result` with `content`, or `failure` with `kind` and `message`",
+            ));
+        }
+    };
     let run = service.run(&caller, &id).await?;
     run.settled_for(&client_call_id).await?;
     if !run.client_calls.open().iter().any(|call| call.client_call_id == client_call_id) {
@@ -132,7 +194,8 @@ pub(super) async fn steer(
     let run = service.run(&caller, &id).await?;
     let input = match (input, question_id, answer) {
         (Some(input), None, None) => input,
-        (None, Some(question_id), Some(answer)) => {
+        (None, Some(question_id), Some(Object(answer))) => {
+            let answer = answer.into_answer()?;
             run.settled_for(&question_id).await?;
             if !run.questions.open().iter().any(|open| open.question_id == question_id) {
                 return Err(Problem::not_found("open question", &question_id));

@@ -11,15 +11,15 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::said::Said;
 use crate::{
     agent::RunInput,
-    llm::media::unreadable,
     server::{
         Problem, Service,
         extract::{Body, Caller, Path},
         service::{Asked, digest},
     },
-    types::{Part, Text},
+    types::Text,
 };
 
 /// A run to begin. No member reaches the system prompt.
@@ -36,37 +36,6 @@ pub(super) struct Begin {
     model: Option<Text>,
     #[serde(default)]
     metadata: BTreeMap<String, Value>,
-}
-
-/// An input of the user: a text, or parts.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(untagged, expecting = "`input` must be a text, or a list of parts")]
-pub(super) enum Said {
-    Text(String),
-    Parts(Vec<Part>),
-}
-
-impl Said {
-    pub(super) fn parts(self) -> Result<Vec<Part>, Problem> {
-        let parts = match self {
-            Self::Text(text) => vec![Part::Text { text }],
-            Self::Parts(parts) => parts,
-        };
-        let is_said = |part: &Part| {
-            matches!(part, Part::Text { .. } | Part::Image { .. } | Part::Document { .. })
-        };
-        if !parts.iter().all(is_said) {
-            return Err(Problem::bad("a user says texts, pictures and documents only"));
-        }
-        if let Some(problem) = unreadable(&parts) {
-            return Err(Problem::bad(problem));
-        }
-        let is_empty = |part: &Part| part.as_text().is_some_and(|text| text.trim().is_empty());
-        if parts.iter().all(is_empty) {
-            return Err(Problem::bad("`input` is empty; say something"));
-        }
-        Ok(parts)
-    }
 }
 
 pub(super) async fn begin(

@@ -3,7 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{server::Problem, types::Part};
+use crate::{
+    server::{Problem, problem::MAX_SHOWN},
+    types::{Part, clipped},
+};
 
 /// The members of a part that tell of a file; each protocol, and each version of it, has some of them.
 #[derive(Debug, Deserialize)]
@@ -63,7 +66,8 @@ impl FileFields {
         }
         if is("audio/") || is("video/") || media_type.is_empty() {
             let detail = format!(
-                "a user says texts, pictures and documents only, and no `{kind}` of the type `{media_type}`"
+                "a user says texts, pictures and documents only, and no `{kind}` of the type `{}`",
+                clipped(&media_type, MAX_SHOWN)
             );
             return Err(Problem::bad(detail));
         }

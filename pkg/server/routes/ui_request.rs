@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{runs::Said, ui_files::FileFields};
+use super::{said::Said, ui_files::FileFields};
 use crate::{
     agent::{Decision, RunInput},
     server::{Problem, again::Again},
@@ -27,7 +27,7 @@ pub(super) struct Chat {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected `message` to be a text, or a message")]
 enum SaidMessage {
     Text(String),
     Message(Box<UiMessage>),
@@ -49,7 +49,7 @@ pub(super) struct UiMessage {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected `content` to be a text, or a list of parts")]
 enum Content {
     Text(String),
     Parts(Vec<UiPart>),

@@ -17,6 +17,7 @@ mod late;
 mod origins;
 mod planted;
 mod recovered;
+mod refused;
 mod resume;
 mod rooms;
 mod said;
@@ -246,7 +247,7 @@ async fn bad_requests_are_problems_that_say_what_to_do() {
         (json!({ "input": "" }),                                           400, "say something"),
         (json!({ "input": [{ "type": "text", "text": " " }] }),            400, "say something"),
         (json!({ "input": 1 }),                                            400, "a text, or a list of parts"),
-        (json!({ "input": [{ "type": "thinking", "text": "a" }] }),        400, "texts, pictures and documents"),
+        (json!({ "input": [{ "type": "thinking", "text": "a" }] }),        400, "expected one of `text`, `image`, `document`"),
         (json!({ "input": [{ "type": "image", "media_type": "image/svg+xml", "data": "PHN2Zy8+" }] }), 400, "PNG, JPEG, GIF and WebP"),
         (json!({ "input": "a", "system": "You are root." }),               400, "unknown field `system`"),
         (json!({ "input": "a", "agent": "nope" }),                         404, "no agent `nope`"),

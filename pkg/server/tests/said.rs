@@ -245,7 +245,7 @@ async fn a_word_is_as_long_as_an_input_may_be_and_one_that_is_refused_is_not_kep
         steer(&app, &run, &at.to_string(), "next").await;
     }
     let (status, problem) = value(post(&app, &path, "ann", &json!({ "input": "65" })).await).await;
-    assert_eq!(status, 400, "{problem}");
+    assert_eq!(status, 429, "{problem}");
     let key = crate::store::LogKey::new("team-a", run.rsplit('/').next().unwrap());
     let kept = stores.runs.get(&key).await.unwrap().input.unwrap();
     assert!(kept.contains("\"63\"") && !kept.contains("\"65\""), "{kept}");

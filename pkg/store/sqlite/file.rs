@@ -1,6 +1,6 @@
 //! The file: who may open it, and its version.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{fs::File, io::ErrorKind, path::Path, time::Duration};
 
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool,
@@ -13,7 +13,7 @@ use super::{
     schema::{APPLICATION_ID, MIGRATIONS},
     setup::{Durability, SqliteOptions},
 };
-use crate::store::StoreError;
+use crate::{own_file::own_file, store::StoreError};
 
 /// Longest wait for a lock of the database.
 const BUSY: Duration = Duration::from_secs(5);
@@ -41,6 +41,7 @@ pub(super) struct Opened {
 
 /// Looks whether a file can be opened or created.
 pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
+    named(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let place = if path.exists() { path } else { folder };
@@ -62,6 +63,30 @@ pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
     known(path).await
 }
 
+/// Refuses what `SQLite` takes for a database of each connection alone: the next one would find no table in it.
+fn named(path: &Path) -> Result<(), StoreError> {
+    if path.as_os_str().is_empty() || path == Path::new(":memory:") {
+        let reason = format!(
+            "expected the path of a file for the database, not {:?}; `Stores::in_memory` is in memory",
+            path.display().to_string()
+        );
+        return Err(StoreError::Unavailable { reason });
+    }
+    Ok(())
+}
+
+/// Makes the file where it is not there, so that only its owner can read it; what `SQLite` puts beside it gets the same permissions.
+fn made(path: &Path) -> Result<(), StoreError> {
+    match own_file().create_new(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => {
+            let reason = format!("{}: {error}", path.display());
+            Err(StoreError::Unavailable { reason })
+        }
+    }
+}
+
 /// Looks for the version of a file that is there.
 async fn known(path: &Path) -> Result<(), StoreError> {
     if std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
@@ -75,9 +100,11 @@ async fn known(path: &Path) -> Result<(), StoreError> {
 /// Opens the file, and brings it to the newest version.
 pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> {
     let path = &options.path;
+    named(path)?;
     let lock = lock(path)?;
     // Of a file that is not ours nothing is changed, its journal mode included.
     known(path).await?;
+    made(path)?;
     let synchronous = match options.durability {
         Durability::Process => SqliteSynchronous::Normal,
         Durability::Power => SqliteSynchronous::Full,
@@ -145,9 +172,9 @@ fn lock(path: &Path) -> Result<Lock, StoreError> {
     let failed = |error: &std::io::Error| StoreError::Unavailable {
         reason: format!("{}: {error}", Path::new(&beside).display()),
     };
-    let options = File::options().read(true).write(true).create(true).truncate(false).open(&beside);
+    let options = own_file().read(true).create(true).truncate(false).open(&beside);
     let file = match options {
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let reason = format!("{}: {error}; let this process write there", path.display());
             return Err(StoreError::ReadOnly { reason });
         }

@@ -41,6 +41,41 @@ async fn a_file_of_a_newer_version_is_left_as_it_is() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn only_its_owner_can_read_a_file_that_is_made_anew() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder("owner");
+    let path = folder.join("service.db");
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.create(key("run")).await.unwrap();
+    store.append(&key("run"), 0, records(1, 10)).await.unwrap();
+    let files: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.iter().any(|file| file.ends_with("service.db-wal")), "{files:?}");
+    assert!(files.iter().all(|file| mode(file) == 0o600), "{files:?}");
+    store.close_file().await;
+    store.compact().await.ok();
+    assert_eq!(mode(&path), 0o600);
+    drop(store);
+    // Whoever opened one to others meant it.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    SqliteStore::open(&path).await.unwrap().close_file().await;
+    assert_eq!(mode(&path), 0o640);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_name_that_means_no_file_is_refused() {
+    for name in ["", ":memory:"] {
+        let refused = SqliteStore::open(name).await.unwrap_err();
+        assert!(refused.to_string().contains("expected the path of a file"), "{refused}");
+        assert_eq!(SqliteStore::look(Path::new(name)).await.unwrap_err(), refused);
+    }
+    assert!(!Path::new(":memory:.lock").exists() && !Path::new(".lock").exists());
+}
+
 #[tokio::test]
 async fn a_look_at_a_file_changes_nothing_and_tells_what_opening_it_would() {
     let folder = folder("look");

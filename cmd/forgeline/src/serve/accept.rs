@@ -24,9 +24,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest time in which a client takes nothing of what is there for it.
 const STALLED: Duration = Duration::from_secs(5);
 /// Most headers of a request that are read, more than the service takes: it says what is wrong. Beyond them the answer is 431 without words.
-const MAX_HEADERS: usize = 256;
+pub(super) const MAX_HEADERS: usize = 256;
 /// Longest head of a request that is read, in bytes: likewise.
-const MAX_HEAD_BYTES: usize = 64 << 10;
+pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 /// Pause after a connection that could not be accepted, such as for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 

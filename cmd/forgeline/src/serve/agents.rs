@@ -12,6 +12,7 @@ use super::demo;
 use crate::{
     exit::UsageResult as _,
     interrupt::Interrupts,
+    provider_choice::Choice,
     setup::{Prepared, SetupArgs, Surroundings, introduce},
     vendors::ProviderName,
 };
@@ -95,6 +96,11 @@ impl Agents {
     }
 }
 
+/// Returns the tools of a provider that an agent has besides those of its flags: those to try clients with.
+pub(super) fn tools_of(choice: &Choice) -> Vec<Arc<dyn Tool>> {
+    if choice.provider == ProviderName::Demo { demo::tools() } else { Vec::new() }
+}
+
 /// Sets an agent up, and says who answers.
 fn prepare(
     name: Option<&str>,
@@ -102,14 +108,13 @@ fn prepare(
     at: &Surroundings<'_>,
 ) -> anyhow::Result<(String, Prepared)> {
     let choice = setup.choose()?;
-    let is_demo = choice.provider == ProviderName::Demo;
-    let more: Vec<Arc<dyn Tool>> = if is_demo { demo::tools() } else { Vec::new() };
+    let more = tools_of(&choice);
     let mut builder = DefaultAgent::builder(setup.connect(&choice, None)?);
     for (name, provider) in setup.connect_models(&choice)? {
         builder = builder.model(name, provider);
     }
     let prepared = setup.prepare(&choice, builder, more, at)?;
     introduce(&choice, at.is_quiet);
-    let own = if is_demo { DEMO } else { MAIN };
+    let own = if choice.provider == ProviderName::Demo { DEMO } else { MAIN };
     Ok((name.unwrap_or(own).to_owned(), prepared))
 }

@@ -5,7 +5,10 @@ use std::{io::Write as _, path::PathBuf};
 use clap::Args;
 use forgeline::store::{EraseMode, SqliteStore, Stores};
 
-use crate::exit::{Exit, UsageResult as _, note, usage};
+use crate::{
+    exit::{Exit, UsageResult as _, note, usage},
+    shown::shown_path,
+};
 
 /// `forgeline erase`
 #[derive(Debug, Args)]
@@ -34,7 +37,7 @@ pub(crate) struct EraseArgs {
 ///
 /// A database that is not there, cannot be used, or is open in another process.
 pub(crate) fn erase(args: &EraseArgs) -> anyhow::Result<Exit> {
-    let name = args.database.display();
+    let name = shown_path(&args.database);
     if !args.database.is_file() {
         return Err(usage(format!("there is no database {name}")));
     }

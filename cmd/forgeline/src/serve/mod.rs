@@ -34,7 +34,7 @@ pub(crate) use self::{
     tokens::{TokenArgs, new_token},
 };
 use crate::{
-    exit::{Exit, UsageResult as _, complain, note},
+    exit::{Exit, UsageResult as _, complain, note, usage},
     interrupt::Interrupts,
     setup::SetupArgs,
 };
@@ -78,13 +78,11 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Reads the configuration.
-    fn config(&self) -> anyhow::Result<Config> {
-        let tokens = self.tokens.as_deref();
-        tokens.map_or(Ok(()), tokens::check_path)?;
+    /// Reads the configuration, and what is wrong with it.
+    fn config(&self) -> (Config, Vec<String>) {
         let above = Above {
             listen: self.listen,
-            tokens,
+            tokens: self.tokens.as_deref(),
             database: self.database.as_deref(),
             is_dev: self.dev,
         };
@@ -100,11 +98,17 @@ impl ServeArgs {
 /// cannot listen.
 pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let interrupts = Interrupts::listen()?;
-    let config = args.config();
-    if args.check {
-        return Ok(check(args, config));
+    let (config, mistakes) = args.config();
+    if !args.quiet && !config.strangers.is_empty() {
+        let names = config.strangers.join(", ");
+        note(&format!("of no meaning here: {names}; docs/service.md has the variables of `serve`"));
     }
-    let config = config?;
+    if args.check {
+        return Ok(check(args, &config, mistakes));
+    }
+    if !mistakes.is_empty() {
+        return Err(usage(mistakes.join("\n")));
+    }
     log::start(args.quiet);
     files::allow_many();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -155,21 +159,16 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
 }
 
 /// Tells what is wrong with the configuration.
-fn check(args: &ServeArgs, config: anyhow::Result<Config>) -> Exit {
-    let mut mistakes = Vec::new();
-    let (database, has_agents) = match config {
-        Ok(config) => (config.database, !config.agents.is_empty()),
-        Err(error) => {
-            mistakes.push(error);
-            (args.database.clone(), args.config.is_some())
-        }
-    };
-    if !has_agents {
-        mistakes.extend(args.setup.mistakes());
+fn check(args: &ServeArgs, config: &Config, mut mistakes: Vec<String>) -> Exit {
+    let told = |error: anyhow::Error| format!("{error:#}");
+    if !config.has_agents {
+        let of_agent = args.setup.mistakes(agents::tools_of);
+        mistakes.extend(of_agent.into_iter().map(told));
     }
-    mistakes.extend(database.and_then(|path| unusable(&path).err()));
+    let database = config.database.as_deref();
+    mistakes.extend(database.and_then(|path| unusable(path).err()).map(told));
     for mistake in &mistakes {
-        complain(&format!("{mistake:#}"));
+        complain(mistake);
     }
     if mistakes.is_empty() {
         note("the configuration is right");

@@ -11,8 +11,9 @@ use forgeline::{agent::Caller, server::Tokens};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    exit::{Exit, UsageResult as _, note, usage},
+    exit::{Exit, UsageResult as _, note},
     input::read_text,
+    shown::shown_path,
 };
 
 /// Bytes of a token that are drawn.
@@ -65,7 +66,7 @@ pub(crate) fn new_token(args: &TokenArgs) -> anyhow::Result<Exit> {
     let line = line.trim_end();
     match &args.file {
         Some(path) => {
-            let advice = || format!("cannot write {}; name another file", path.display());
+            let advice = || format!("cannot write {}; name another file", shown_path(path));
             add(path, line).usage_context(advice)?;
             note(&format!("added to {}; the token is shown this once:", path.display()));
         }
@@ -154,14 +155,6 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
         *byte = u8::try_from(number).ok()?;
     }
     Some(digest)
-}
-
-/// Returns a usage error when a secret was given in place of a file.
-pub(super) fn check_path(path: &Path) -> anyhow::Result<()> {
-    if path.to_string_lossy().starts_with(PREFIX) {
-        return Err(usage("--tokens takes the path of a file, and not a token"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -139,6 +139,23 @@ async fn tokens_and_what_was_said_are_in_no_log_error_metric_or_page() {
             "{\"messages\":[{\"role\":\"user\",\"content\":\"prompt-planted-1a\"}]}",
             400,
         ),
+        ("POST", "/v1/runs", TOKEN, "\"prompt-planted-1a\"", 400),
+        ("POST", "/v1/runs", TOKEN, "{\"input\":{\"prompt\":\"prompt-planted-1a\"}}", 400),
+        (
+            "POST",
+            "/v1/runs/nope/approvals",
+            TOKEN,
+            "{\"approval_id\":[\"prompt-planted-1a\"]}",
+            400,
+        ),
+        (
+            "POST",
+            "/agui",
+            TOKEN,
+            // Of a name that is long, the start alone is told to the one who sent it.
+            "{\"threadId\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"Go.\"}],\"tools\":[{\"name\":\"a-name-that-is-far-too-long-for-a-tool-of-any-provider--------------prompt-planted-1a\"}]}",
+            400,
+        ),
         ("POST", "/v1/runs/nope/inputs", TOKEN, "{\"input\":\"prompt-planted-1a\"}", 404),
         ("GET", "/nope", TOKEN, "prompt-planted-1a", 404),
         ("PUT", "/v1/runs", TOKEN, "prompt-planted-1a", 405),

@@ -2,8 +2,11 @@
 
 use clap::{Arg, ArgAction, Args as _, Command, FromArgMatches as _, error::ErrorKind};
 
-use super::file::{File, Member};
-use crate::setup::SetupArgs;
+use super::{
+    super::agents::tools_of,
+    file::{File, Member},
+};
+use crate::{setup::SetupArgs, shown::is_secret};
 
 /// Reads the agents in the order of the file.
 pub(super) fn read(file: &File<'_>, mistakes: &mut Vec<String>) -> Vec<(String, SetupArgs)> {
@@ -32,7 +35,7 @@ pub(super) fn read(file: &File<'_>, mistakes: &mut Vec<String>) -> Vec<(String, 
         }
         match parse(&flags) {
             Ok(setup) => {
-                let wrong = setup.mistakes();
+                let wrong = setup.mistakes(tools_of);
                 let place = file.place(table);
                 mistakes.extend(wrong.iter().map(|error| format!("{place}: {error:#}")));
                 agents.push((name.clone(), setup));
@@ -85,7 +88,12 @@ fn given(member: &Member<'_>) -> Result<Vec<String>, String> {
     };
     // What goes with others is looked at once all are there.
     match parse(&flags) {
-        Err(error) if error.kind() != ErrorKind::MissingRequiredArgument => Err(said(&error)),
+        Err(error) if error.kind() != ErrorKind::MissingRequiredArgument => {
+            let values =
+                flags.iter().filter_map(|flag| flag.split_once('=')).map(|(_, value)| value);
+            let secrets = values.filter(|value| is_secret(value));
+            Err(secrets.fold(said(&error), |said, secret| said.replace(secret, "…")))
+        }
         _ => Ok(flags),
     }
 }

@@ -74,6 +74,11 @@ impl<'f> File<'f> {
 }
 
 impl Member<'_> {
+    /// Returns `true` for a table, or a member, of this table.
+    pub(super) fn is_below(&self, table: &str) -> bool {
+        self.path.len() > 1 && self.path.first().is_some_and(|first| first == table)
+    }
+
     /// Returns the path, joined by dots.
     pub(super) fn name(&self) -> String {
         self.path.join(".")

@@ -4,7 +4,13 @@ use std::time::Duration;
 
 use forgeline::server::Limits;
 
-use super::Values;
+use super::{
+    super::accept::{MAX_HEAD_BYTES, MAX_HEADERS},
+    Values,
+};
+
+/// Bytes of a head besides the address and the headers, such as `: ` and line ends.
+const BETWEEN: usize = 4 << 10;
 
 /// The members.
 pub(super) const NAMES: [&str; 13] = [
@@ -23,6 +29,15 @@ pub(super) const NAMES: [&str; 13] = [
     "body_time",
 ];
 
+/// Returns the most that a limit can be: what is beyond it, connections refuse before the service sees it.
+fn most(name: &str) -> Option<usize> {
+    match name {
+        "headers" => Some(MAX_HEADERS),
+        "head_bytes" => Some(MAX_HEAD_BYTES - BETWEEN),
+        _ => None,
+    }
+}
+
 /// Reads the limits; what is not there has its default.
 pub(super) fn read(values: &mut Values<'_, '_>) -> Limits {
     let mut limits = Limits::default();
@@ -32,6 +47,10 @@ pub(super) fn read(values: &mut Values<'_, '_>) -> Limits {
             if name == "body_time" { "seconds, from 1 on" } else { "a number, from 1 on" };
         let Some(number) = values.parsed::<std::num::NonZeroU32>(&path, expected) else { continue };
         let count = usize::try_from(number.get()).unwrap_or(usize::MAX);
+        if let Some(most) = most(name).filter(|most| count > *most) {
+            values.refuse(&path, &format!("expected a number from 1 to {most}, not {count}"));
+            continue;
+        }
         match name {
             "runs" => limits.runs = count,
             "waiting_runs" => limits.waiting_runs = count,

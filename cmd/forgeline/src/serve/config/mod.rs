@@ -5,33 +5,33 @@ mod agent;
 mod file;
 mod keep;
 mod limits;
+mod variables;
 
 use std::{
-    collections::BTreeMap,
-    env,
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     num::NonZeroU32,
     path::{Path, PathBuf},
 };
 
 use forgeline::server::{Keep, Limits, Tokens, is_origin};
 
-use self::file::File;
+use self::{
+    file::File,
+    variables::{Variables, variable},
+};
 use super::{listen::Listening, tokens};
 use crate::{
-    exit::{UsageResult as _, usage},
     input::read_text,
     setup::SetupArgs,
+    shown::{is_secret, shown},
 };
 
 /// The default address.
-const LISTEN: &str = "127.0.0.1:8787";
-
-/// Variables of the environment begin with this; a part of a name ends with `_`: `FORGELINE_LIMITS_RUNS`.
-const PREFIX: &str = "FORGELINE_";
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
 /// What the service is to do.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Config {
     pub(super) listen: SocketAddr,
     pub(super) tokens: Option<Tokens>,
@@ -45,6 +45,10 @@ pub(super) struct Config {
     pub(super) origins: Vec<String>,
     /// By name, in the order of the file; empty where flags say what the agent is.
     pub(super) agents: Vec<(String, SetupArgs)>,
+    /// `true` where the file has agents, or cannot be read.
+    pub(super) has_agents: bool,
+    /// Variables that begin as its own do and mean nothing to it.
+    pub(super) strangers: Vec<String>,
 }
 
 /// Flags that are above the file.
@@ -57,25 +61,27 @@ pub(super) struct Above<'a> {
 }
 
 impl Config {
-    /// Reads the file, if there is one, and what is above it.
-    ///
-    /// # Errors
-    ///
-    /// A usage error with a line for each mistake.
-    pub(super) fn read(path: Option<&Path>, above: &Above<'_>) -> anyhow::Result<Self> {
-        let text = path.map(read_text).transpose()?.unwrap_or_default();
+    /// Reads the file, if there is one, and what is above it; returns it with its mistakes, a line each. Where there are some,
+    /// it is good for looking on alone.
+    pub(super) fn read(path: Option<&Path>, above: &Above<'_>) -> (Self, Vec<String>) {
+        let (text, unread) = match path.map(read_text).transpose() {
+            Ok(text) => (text.unwrap_or_default(), None),
+            Err(error) => (String::new(), Some(format!("{error:#}"))),
+        };
         let name = path.map(|path| path.display().to_string()).unwrap_or_default();
-        let set = env::vars_os()
-            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
-        Self::of(&File::parse(&name, &text), above, &set.collect())
+        let (mut config, mut mistakes) =
+            Self::of(&File::parse(&name, &text), above, &Variables::of_process());
+        config.has_agents |= unread.is_some();
+        mistakes.splice(0..0, unread);
+        (config, mistakes)
     }
 
-    fn of(file: &File<'_>, above: &Above<'_>, variables: &Variables) -> anyhow::Result<Self> {
+    fn of(file: &File<'_>, above: &Above<'_>, variables: &Variables) -> (Self, Vec<String>) {
         let mut mistakes = file.mistakes.clone();
         let mut values = Values { file, variables, mistakes: &mut mistakes };
         let listen = values.parsed("listen", "an address such as \"127.0.0.1:8787\"");
-        let tokens = values.text("tokens").map(PathBuf::from);
-        let database = values.text("database").map(PathBuf::from);
+        let tokens = values.path("tokens", above.tokens);
+        let database = values.path("database", above.database);
         let megabytes: Option<NonZeroU32> =
             values.parsed("database_megabytes", "a number, from 1 on");
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
@@ -83,10 +89,11 @@ impl Config {
         let keep = keep::read(&mut values);
         let origins = values.origins();
         values.refuse_unknown();
-        let listen = above.listen.or(listen).map_or_else(|| LISTEN.parse(), Ok);
-        let listen = listen.usage_context(|| "the address to listen on".to_owned())?;
-        let tokens = above.tokens.map(Path::to_path_buf).or(tokens);
-        mistakes.extend(Listening::at(listen, tokens.is_some()).err().map(|it| it.to_string()));
+        let strangers = variables.strangers(&own_variables(), values.mistakes);
+        let listen = above.listen.or(listen).unwrap_or(LISTEN);
+        // A file of tokens that cannot be taken is told by itself.
+        let has_tokens = tokens.is_some() || values.is_given("tokens", above.tokens);
+        mistakes.extend(Listening::at(listen, has_tokens).err().map(|it| it.to_string()));
         let tokens = tokens.and_then(|path| match tokens::read(&path) {
             Ok(tokens) => Some(tokens),
             Err(wrong) => {
@@ -95,25 +102,22 @@ impl Config {
             }
         });
         let agents = agent::read(file, &mut mistakes);
-        if !mistakes.is_empty() {
-            return Err(usage(mistakes.join("\n")));
-        }
-        Ok(Self {
+        let config = Self {
             listen,
             tokens,
-            database: above.database.map(Path::to_path_buf).or(database),
+            database,
             database_bytes: megabytes.map(|number| u64::from(number.get()) << 20),
             is_dev: above.is_dev || is_dev,
             limits,
             keep,
             origins,
             agents,
-        })
+            has_agents: file.members.iter().any(|member| member.is_below("agents")),
+            strangers,
+        };
+        (config, mistakes)
     }
 }
-
-/// The variables of the environment.
-type Variables = BTreeMap<String, String>;
 
 /// The values of the file and of the environment.
 struct Values<'a, 'f> {
@@ -128,30 +132,66 @@ const MEMBERS: [&str; 6] = ["listen", "tokens", "database", "database_megabytes"
 /// The tables that it may have besides agents, with their members.
 const TABLES: [(&str, &[&str]); 2] = [("limits", &limits::NAMES), ("keep", &keep::NAMES)];
 
+/// Returns the names of all variables.
+fn own_variables() -> Vec<String> {
+    let of_tables = TABLES
+        .into_iter()
+        .flat_map(|(table, names)| names.iter().map(move |name| format!("{table}.{name}")));
+    let members = MEMBERS.into_iter().map(str::to_owned).chain(of_tables);
+    members.map(|path| variable(&path)).collect()
+}
+
 impl Values<'_, '_> {
     /// Returns the variable of a member.
-    fn variable(&self, path: &str) -> Option<(&String, &String)> {
-        self.variables.get_key_value(&variable(path))
+    fn variable(&self, path: &str) -> Option<(&str, &str)> {
+        self.variables.get(&variable(path))
+    }
+
+    /// Returns `true` where a flag, a variable or the file says something, right or wrong.
+    fn is_given(&self, path: &str, flag: Option<&Path>) -> bool {
+        let is_set = || self.variables.has(&variable(path));
+        flag.is_some() || is_set() || self.file.find(path).is_some()
+    }
+
+    /// Tells what is wrong with the value of a member.
+    fn refuse(&mut self, path: &str, problem: &str) {
+        let place = self.place(path);
+        self.mistakes.push(format!("{place}: {problem}"));
     }
 
     /// Returns where the value of a member stands.
     fn place(&self, path: &str) -> String {
         let place = || self.file.find(path).map(|member| self.file.place(member));
-        self.variable(path).map(|(name, _)| name.clone()).or_else(place).unwrap_or_default()
+        self.variable(path).map(|(name, _)| name.to_owned()).or_else(place).unwrap_or_default()
     }
 
     /// Returns a value as text, and where it stands.
     fn find(&self, path: &str) -> Option<(String, String)> {
         if let Some((variable, text)) = self.variable(path) {
-            return Some((text.clone(), variable.clone()));
+            return Some((text.to_owned(), variable.to_owned()));
         }
         let member = self.file.find(path)?;
         Some((member.text()?, self.file.place(member)))
     }
 
-    /// Returns a text.
-    fn text(&mut self, path: &str) -> Option<String> {
-        self.parsed(path, "a text in quotes")
+    /// Returns the path of a file; one of a flag is above all.
+    fn path(&mut self, path: &str, flag: Option<&Path>) -> Option<PathBuf> {
+        let expected = "the path of a file in quotes";
+        let found = flag.map(Path::to_path_buf).or_else(|| self.parsed(path, expected))?;
+        let place = match flag {
+            Some(_) => format!("--{path}"),
+            None => self.place(path),
+        };
+        let text = found.to_string_lossy();
+        let problem = if text.trim().is_empty() {
+            "and not an empty text"
+        } else if is_secret(&text) && !found.exists() {
+            "and not a token or a key"
+        } else {
+            return Some(found);
+        };
+        self.mistakes.push(format!("{place}: expected the path of a file, {problem}"));
+        None
     }
 
     /// Returns the texts of a list; those of a variable are parted by commas.
@@ -174,7 +214,7 @@ impl Values<'_, '_> {
         for other in origins.iter().filter(|text| !is_origin(text)) {
             let place = self.place("origins");
             let expected = "expected origins such as \"https://app.example\"";
-            self.mistakes.push(format!("{place}: {expected}, not {other:?}"));
+            self.mistakes.push(format!("{place}: {expected}, not {}", shown(other)));
         }
         origins
     }
@@ -190,23 +230,13 @@ impl Values<'_, '_> {
         };
         let value = text.parse().ok();
         if value.is_none() {
-            self.mistakes.push(format!("{place}: expected {expected}, not {text:?}"));
+            self.mistakes.push(format!("{place}: expected {expected}, not {}", shown(&text)));
         }
         value
     }
 
-    /// Tells members of the file, and variables of its tables, that mean nothing.
+    /// Tells members of the file that mean nothing.
     fn refuse_unknown(&mut self) {
-        for (table, names) in TABLES {
-            let own: Vec<_> =
-                names.iter().map(|name| variable(&format!("{table}.{name}"))).collect();
-            let begin = variable(&format!("{table}."));
-            let others = self.variables.keys().filter(|name| name.starts_with(&begin));
-            for other in others.filter(|name| !own.contains(name)) {
-                let own = own.join(", ");
-                self.mistakes.push(format!("{other}: there is no such variable; expected {own}"));
-            }
-        }
         for member in &self.file.members {
             let table = |name: &str| TABLES.iter().find(|(table, _)| *table == name);
             let (first, rest) = match member.path.split_first() {
@@ -233,18 +263,15 @@ impl Values<'_, '_> {
     }
 }
 
-/// Returns the name of the variable of a member.
-fn variable(path: &str) -> String {
-    format!("{PREFIX}{}", path.replace('.', "_").to_uppercase())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of(text: &str, set: &[(&str, &str)]) -> anyhow::Result<Config> {
-        let set = set.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-        Config::of(&File::parse("serve.toml", text), &Above::default(), &set.collect())
+        let set = set.iter().map(|(name, text)| ((*name).into(), (*text).into()));
+        let file = File::parse("serve.toml", text);
+        let (config, mistakes) = Config::of(&file, &Above::default(), &Variables::of(set));
+        if mistakes.is_empty() { Ok(config) } else { anyhow::bail!(mistakes.join("\n")) }
     }
 
     #[test]
@@ -302,6 +329,8 @@ mod tests {
             ("FORGELINE_LIMITS_RUN", "1"),
             ("FORGELINE_ORIGINS", "*,https://a.example"),
             ("FORGELINE_OTHER", "of another program"),
+            ("FORGELINE_DATABASE", ""),
+            ("FORGELINE_AGENTS_A_MODEL", "m"),
         ];
         let error = of(text, &set).unwrap_err().to_string();
         for line in [
@@ -318,12 +347,21 @@ mod tests {
             "serve.toml:14: keep.days: expected",
             "serve.toml:16: other.more.a: there is no such member",
             "FORGELINE_DEV: expected true or false",
+            "FORGELINE_DATABASE: expected the path of a file, and not an empty text",
+            "FORGELINE_AGENTS_A_MODEL: there is no such variable; expected a table [agents.NAME]",
             "FORGELINE_LIMITS_RUN: there is no such variable; expected FORGELINE_LIMITS_RUNS, ",
             "FORGELINE_ORIGINS: expected origins such as \"https://app.example\", not \"*\"",
         ] {
             assert!(error.contains(line), "{line}\n---\n{error}");
         }
         assert!(!error.contains("FORGELINE_OTHER") && !error.contains("a.example"), "{error}");
+        for text in ["headers = 101", "head_bytes = 61441"] {
+            let error = of(&format!("[limits]\n{text}\n"), &[]).unwrap_err().to_string();
+            assert!(
+                error.contains("serve.toml:2: limits.head") && error.contains("from 1 to "),
+                "{error}"
+            );
+        }
         let text = "listen = \"0.0.0.0:80\"\norigins = \"null\"\n";
         let error = of(text, &[]).unwrap_err().to_string();
         assert!(error.contains("--tokens FILE") && error.contains("2: origins: "), "{error}");

@@ -22,6 +22,10 @@ fn heads_that_are_no_heads_are_refused() {
         (format!("GET /v1/agents HTTP/1.1\r\nhost: localhost\r\n{many}\r\n"), "431"),
         (format!("GET /v1/agents HTTP/1.1\r\nhost: localhost\r\n{long}\r\n"), "431"),
         ("GET /v1/agents HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n".into(), "400"),
+        (
+            "POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 943718400\r\n\r\n".into(),
+            "413",
+        ),
         ("\x16\x03\x01\x02\x00\x01\x00\r\n\r\n".into(), "400"),
         ("GET /v1/agents HTTP/1.1\r\n\r\n".into(), "403"),
         ("GET /v1/agents HTTP/1.1\r\nhost: evil.example\r\n\r\n".into(), "403"),

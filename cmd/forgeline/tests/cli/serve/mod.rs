@@ -1,5 +1,6 @@
 //! `forgeline serve` from outside.
 
+mod checked;
 mod clients;
 mod curl;
 mod hostile;

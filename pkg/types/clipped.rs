@@ -1,0 +1,29 @@
+//! Text from outside in messages of ours.
+
+use std::borrow::Cow;
+
+/// Returns a text that is no longer than this number of characters; of a longer one its start, with `…`.
+pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => {
+            let mut start: String =
+                text.char_indices().take_while(|(at, _)| *at < end).map(|(_, it)| it).collect();
+            start.push('…');
+            Cow::Owned(start)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        for (text, want) in [("", ""), ("abc", "abc"), ("äöü", "äöü"), ("äöüß", "äöü…")]
+        {
+            assert_eq!(clipped(text, 3), want);
+        }
+    }
+}
