@@ -136,6 +136,6 @@ fn refused(rejection: &JsonRejection) -> Problem {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
         status => status,
     };
-    // Of a body that is no JSON it says the place alone.
+    // Of a body that is not JSON it says the place alone.
     Problem::new(status, code, rejection.body_text())
 }

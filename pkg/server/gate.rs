@@ -46,7 +46,10 @@ pub(super) async fn gate(
     let held = service.usage().hold(&scope, What::Connection)?;
     check_coding(&parts.headers)?;
     // Whoever asks first does not send what is refused.
-    let asks = parts.headers.get(header::EXPECT).is_some_and(|it| it.as_bytes() == b"100-continue");
+    let asks = parts
+        .headers
+        .get(header::EXPECT)
+        .is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"100-continue"));
     if asks && body.size_hint().lower() > limits.body_bytes as u64 {
         return Err(too_large(limits.body_bytes));
     }

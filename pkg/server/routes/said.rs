@@ -1,4 +1,4 @@
-//! What the user says: a text, or parts.
+//! The words of the user: a text, or parts.
 
 use std::fmt;
 
