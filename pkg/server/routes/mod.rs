@@ -86,7 +86,7 @@ pub fn router(service: Service) -> Router {
     cors::over(&service, routes).with_state(service)
 }
 
-/// What a browser may do with an answer that it shows as a page: nothing. Callers choose the bytes of streams and their types.
+/// The policy of an answer that a browser shows as a page: it may do nothing. Callers choose the bytes of streams and their types.
 const INERT: HeaderValue =
     HeaderValue::from_static("default-src 'none'; sandbox; frame-ancestors 'none'");
 
