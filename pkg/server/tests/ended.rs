@@ -262,9 +262,8 @@ mod in_a_file {
         service.sweep(&Keep::default()).await.unwrap();
         assert!(bytes().await < long, "{long} bytes are not packed");
         assert_eq!(reload().await, before);
-        let mut keep = Keep::default();
-        keep.bytes = Some(0);
-        service.sweep(&keep).await.unwrap();
+        let none = Keep { bytes: Some(0), ..Keep::default() };
+        service.sweep(&none).await.unwrap();
         for (path, status, body) in reload().await {
             assert_eq!(status, 410, "{path}: {body}");
         }

@@ -69,12 +69,12 @@ impl Tails {
             tail.first += 1;
         }
         tail.changed_at = changes;
-        let (after, changed) = (tail.bytes, tail.changed.clone());
+        let (after, wakes) = (tail.bytes, tail.changed.clone());
         all.bytes = all.bytes + after - before;
         all.shrink();
         // They look at once, and are not to wait for this.
         drop(all);
-        changed.send_replace(());
+        wakes.send_replace(());
     }
 
     /// Forgets a log that was closed or retired, and wakes those who wait for it.

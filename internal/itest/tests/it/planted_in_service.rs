@@ -68,6 +68,62 @@ fn agent() -> DefaultAgent {
     agent.build().unwrap()
 }
 
+/// Answers of all kinds, to those who are known and who are not: method, path, token, body and status.
+const ANSWERS: &[(&str, &str, &str, &str, u16)] = &[
+    ("GET", "/v1/agents", WRONG, "", 401),
+    ("POST", "/v1/runs", WRONG, "{}", 401),
+    ("POST", "/v1/runs", TOKEN, "{\"input\":\"prompt-planted-1a", 400),
+    (
+        "POST",
+        "/v1/runs",
+        TOKEN,
+        "{\"input\":\"prompt-planted-1a\",\"system\":\"prompt-planted-1a\"}",
+        400,
+    ),
+    (
+        "POST",
+        "/v1/runs",
+        TOKEN,
+        "{\"input\":[{\"type\":\"thinking\",\"text\":\"prompt-planted-1a\"}]}",
+        400,
+    ),
+    (
+        "POST",
+        "/api/chat",
+        TOKEN,
+        "{\"messages\":[{\"role\":\"assistant\",\"content\":\"prompt-planted-1a\"}]}",
+        400,
+    ),
+    (
+        "POST",
+        "/agui",
+        TOKEN,
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"prompt-planted-1a\"}]}",
+        400,
+    ),
+    ("POST", "/v1/runs", TOKEN, "\"prompt-planted-1a\"", 400),
+    ("POST", "/v1/runs", TOKEN, "{\"input\":{\"prompt\":\"prompt-planted-1a\"}}", 400),
+    ("POST", "/v1/runs/nope/approvals", TOKEN, "{\"approval_id\":[\"prompt-planted-1a\"]}", 400),
+    (
+        "POST",
+        "/agui",
+        TOKEN,
+        // Of a name that is long, the start alone is told to the one who sent it.
+        "{\"threadId\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"Go.\"}],\"tools\":[{\"name\":\"a-name-that-is-far-too-long-for-a-tool-of-any-provider--------------prompt-planted-1a\"}]}",
+        400,
+    ),
+    ("POST", "/v1/runs/nope/inputs", TOKEN, "{\"input\":\"prompt-planted-1a\"}", 404),
+    ("GET", "/nope", TOKEN, "prompt-planted-1a", 404),
+    ("PUT", "/v1/runs", TOKEN, "prompt-planted-1a", 405),
+    ("GET", "/metrics", TOKEN, "", 200),
+    ("GET", "/ready", TOKEN, "", 200),
+    ("GET", "/dev/latency", TOKEN, "", 200),
+    ("GET", "/health", "", "", 200),
+    ("GET", "/v1/agents", TOKEN, "", 200),
+    ("GET", "/v1/tools", TOKEN, "", 200),
+    ("GET", "/", "", "", 200),
+];
+
 #[tokio::test]
 async fn tokens_and_what_was_said_are_in_no_log_error_metric_or_page() {
     let (logs, folder) = (Logs::default(), folder("planted"));
@@ -106,67 +162,7 @@ async fn tokens_and_what_was_said_are_in_no_log_error_metric_or_page() {
         let (_, events) = seen.ask("GET", &format!("{run}/events"), TOKEN, "").await;
         assert!(events.contains(SAID[0]) || events.contains(SAID[3]), "{events}");
     }
-    // Errors of all kinds, to those who are known and who are not.
-    for (method, path, token, body, want) in [
-        ("GET", "/v1/agents", WRONG, "", 401),
-        ("POST", "/v1/runs", WRONG, "{}", 401),
-        ("POST", "/v1/runs", TOKEN, "{\"input\":\"prompt-planted-1a", 400),
-        (
-            "POST",
-            "/v1/runs",
-            TOKEN,
-            "{\"input\":\"prompt-planted-1a\",\"system\":\"prompt-planted-1a\"}",
-            400,
-        ),
-        (
-            "POST",
-            "/v1/runs",
-            TOKEN,
-            "{\"input\":[{\"type\":\"thinking\",\"text\":\"prompt-planted-1a\"}]}",
-            400,
-        ),
-        (
-            "POST",
-            "/api/chat",
-            TOKEN,
-            "{\"messages\":[{\"role\":\"assistant\",\"content\":\"prompt-planted-1a\"}]}",
-            400,
-        ),
-        (
-            "POST",
-            "/agui",
-            TOKEN,
-            "{\"messages\":[{\"role\":\"user\",\"content\":\"prompt-planted-1a\"}]}",
-            400,
-        ),
-        ("POST", "/v1/runs", TOKEN, "\"prompt-planted-1a\"", 400),
-        ("POST", "/v1/runs", TOKEN, "{\"input\":{\"prompt\":\"prompt-planted-1a\"}}", 400),
-        (
-            "POST",
-            "/v1/runs/nope/approvals",
-            TOKEN,
-            "{\"approval_id\":[\"prompt-planted-1a\"]}",
-            400,
-        ),
-        (
-            "POST",
-            "/agui",
-            TOKEN,
-            // Of a name that is long, the start alone is told to the one who sent it.
-            "{\"threadId\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"Go.\"}],\"tools\":[{\"name\":\"a-name-that-is-far-too-long-for-a-tool-of-any-provider--------------prompt-planted-1a\"}]}",
-            400,
-        ),
-        ("POST", "/v1/runs/nope/inputs", TOKEN, "{\"input\":\"prompt-planted-1a\"}", 404),
-        ("GET", "/nope", TOKEN, "prompt-planted-1a", 404),
-        ("PUT", "/v1/runs", TOKEN, "prompt-planted-1a", 405),
-        ("GET", "/metrics", TOKEN, "", 200),
-        ("GET", "/ready", TOKEN, "", 200),
-        ("GET", "/dev/latency", TOKEN, "", 200),
-        ("GET", "/health", "", "", 200),
-        ("GET", "/v1/agents", TOKEN, "", 200),
-        ("GET", "/v1/tools", TOKEN, "", 200),
-        ("GET", "/", "", "", 200),
-    ] {
+    for &(method, path, token, body, want) in ANSWERS {
         assert_eq!(seen.page(method, path, token, body).await, want, "{method} {path}");
     }
     service.shutdown(std::time::Duration::from_secs(5)).await;
