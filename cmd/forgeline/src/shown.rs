@@ -3,6 +3,7 @@
 use std::path::Path;
 
 /// Longest value that a message shows whole, in characters.
+#[cfg(any(feature = "serve", test))]
 const MAX_CHARS: usize = 80;
 
 /// Beginnings of tokens and keys.
@@ -25,6 +26,7 @@ pub(crate) fn is_secret(text: &str) -> bool {
 
 /// Returns a value as a message shows it: quoted, cut, and without the user and the query of an address. One that looks like a
 /// secret is not shown.
+#[cfg(any(feature = "serve", test))]
 pub(crate) fn shown(value: &str) -> String {
     let value = without_secrets(value);
     if is_secret(&value) {
