@@ -23,9 +23,9 @@ const MAX_CONNECTIONS: usize = 16_384;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest time in which a client takes nothing of what is there for it.
 const STALLED: Duration = Duration::from_secs(5);
-/// Most headers of a request that are read, more than the service takes: it says what is wrong. Beyond them the answer is 431 without words.
-pub(super) const MAX_HEADERS: usize = 256;
-/// Longest head of a request that is read, in bytes: likewise.
+/// Most headers of a request; beyond them the answer is 431 without words. Room for more of them costs each connection 4 KiB that stay.
+pub(super) const MAX_HEADERS: usize = 100;
+/// Longest head of a request that is read, in bytes, more than the service takes: it says what is wrong. Beyond it the answer is 431 without words.
 pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 /// Pause after a connection that could not be accepted, such as for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -355,7 +355,7 @@ mod tests {
             assert!(error.contains(line), "{line}\n---\n{error}");
         }
         assert!(!error.contains("FORGELINE_OTHER") && !error.contains("a.example"), "{error}");
-        for text in ["headers = 257", "head_bytes = 61441"] {
+        for text in ["headers = 101", "head_bytes = 61441"] {
             let error = of(&format!("[limits]\n{text}\n"), &[]).unwrap_err().to_string();
             assert!(
                 error.contains("serve.toml:2: limits.head") && error.contains("from 1 to "),

@@ -84,7 +84,7 @@ fn variables_that_cannot_be_read_or_are_misspelt_keep_the_service_from_starting(
 fn a_check_tells_at_once_what_a_start_would_trip_over() {
     let wrong = file(
         "whole.toml",
-        b"listen = \"x\"\ndatabase = \"/nope/d/x.db\"\n[limits]\nheaders = 300\nhead_bytes = 200000\n\
+        b"listen = \"x\"\ndatabase = \"/nope/d/x.db\"\n[limits]\nheaders = 200\nhead_bytes = 200000\n\
           [agents.a]\nprovider = \"demo\"\napprove = \"bogus\"\n[agents.b]\nprovider = \"demo\"\napprove = \"mcp.x.y\"\n",
     );
     let outcome = serve(&["--check", "--config", &wrong], &[]);
@@ -92,7 +92,7 @@ fn a_check_tells_at_once_what_a_start_would_trip_over() {
     for want in [
         "toml:1: listen: expected an address",
         "/nope/d",
-        "toml:4: limits.headers: expected a number from 1 to 256, not 300",
+        "toml:4: limits.headers: expected a number from 1 to 100, not 200",
         "toml:5: limits.head_bytes: expected a number from 1 to ",
         "toml:6: agents.a: --approve: there is no tool bogus",
         "toml:9: agents.b: --approve: there is no tool mcp.x.y",

@@ -46,11 +46,9 @@ fn a_head_that_is_too_large_is_refused_with_words_as_far_as_it_is_read() {
         |count: usize| (0..count).map(|at| format!("x-{at}: a\r\n")).collect::<Vec<_>>().concat();
     let long = |bytes: usize| format!("x: {}\r\n", "a".repeat(bytes));
     for (fields, has_words) in [
-        (fields(101), true),
-        (fields(250), true),
         (long(40 << 10), true),
         (long(63 << 10), true),
-        (fields(257), false),
+        (fields(101), false),
         (long(65 << 10), false),
     ] {
         let head = format!("GET /v1/agents HTTP/1.1\r\nhost: localhost\r\n{fields}\r\n");
