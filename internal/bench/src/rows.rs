@@ -84,7 +84,7 @@ pub(crate) const ROWS: [Row; 49] = [
     row("call_dsml",        Stages::Dialect("dsml"),        Call(grammars::dsml, corpus::prose),        16, (4.4, 3.0), 243.0),
     row("call_minimax_m2",  Stages::Dialect("minimax-m2"),  Call(grammars::minimax_m2, corpus::prose),  16, (4.1, 3.0), 204.0),
     row("call_gemma4",      Stages::Dialect("gemma4"),      Call(grammars::gemma4, corpus::prose),      16, (3.3, 3.0), 151.0),
-    row("call_pythonic",    Stages::Dialect("pythonic"),    Call(grammars::pythonic, corpus::prose),    16, (3.0, 3.0), 188.0),
+    row("call_pythonic",    Stages::Dialect("pythonic"),    Call(grammars::pythonic, corpus::prose),    16, (3.0, 3.0), 158.0),
     row("markdown_thinking", Stages::Thinking, Of(corpus::markdown), 16, (3.0, 3.0), 123.0),
     row("markdown_calls",    Stages::Calls,    Of(corpus::markdown), 16, (3.0, 3.0), 120.0),
     row("markdown_auto",     Stages::Auto,     Of(corpus::markdown), 16, (5.0, 4.5), 153.0),
