@@ -6,12 +6,7 @@ use std::borrow::Cow;
 pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
-        Some((end, _)) => {
-            let mut start: String =
-                text.char_indices().take_while(|(at, _)| *at < end).map(|(_, it)| it).collect();
-            start.push('…');
-            Cow::Owned(start)
-        }
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
     }
 }
 

@@ -9,7 +9,9 @@ use super::{
 };
 use crate::{
     agent::ANSWER_RESTARTED,
-    types::{AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text},
+    types::{
+        AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text, clipped,
+    },
 };
 
 /// Most characters of an error that is shown behind calls.
@@ -298,12 +300,8 @@ impl UiMessageStream {
         if !self.has_results {
             return message.to_owned();
         }
-        let cut = message.char_indices().nth(MAX_ERROR_CHARS).map(|(at, _)| at);
-        let (shown, dots) = match cut.and_then(|at| message.get(..at)) {
-            Some(shown) => (shown, "…"),
-            None => (message, ""),
-        };
-        format!("Generation failed after tool execution: {shown}{dots}")
+        let shown = clipped(message, MAX_ERROR_CHARS);
+        format!("Generation failed after tool execution: {shown}")
     }
 }
 

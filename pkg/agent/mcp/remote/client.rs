@@ -118,21 +118,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         }
     }
 
-    /// Opens a stream; what changes behind the first answer to a request is told on one that was open before.
     async fn get(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
-        headers: Headers,
-        limit: usize,
-    ) -> Result<BoxedSseResponse, Failure<C>> {
-        let opened = self.open(uri, session, last_event, headers, limit).await;
-        self.opened.set(()).ok();
-        opened
-    }
-
-    async fn open(
         &self,
         uri: Arc<str>,
         session: Option<Arc<str>>,
@@ -275,11 +261,12 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Client<C> {
         uri: Arc<str>,
         session: Option<Arc<str>>,
         last_event: Option<String>,
-        _token: Option<String>,
+        token: Option<String>,
         headers: Headers,
     ) -> Result<BoxedSseResponse, Failure<C>> {
         let limit = StreamableHttpResponseLimits::default().max_sse_event_size;
-        self.get(uri, session, last_event, headers, limit).await
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit)
+            .await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -291,6 +278,9 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Client<C> {
         headers: Headers,
         limit: usize,
     ) -> Result<BoxedSseResponse, Failure<C>> {
-        self.get(uri, session, last_event, headers, limit).boxed().await
+        let opened = self.get(uri, session, last_event, headers, limit).boxed().await;
+        // What changes behind the first answer to a request is told on a stream that was open before.
+        self.opened.set(()).ok();
+        opened
     }
 }

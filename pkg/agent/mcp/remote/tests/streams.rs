@@ -81,10 +81,10 @@ struct InMemory {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Kind {
-    /// It greets, and says nothing more.
+    /// A server that greets, and says nothing more.
     #[default]
     Tired,
-    /// It does not even greet.
+    /// A server that does not even greet.
     Silent,
     /// A server that ends its stream at once, each time.
     Opening,
@@ -92,11 +92,11 @@ enum Kind {
     Resting,
     /// A server that ends its stream after an event.
     Speaking,
-    /// It lists a tool, and wants a token for a call.
+    /// A server that lists a tool, and wants a token for a call.
     Guarded,
-    /// It lists a tool, and opens its stream after a while.
+    /// A server that lists a tool, and opens its stream after a while.
     Late,
-    /// It lists a tool, and does not answer the request for its stream.
+    /// A server that lists a tool, and does not answer the request for its stream.
     Holding,
 }
 
