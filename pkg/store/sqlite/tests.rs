@@ -251,34 +251,34 @@ async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
     let names: Vec<_> = (0..40).map(|at| at.to_string()).collect();
     join_all(names.iter().map(|name| store.create(key(name)))).await;
     store.close(&key("7")).await.unwrap();
-    // All go at once; of a log that two append to, one comes second.
     let mut ends = vec![0; names.len()];
-    for (round, wrong) in [None, Some("absent"), Some("7"), Some("behind"), None].iter().enumerate()
-    {
+    // So many are one statement, or more than one has, and one beside them is not as the others.
+    for (logs, odd) in [20, 40].into_iter().flat_map(|logs| {
+        ["", "absent", "closed", "behind", "taken", "empty", ""].map(|odd| (logs, odd))
+    }) {
         let (before, mut appends) = (store.0.writer.commits(), Vec::new());
-        for (at, name) in names.iter().enumerate().filter(|(_, name)| *name != "7") {
+        for (at, name) in names.iter().enumerate().take(logs).filter(|(_, name)| *name != "7") {
             appends.push((key(name), ends[at], 1 + at % 3, true));
             ends[at] += 1 + at as u64 % 3;
         }
-        appends.extend(match *wrong {
-            Some("behind") => Some((key("3"), ends[3] + 1, 1, false)),
-            Some(name) => Some((key(name), 0, 1, false)),
-            None => None,
-        });
-        appends.push((key("0"), ends[0], 0, true));
+        match odd {
+            "absent" => appends.push((key("absent"), 0, 1, false)),
+            "closed" => appends.push((key("7"), 0, 1, false)),
+            "behind" => appends.push((key("3"), ends[3] + 1, 1, false)),
+            // Of two that append at one place, the second comes too late.
+            "taken" => appends.push((key("3"), ends[3] - 1, 1, false)),
+            "empty" => appends.push((key("0"), ends[0], 0, true)),
+            _ => {}
+        }
         let done = join_all(appends.iter().map(|(key, at, count, _)| {
             let store = &store;
             async move { store.append(key, *at, records(*count, 10)).await }
         }));
-        let done = done.await;
-        for ((key, at, count, is_right), done) in appends.iter().zip(done) {
-            assert_eq!(
-                done.is_ok(),
-                *is_right,
-                "round {round}: {count} to {key:?} at {at}: {done:?}"
-            );
+        for ((key, at, count, is_right), done) in appends.iter().zip(done.await) {
+            let what = format!("{logs} {odd}: {count} to {key:?} at {at}: {done:?}");
+            assert_eq!(done.is_ok(), *is_right, "{what}");
         }
-        assert!(store.0.writer.commits() - before <= 4, "round {round}");
+        assert!(store.0.writer.commits() - before <= 4, "{logs} {odd}");
     }
     for (at, name) in names.iter().enumerate() {
         let sql = "SELECT ends, bytes - coalesce((SELECT sum(length(data)) FROM chunk WHERE log = log.id), 0) \
