@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 /// deleted and created again too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Offset {
-    /// Milliseconds since 1970; 0 for a run.
+    /// Milliseconds since 1970; for a run, which is created once, a number made of its id.
     pub(super) created: u64,
     pub(super) number: u64,
 }
@@ -22,11 +22,22 @@ pub(super) enum Start {
 const CREATED: usize = 14;
 const NUMBER: usize = 16;
 
+/// Numbers of runs that there are, as [`CREATED`] has digits for them.
+const RUNS: u64 = 100_000_000_000_000;
+
 impl Display for Offset {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let Self { created, number } = self;
         write!(formatter, "{created:0CREATED$}_{number:0NUMBER$}")
     }
+}
+
+/// Returns a number made of the id of a run, the same in each process; FNV-1a, as far as there are digits for it.
+pub(super) fn of_run(id: &str) -> u64 {
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash % RUNS
 }
 
 impl Offset {
@@ -56,6 +67,11 @@ impl Start {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_a_run_is_the_same_in_each_version() {
+        assert_eq!((of_run(""), of_run("a")), (81_039_346_656_037, 87_200_555_641_996));
+    }
 
     #[test]
     fn offsets_grow_as_text_and_are_read_back() {

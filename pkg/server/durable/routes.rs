@@ -15,7 +15,7 @@ use super::{
     body,
     config::Config,
     headers,
-    offset::{Offset, Start},
+    offset::{Offset, Start, of_run},
     page::Reader,
     read::{Asked, Live, answer},
     source::Source,
@@ -215,7 +215,7 @@ pub(in crate::server) async fn read_run(
     let from = match asked.start {
         None | Some(Start::Beginning) => 0,
         Some(Start::Now) => run_end(&service, &run).await?.0,
-        Some(Start::At(Offset { created: 0, number })) => number,
+        Some(Start::At(Offset { created, number })) if created == of_run(&id) => number,
         Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this run")),
     };
     if on_disconnect.is_some() && asked.live != Live::Sse {
@@ -224,7 +224,8 @@ pub(in crate::server) async fn read_run(
         return Err(Problem::bad(detail));
     }
     let past = source.has_past().then(|| service.streams().past());
-    let reader = Reader::open(service.log(), (run.key.clone(), 0), source, from, past).await?;
+    let key = (run.key.clone(), of_run(&id));
+    let reader = Reader::open(service.log(), key, source, from, past).await?;
     let guard = on_disconnect.map(|leave| leave.guard(&run));
     answer(reader, asked, &fields, (service.long_poll(), service.ends()), guard).await
 }
@@ -239,7 +240,7 @@ pub(in crate::server) async fn show_run(
     let mut response = StatusCode::OK.into_response();
     let fields = response.headers_mut();
     headers::set(fields, header::CONTENT_TYPE, &"application/json");
-    headers::set(fields, headers::NEXT_OFFSET, &Offset { created: 0, number });
+    headers::set(fields, headers::NEXT_OFFSET, &Offset { created: of_run(&id), number });
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if is_closed {
         fields.insert(headers::CLOSED, HeaderValue::from_static("true"));

@@ -59,9 +59,9 @@ async fn a_run_is_a_stream_in_each_mode_from_each_place() {
             _ => ("RUN_STARTED", "RUN_FINISHED"),
         };
         assert_eq!((&all[0]["type"], &all.last().unwrap()["type"]), (&json!(first), &json!(last)));
-        let count: u64 = end.split_once('_').unwrap().1.parse().unwrap();
-        for number in 0..=count {
-            let offset = format!("{:014}_{number:016}", 0);
+        let (of_run, count) = end.split_once('_').unwrap();
+        for number in 0..=count.parse().unwrap() {
+            let offset = format!("{of_run}_{number:016}");
             let (status, _, rest) =
                 send(&app, ("GET", &format!("{path}&offset={offset}"), "ann"), &[], "").await;
             let rest: Vec<Value> = serde_json::from_str(&rest).unwrap();
@@ -88,9 +88,14 @@ async fn a_run_is_a_stream_in_each_mode_from_each_place() {
 #[tokio::test]
 async fn places_that_are_none_are_told() {
     let (_, app) = service(chatty());
-    let run = ended(&app).await;
-    let behind = format!("{:014}_{:016}", 0, 9_999);
-    let other = format!("{:014}_{:016}", 7, 0);
+    let (run, other) = (ended(&app).await, ended(&app).await);
+    let mut ends = Vec::new();
+    for run in [&run, &other] {
+        let (_, headers, _) = send(&app, ("HEAD", &format!("{run}/stream"), "ann"), &[], "").await;
+        ends.push(field(&headers, "stream-next-offset").to_owned());
+    }
+    let behind = format!("{}_{:016}", ends[0].split_once('_').unwrap().0, 9_999);
+    let other = ends.pop().unwrap();
     let huge = "9".repeat(40);
     #[rustfmt::skip]
     let rows = [
@@ -99,6 +104,7 @@ async fn places_that_are_none_are_told() {
         ("offset=1", 400, "must be one that an answer gave"),
         (&format!("offset={huge}"), 400, "must be one that an answer gave"),
         (&format!("offset={other}"), 400, "not of this run"),
+        (&format!("as=ag-ui&offset={other}&live=sse"), 400, "not of this run"),
         (&format!("offset={behind}"), 409, "no such event yet"),
         (&format!("offset={behind}&live=sse"), 409, "no such event yet"),
         (&format!("offset={behind}&live=long-poll"), 409, "no such event yet"),

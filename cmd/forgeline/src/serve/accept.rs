@@ -17,15 +17,17 @@ use tokio::{
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::refused::Worded;
+
 /// Most connections at a time; the next ones wait in the system's queue.
 const MAX_CONNECTIONS: usize = 16_384;
 /// Longest time that a client takes for the head of a request, or leaves a connection idle.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest time in which a client takes nothing of what is there for it.
 const STALLED: Duration = Duration::from_secs(5);
-/// Most headers of a request; beyond them the answer is 431 without words. Room for more of them costs each connection 4 KiB that stay.
+/// Most headers of a request; beyond them the answer is 431. Room for more of them costs each connection 4 KiB that stay.
 pub(super) const MAX_HEADERS: usize = 100;
-/// Longest head of a request that is read, in bytes, more than the service takes: it says what is wrong. Beyond it the answer is 431 without words.
+/// Longest head of a request that is read, in bytes, more than the service takes: it says what is wrong. Beyond it the answer is 431.
 pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
 /// Pause after a connection that could not be accepted, such as for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -96,8 +98,9 @@ impl Connections {
         let (ends, cut) = (self.ends.clone(), self.cut.clone());
         self.tasks.spawn(async move {
             let _place = place;
-            let connection =
-                http.serve_connection(TokioIo::new(patient(stream)), service).with_upgrades();
+            let connection = http
+                .serve_connection(TokioIo::new(Worded::new(patient(stream))), service)
+                .with_upgrades();
             tokio::pin!(connection);
             let ended = tokio::select! {
                 biased;

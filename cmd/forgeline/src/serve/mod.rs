@@ -8,6 +8,7 @@ mod erase;
 mod files;
 mod listen;
 mod log;
+mod refused;
 mod tokens;
 
 use std::{
