@@ -10,7 +10,8 @@ use axum::{
 use super::{Problem, origins};
 
 /// Headers of proxies, which stand between the service and whoever asks.
-const PROXIES: [&str; 4] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+const PROXIES: [&str; 6] =
+    ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
 /// Refuses a request from another machine, one for another host, which a name that was bound anew sends here, and one from a page of
 /// another origin.

@@ -38,7 +38,14 @@ async fn without_tokens_only_this_machine_is_let_in() {
         let answer = ask(&app, peer, &[("host", "localhost:8787")]).await;
         assert_eq!(answer, (403, "wrong_peer".to_owned()), "{peer:?}");
     }
-    for proxy in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] {
+    for proxy in [
+        "forwarded",
+        "via",
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "x-forwarded-proto",
+        "x-real-ip",
+    ] {
         let answer = ask(&app, OWN, &[("host", "localhost"), (proxy, "10.0.0.7")]).await;
         assert_eq!(answer, (403, "wrong_peer".to_owned()), "{proxy}");
     }

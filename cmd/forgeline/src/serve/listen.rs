@@ -22,7 +22,7 @@ impl Listening {
     pub(super) fn at(address: SocketAddr, has_tokens: bool) -> anyhow::Result<Self> {
         if !has_tokens && !address.ip().to_canonical().is_loopback() {
             return Err(usage(format!(
-                "--listen {address} is reached by other machines, and there are no tokens; give --tokens FILE, or listen on 127.0.0.1"
+                "the address {address} is reached by other machines, and there are no tokens; give --tokens FILE, or listen on 127.0.0.1"
             )));
         }
         Ok(Self(address))

@@ -28,7 +28,7 @@ pub(crate) struct TokenArgs {
     /// Who will use it: the name of a person or a program
     #[arg(value_name = "CALLER", value_parser = word)]
     caller: String,
-    /// The team or project whose runs and conversations the caller shares [default: one of its own]
+    /// The team or project whose notifications, streams and limits the caller shares [default: one of its own]
     #[arg(long, value_name = "NAME", value_parser = word)]
     scope: Option<String>,
     /// What the caller may do besides, such as `service.observe`; may be given several times
