@@ -40,12 +40,10 @@ impl FileFields {
             source.and_then(Value::as_str).map(str::to_owned)
         };
         let told = text(media_type).or_else(|| inside("mimeType")).or_else(|| inside("mediaType"));
-        let is_url = |it: &String| {
-            ["http://", "https://", "data:"].iter().any(|scheme| it.starts_with(scheme))
-        };
+        let is_url = |it: &str| it.starts_with("https://") || it.starts_with("http://");
         let missing = || {
             Problem::bad(format!(
-                "a part of the kind `{kind}` has to have its bytes, as `data:` or in base64, or an address"
+                "a part of the kind `{kind}` has to have its bytes, as `data:` or in base64, or an `https:` address"
             ))
         };
         let given_as =
@@ -57,7 +55,10 @@ impl FileFields {
                 let media_type = head.strip_suffix(";base64").ok_or_else(missing)?;
                 (media_type.to_owned(), bytes.to_owned())
             }
-            None if is_url(&given_as) || told.is_some() => (told.unwrap_or_default(), given_as),
+            None if is_url(&given_as) => (told.unwrap_or_default(), given_as),
+            None if told.is_some() && !given_as.contains("://") => {
+                (told.unwrap_or_default(), given_as)
+            }
             None => return Err(missing()),
         };
         let is = |kind: &str| media_type.starts_with(kind);
@@ -103,6 +104,8 @@ mod tests {
             (json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png,abc" }), None),
             (json!({ "type": "file", "mediaType": "image/png" }), None),
             (json!({ "type": "file", "url": "file:///etc/passwd" }), None),
+            (json!({ "type": "file", "mediaType": "image/png", "url": "ftp://a.example/b" }), None),
+            (json!({ "type": "image", "source": { "type": "url", "value": "gs://a/b", "mimeType": "image/png" } }), None),
             (json!({ "type": "file", "mediaType": "image/png", "url": 7 }), None),
         ];
         for (part, want) in rows {
