@@ -59,6 +59,14 @@ impl<'t> Halves<'t> {
     pub(crate) fn len(self) -> usize {
         self.length
     }
+
+    /// Returns the blocks of both halves.
+    #[inline(always)]
+    pub(super) fn blocks(self) -> Option<[[u8; BLOCK]; 4]> {
+        let ((first, _), (last, _)) = (self.first.as_chunks(), self.last.as_chunks());
+        let ([one, two], [three, four]) = (first, last) else { return None };
+        Some([*one, *two, *three, *four])
+    }
 }
 
 /// A search for `N` kinds of bytes, and for `E` bytes, which cost less.
@@ -97,6 +105,12 @@ impl Kind {
     #[inline(always)]
     pub(crate) const fn of(byte: u8) -> Self {
         Self::new(u8::MAX, byte)
+    }
+
+    /// Sets all bits of the bytes of this kind.
+    #[inline(always)]
+    pub(super) fn lanes(&self, block: u8x16) -> u8x16 {
+        (block & self.mask).simd_eq(self.value)
     }
 }
 
@@ -293,10 +307,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     /// Returns `true` when no byte of `text` is looked for.
     #[inline(always)]
     pub(crate) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
-        let (first, _) = text.first.as_chunks();
-        let (last, _) = text.last.as_chunks();
-        let ([one, two], [three, four]) = (first, last) else { return false };
-        let all = self.lanes(*one) | self.lanes(*two) | self.lanes(*three) | self.lanes(*four);
+        let Some([one, two, three, four]) = text.blocks() else { return false };
+        let all = self.lanes(one) | self.lanes(two) | self.lanes(three) | self.lanes(four);
         all.to_bitmask() == 0
     }
 
@@ -309,7 +321,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
             found |= block.simd_eq(*byte);
         }
         for kind in &self.kinds {
-            found |= (block & kind.mask).simd_eq(kind.value);
+            found |= kind.lanes(block);
         }
         found
     }

@@ -1,6 +1,6 @@
 //! A few bytes to look for, and finding the first of them.
 
-use crate::json::{BLOCK, ByteKind, Finder, Halves, WIDE};
+use crate::json::{BLOCK, ByteKind, Finder, Halves, Sieve, WIDE};
 
 /// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
 /// cost; with more, every byte is looked up.
@@ -62,6 +62,22 @@ impl ByteSet {
     #[inline]
     pub(super) fn holds(&self, byte: u8) -> bool {
         holds(&self.members, byte)
+    }
+
+    /// Returns a search for these bytes in longer text, if one kind and one byte are all of them that do not
+    /// stand between the letters.
+    pub(super) fn wide_sieve(&self) -> Option<Sieve> {
+        let others: Vec<u8> = self.iter().filter(|byte| !Sieve::is_in_gap(*byte)).collect();
+        match *others.as_slice() {
+            [] => Some(Sieve::new(ByteKind::NONE, IN_NO_TEXT)),
+            [one] => Some(Sieve::new(ByteKind::NONE, one)),
+            [one, two] => Some(Sieve::new(ByteKind::of(one), two)),
+            [one, two, three] => [(one, two, three), (one, three, two), (two, three, one)]
+                .into_iter()
+                .find(|(one, two, _)| is_cheap_pair(*one, *two))
+                .map(|(one, two, three)| Sieve::new(pair(one, two), three)),
+            _ => None,
+        }
     }
 
     /// Returns `true` where one comparison a block looks for all of them.
@@ -162,9 +178,9 @@ fn kinds_of(mut bytes: Vec<u8>) -> Vec<ByteKind> {
     let is_few = bytes.len() <= FEW_KINDS;
     let mut kinds = Vec::new();
     while let Some(first) = bytes.pop() {
-        let pair = bytes.iter().position(|other| is_cheap_pair(first, *other));
-        kinds.push(match pair.filter(|_| !is_few) {
-            Some(at) => ByteKind::new(!(first ^ bytes.swap_remove(at)), first),
+        let other = bytes.iter().position(|other| is_cheap_pair(first, *other));
+        kinds.push(match other.filter(|_| !is_few) {
+            Some(at) => pair(first, bytes.swap_remove(at)),
             None => ByteKind::of(first),
         });
     }
@@ -206,6 +222,11 @@ fn insert(members: &mut [u64; 4], byte: u8) {
 #[inline]
 fn holds(members: &[u64; 4], byte: u8) -> bool {
     members.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
+}
+
+/// Returns a kind of both, and of those that differ from them in the same bits.
+fn pair(first: u8, second: u8) -> ByteKind {
+    ByteKind::new(!(first ^ second), first)
 }
 
 /// Returns `true` when one term for both stops at nothing that is frequent in prose.
