@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use compact_str::CompactString;
+
 use super::{
     description::Bare,
     echo::Echo,
@@ -21,7 +23,7 @@ pub(super) enum Start {
     /// The dialect has no such calls, or text has come before.
     Past,
     /// The text so far may be the start of a call; with the end of another call before it.
-    Open { held: String, after_call: bool },
+    Open { held: CompactString, after_call: bool },
     /// Calls have begun, which may be an echo of those before.
     Echo(Box<Echo>),
 }
@@ -29,7 +31,7 @@ pub(super) enum Start {
 /// The text that was held at the start of a message.
 #[derive(Debug)]
 pub(super) struct Started {
-    pub(super) text: String,
+    pub(super) text: CompactString,
     /// The form of the call that begins in it, and the bytes before that call.
     pub(super) call: Option<(usize, usize)>,
 }

@@ -14,6 +14,8 @@ mod turn_end;
 
 use std::{mem, sync::Arc};
 
+use compact_str::CompactString;
+
 use self::turn_end::TurnEnd;
 use super::{
     call::Region,
@@ -179,10 +181,16 @@ impl ToolCallParser {
     /// Creates a parser of `dialect`.
     #[must_use]
     pub fn new(dialect: &ToolDialect) -> Self {
+        Self::with_tools(dialect, Tools::default(), DEFAULT_MAX_CALL_BYTES)
+    }
+
+    /// Creates a parser of `dialect` and the calls of `tools`, of which none is longer than this.
+    #[inline]
+    fn with_tools(dialect: &ToolDialect, tools: Tools, max_call_bytes: usize) -> Self {
         let mut parser = Self {
             dialect: dialect.clone(),
-            tools: Tools::default(),
-            max_call_bytes: DEFAULT_MAX_CALL_BYTES,
+            tools,
+            max_call_bytes,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
             literal: FollowedCode::START,
@@ -324,6 +332,7 @@ impl ToolCallParser {
 
     /// Takes text at the start of a message, where a call may begin without a marker.
     fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
+        let start = *at;
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
             let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
@@ -332,7 +341,15 @@ impl ToolCallParser {
             let call =
                 started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
             let call = call.filter(|(form, _)| self.counts(*form, &started.text));
-            let Some(call) = call else { return self.pending.push_str(&started.text) };
+            let Some(call) = call else {
+                // Nothing was held before this piece, where it is read again.
+                if started.text.len() == *at - start {
+                    *at = start;
+                } else {
+                    self.pending.push_str(&started.text);
+                }
+                return;
+            };
             if self.may_echo && self.is_behind_call && self.is_python(call.0) {
                 return self.hold_echo(&started);
             }
@@ -473,7 +490,7 @@ impl ToolCallParser {
         self.literal = FollowedCode::START;
         self.is_before_text = true;
         if !self.dialect.compiled().bare.is_empty() {
-            self.start = Start::Open { held: String::new(), after_call };
+            self.start = Start::Open { held: CompactString::const_new(""), after_call };
         }
     }
 
