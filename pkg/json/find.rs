@@ -297,6 +297,13 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         self.found_in_half(text.first) | self.found_in_half(text.last) << (text.length - HALF)
     }
 
+    /// Returns the same with the bit of the last byte on top.
+    #[inline(always)]
+    pub(crate) fn found_at_top(&self, text: Halves<'_>) -> u64 {
+        self.found_in_half(text.first) << (WIDE - text.length)
+            | self.found_in_half(text.last) << HALF
+    }
+
     #[inline(always)]
     fn found_in_half(&self, half: &[u8; HALF]) -> u64 {
         let (blocks, _) = half.as_chunks();
@@ -406,6 +413,8 @@ mod tests {
                             let bits = (0..length).filter(|at| is_wanted(&bytes[*at]));
                             let bits = bits.fold(0, |all, at| all | 1_u64 << at);
                             assert_eq!(finder.found_in_halves(halves), bits, "{at} of {length}");
+                            let on_top = bits << (WIDE - length);
+                            assert_eq!(finder.found_at_top(halves), on_top, "{at} of {length}");
                             assert!(!finder.are_absent_in_halves(halves), "{at} of {length}");
                         }
                         let bits = (0..length.min(WIDE)).filter(|at| is_wanted(&bytes[*at]));

@@ -21,8 +21,8 @@ const IN_NO_TEXT: u8 = 0xFF;
 pub(super) struct ByteSet {
     members: [u64; 4],
     search: Search,
-    /// The same for a single kind, which costs less: for second looks, as it is more code.
-    one: Option<Finder<1>>,
+    /// The same for a single byte, which costs less: for second looks, as it is more code.
+    one: Option<Finder<0, 1>>,
 }
 
 #[derive(Debug, Clone)]
@@ -39,7 +39,10 @@ impl ByteSet {
             insert(&mut members, byte);
         }
         let kinds = kinds_of(bytes_of(members).collect());
-        let one = if let [kind] = kinds.as_slice() { Some(Finder::new([*kind])) } else { None };
+        let one = match kinds.as_slice() {
+            [kind] => kind.only().map(|byte| Finder::with_exact([byte], [])),
+            _ => None,
+        };
         let search = if let Some(finder) = few(&kinds) {
             Search::Few(finder)
         } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {

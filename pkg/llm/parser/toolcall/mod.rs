@@ -1,5 +1,6 @@
 //! Tool calls out of message text.
 
+mod beginning;
 mod echo;
 mod ends;
 mod entering;
@@ -28,7 +29,7 @@ use super::{
     scan::Scan,
     stops::Stops,
     token::TokenKind,
-    unmarked::{Start, Started, name_of},
+    unmarked::{Start, Started},
 };
 use crate::{json::BLOCK, types::slice};
 
@@ -323,72 +324,13 @@ impl ToolCallParser {
                 self.look_at_start(text, at, out);
             } else if let Start::Echo(_) = self.start {
                 self.look_at_echo(text, at, out);
-            } else if let Some(which) = self.next_marker(Some((text, at)), token, foreign, out) {
+            } else if !self.take_beginning((text, at), token, foreign, out)
+                && let Some(which) = self.next_marker(Some((text, at)), token, foreign, out)
+            {
                 return Some(which);
             }
         }
         None
-    }
-
-    /// Takes text at the start of a message, where a call may begin without a marker.
-    fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
-        let start = *at;
-        for next in slice(text, *at..).chars() {
-            *at += next.len_utf8();
-            let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
-                continue;
-            };
-            let call =
-                started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
-            let call = call.filter(|(form, _)| self.counts(*form, &started.text));
-            let Some(call) = call else {
-                // Nothing was held before this piece, where it is read again.
-                if started.text.len() == *at - start {
-                    *at = start;
-                } else {
-                    self.pending.push_str(&started.text);
-                }
-                return;
-            };
-            if self.may_echo && self.is_behind_call && self.is_python(call.0) {
-                return self.hold_echo(&started);
-            }
-            return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
-        }
-    }
-
-    /// Returns `true` when `text`, a call without a marker, may be one by its name.
-    fn may_call(&self, text: &str) -> bool {
-        let name = name_of(text).filter(|_| self.bare_of_known);
-        name.is_none_or(|name| self.tools.may_be_called(name))
-    }
-
-    /// Begins a call without a marker in `text`, in this form and behind this number of bytes.
-    fn begin_unmarked(
-        &mut self,
-        text: &str,
-        (form, lead): (usize, usize),
-        offset: u64,
-        out: &mut Emit<'_>,
-    ) {
-        let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
-        if !lead.is_empty() {
-            out(ParsedContent::Marker(lead));
-        }
-        let ends_itself = self.dialect.compiled().form(form).closers == 0;
-        self.begin_call(form, offset);
-        let mut to = rest.len();
-        if let Some(region) = &mut self.region {
-            if ends_itself {
-                to = 0;
-                if region.feed(rest, &mut to, TokenKind::Unknown, out) {
-                    self.leave_call();
-                }
-            } else {
-                region.pass(rest, out);
-            }
-        }
-        self.pending.push_str(slice(rest, to..));
     }
 
     /// Commits the fast-path byte count and leaves the fast path.
