@@ -5,6 +5,7 @@ use std::mem;
 use compact_str::CompactString;
 
 use super::{
+    compiled::Compiled,
     description::Bare,
     echo::Echo,
     found::{Ahead, Found},
@@ -36,7 +37,38 @@ pub(super) struct Started {
     pub(super) call: Option<(usize, usize)>,
 }
 
+/// Returns the ASCII characters, a bit each, with which a call in one of `forms` may begin.
+pub(super) fn firsts_of(forms: &[(Bare, usize)]) -> u128 {
+    let may_begin = |byte: &u8| {
+        let (first, is_no) = ([*byte], |found| matches!(found, Found::No | Found::Mention(_)));
+        let text = str::from_utf8(&first).unwrap_or_default();
+        !forms.iter().all(|(kind, _)| is_no(looks_like_call(*kind, text, false)))
+    };
+    (0..128).filter(may_begin).fold(0, |all, byte| all | 1 << byte)
+}
+
 impl Start {
+    /// Returns the start of a message in `dialect`; with `after_call`, right behind another call.
+    pub(super) fn of(dialect: &Compiled, after_call: bool) -> Self {
+        if dialect.bare.is_empty() {
+            return Self::Past;
+        }
+        Self::Open { held: CompactString::const_new(""), after_call }
+    }
+
+    /// Ends where the first character of `text` that is no whitespace shows that no call begins there: it is
+    /// none of `firsts`. Returns `false` where more has to be seen.
+    pub(super) fn ends_before(&mut self, text: &str, firsts: u128) -> bool {
+        let Self::Open { held, after_call: false } = self else { return false };
+        let first = text.trim_ascii_start().bytes().next();
+        let has_ended = held.is_empty()
+            && first.is_some_and(|first| first.is_ascii() && firsts >> first & 1 == 0);
+        if has_ended {
+            *self = Self::Past;
+        }
+        has_ended
+    }
+
     /// Takes the next character; returns the held text once it is known what it is.
     pub(super) fn push(&mut self, next: char, forms: &[(Bare, usize)]) -> Option<Started> {
         let Self::Open { held, after_call } = self else { return None };

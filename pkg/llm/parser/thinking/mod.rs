@@ -117,7 +117,8 @@ impl ThinkingParser {
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
         let recovers_calls = dialect.rules().recovers_calls;
-        let mut parser = Self {
+        let opening = dialect.rules().only_at_start.then(String::new);
+        Self {
             dialect: dialect.clone(),
             calls: ToolCallParser::of_bounds(tools),
             stops: dialect.stops_with(tools),
@@ -137,23 +138,17 @@ impl ThinkingParser {
             recovers_calls,
             may_close_calls: true,
             reports_opener: false,
-            opening: None,
+            opening,
             way: Way::Markers,
-        };
-        if dialect.rules().only_at_start {
-            parser.opening = Some(String::new());
         }
-        parser
     }
 
     /// Lets `calls` read the calls of the answer, in its dialect.
-    #[must_use]
-    pub(super) fn with_calls(mut self, calls: ToolCallParser) -> Self {
+    pub(super) fn set_calls(&mut self, calls: ToolCallParser) {
         if self.calls.dialect() != calls.dialect() {
             self.stops = self.dialect.stops_with(calls.dialect());
         }
         self.calls = calls;
-        self
     }
 
     /// Returns the parser of the calls of the answer.

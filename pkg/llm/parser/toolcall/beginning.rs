@@ -41,6 +41,9 @@ impl ToolCallParser {
     /// Takes text at the start of a message, where a call may begin without a marker.
     pub(super) fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
         let start = *at;
+        if self.start.ends_before(slice(text, start..), self.dialect.compiled().bare_firsts) {
+            return;
+        }
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
             let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {

@@ -15,8 +15,6 @@ mod turn_end;
 
 use std::{mem, sync::Arc};
 
-use compact_str::CompactString;
-
 use self::turn_end::TurnEnd;
 use super::{
     call::Region,
@@ -188,7 +186,7 @@ impl ToolCallParser {
     /// Creates a parser of `dialect` and the calls of `tools`, of which none is longer than this.
     #[inline]
     fn with_tools(dialect: &ToolDialect, tools: Tools, max_call_bytes: usize) -> Self {
-        let mut parser = Self {
+        Self {
             dialect: dialect.clone(),
             tools,
             max_call_bytes,
@@ -197,7 +195,7 @@ impl ToolCallParser {
             literal: FollowedCode::START,
             region: None,
             spare: None,
-            start: Start::Past,
+            start: Start::of(dialect.compiled(), false),
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
@@ -221,9 +219,7 @@ impl ToolCallParser {
             taken: 0,
             call_offset: 0,
             is_over_limit: false,
-        };
-        parser.begin_section(false);
-        parser
+        }
     }
 
     /// Takes the next piece of text and gives what it holds.
@@ -431,8 +427,8 @@ impl ToolCallParser {
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.literal = FollowedCode::START;
         self.is_before_text = true;
-        if !self.dialect.compiled().bare.is_empty() {
-            self.start = Start::Open { held: CompactString::const_new(""), after_call };
+        if let start @ Start::Open { .. } = Start::of(self.dialect.compiled(), after_call) {
+            self.start = start;
         }
     }
 
