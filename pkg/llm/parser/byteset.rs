@@ -286,7 +286,33 @@ mod tests {
     #[test]
     fn what_auto_looks_for_are_few_kinds() {
         for bytes in [&b"<`~"[..], b"<[]`~\xE2"] {
-            assert!(matches!(ByteSet::new(bytes.iter().copied()).search, Search::Few(_)));
+            let set = ByteSet::new(bytes.iter().copied());
+            assert!(matches!(set.search, Search::Few(_)));
+            assert!(set.wide_sieve().is_some());
+        }
+    }
+
+    #[test]
+    fn the_sieve_of_longer_text_misses_no_member() {
+        for members in
+            [&b""[..], b"`", b"<", b"<|", b"<`~", b"<[]`~\xE2", b"<>|", b"<az", b"<&#\xE2"]
+        {
+            let set = ByteSet::new(members.iter().copied());
+            let Some(sieve) = set.wide_sieve() else {
+                assert!(members.iter().filter(|byte| !Sieve::is_in_gap(**byte)).count() > 2);
+                continue;
+            };
+            for length in [32, 47, 63, 64] {
+                let mut bytes = vec![b'e'; length];
+                assert!(sieve.are_absent(Halves::of(&bytes).unwrap()), "{members:?}");
+                for (at, byte) in (0..length).flat_map(|at| members.iter().map(move |it| (at, it)))
+                {
+                    bytes[at] = *byte;
+                    let halves = Halves::of(&bytes).unwrap();
+                    assert!(!sieve.are_absent(halves), "{members:?} {at} of {length}");
+                    bytes[at] = b'e';
+                }
+            }
         }
     }
 }

@@ -328,7 +328,30 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::offered::Offered;
+    use crate::llm::parser::{ToolDialect, offered::Offered};
+
+    #[test]
+    fn a_first_character_that_ends_the_start_begins_no_call() {
+        let mut ended = 0;
+        for dialect in ToolDialect::all() {
+            let compiled = dialect.compiled();
+            for first in (0..128).map(char::from) {
+                let mut start = Start::of(compiled, false);
+                if !start.ends_before(&format!(" \n{first}x"), compiled.bare_firsts) {
+                    continue;
+                }
+                let mut slow = Start::of(compiled, false);
+                assert!(slow.push(' ', &compiled.bare).is_none(), "{}", dialect.name());
+                let started = slow.push(first, &compiled.bare);
+                let call = started.unwrap_or_else(|| panic!("{first:?} is held")).call;
+                assert_eq!(call, None, "{first:?} in {}", dialect.name());
+                ended += 1;
+            }
+        }
+        assert!(ended > 100, "{ended} characters");
+        let mut held = Start::of(ToolDialect::AUTO.compiled(), true);
+        assert!(!held.ends_before("x", 0), "behind a call, a semicolon may stand first");
+    }
 
     // Found: F2
     #[test]
