@@ -59,6 +59,14 @@ impl<'t> Halves<'t> {
     pub(crate) fn len(self) -> usize {
         self.length
     }
+
+    /// Returns the blocks of both halves.
+    #[inline(always)]
+    pub(super) fn blocks(self) -> Option<[[u8; BLOCK]; 4]> {
+        let ((first, _), (last, _)) = (self.first.as_chunks(), self.last.as_chunks());
+        let ([one, two], [three, four]) = (first, last) else { return None };
+        Some([*one, *two, *three, *four])
+    }
 }
 
 /// A search for `N` kinds of bytes, and for `E` bytes, which cost less.
@@ -97,6 +105,12 @@ impl Kind {
     #[inline(always)]
     pub(crate) const fn of(byte: u8) -> Self {
         Self::new(u8::MAX, byte)
+    }
+
+    /// Sets all bits of the bytes of this kind.
+    #[inline(always)]
+    pub(super) fn lanes(&self, block: u8x16) -> u8x16 {
+        (block & self.mask).simd_eq(self.value)
     }
 }
 
@@ -283,6 +297,13 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         self.found_in_half(text.first) | self.found_in_half(text.last) << (text.length - HALF)
     }
 
+    /// Returns the same with the bit of the last byte on top.
+    #[inline(always)]
+    pub(crate) fn found_at_top(&self, text: Halves<'_>) -> u64 {
+        self.found_in_half(text.first) << (WIDE - text.length)
+            | self.found_in_half(text.last) << HALF
+    }
+
     #[inline(always)]
     fn found_in_half(&self, half: &[u8; HALF]) -> u64 {
         let (blocks, _) = half.as_chunks();
@@ -293,10 +314,8 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     /// Returns `true` when no byte of `text` is looked for.
     #[inline(always)]
     pub(crate) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
-        let (first, _) = text.first.as_chunks();
-        let (last, _) = text.last.as_chunks();
-        let ([one, two], [three, four]) = (first, last) else { return false };
-        let all = self.lanes(*one) | self.lanes(*two) | self.lanes(*three) | self.lanes(*four);
+        let Some([one, two, three, four]) = text.blocks() else { return false };
+        let all = self.lanes(one) | self.lanes(two) | self.lanes(three) | self.lanes(four);
         all.to_bitmask() == 0
     }
 
@@ -309,7 +328,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
             found |= block.simd_eq(*byte);
         }
         for kind in &self.kinds {
-            found |= (block & kind.mask).simd_eq(kind.value);
+            found |= kind.lanes(block);
         }
         found
     }
@@ -394,6 +413,8 @@ mod tests {
                             let bits = (0..length).filter(|at| is_wanted(&bytes[*at]));
                             let bits = bits.fold(0, |all, at| all | 1_u64 << at);
                             assert_eq!(finder.found_in_halves(halves), bits, "{at} of {length}");
+                            let on_top = bits << (WIDE - length);
+                            assert_eq!(finder.found_at_top(halves), on_top, "{at} of {length}");
                             assert!(!finder.are_absent_in_halves(halves), "{at} of {length}");
                         }
                         let bits = (0..length.min(WIDE)).filter(|at| is_wanted(&bytes[*at]));

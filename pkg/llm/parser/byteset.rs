@@ -1,6 +1,6 @@
 //! A few bytes to look for, and finding the first of them.
 
-use crate::json::{BLOCK, ByteKind, Finder, Halves, WIDE};
+use crate::json::{BLOCK, ByteKind, Finder, Halves, Sieve, WIDE};
 
 /// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
 /// cost; with more, every byte is looked up.
@@ -21,8 +21,8 @@ const IN_NO_TEXT: u8 = 0xFF;
 pub(super) struct ByteSet {
     members: [u64; 4],
     search: Search,
-    /// The same for a single kind, which costs less: for second looks, as it is more code.
-    one: Option<Finder<1>>,
+    /// The same for a single byte, which costs less: for second looks, as it is more code.
+    one: Option<Finder<0, 1>>,
 }
 
 #[derive(Debug, Clone)]
@@ -39,7 +39,10 @@ impl ByteSet {
             insert(&mut members, byte);
         }
         let kinds = kinds_of(bytes_of(members).collect());
-        let one = if let [kind] = kinds.as_slice() { Some(Finder::new([*kind])) } else { None };
+        let one = match kinds.as_slice() {
+            [kind] => kind.only().map(|byte| Finder::with_exact([byte], [])),
+            _ => None,
+        };
         let search = if let Some(finder) = few(&kinds) {
             Search::Few(finder)
         } else if let Some(kinds) = padded::<MAX_KINDS>(&kinds) {
@@ -62,6 +65,22 @@ impl ByteSet {
     #[inline]
     pub(super) fn holds(&self, byte: u8) -> bool {
         holds(&self.members, byte)
+    }
+
+    /// Returns a search for these bytes in longer text, if one kind and one byte are all of them that do not
+    /// stand between the letters.
+    pub(super) fn wide_sieve(&self) -> Option<Sieve> {
+        let others: Vec<u8> = self.iter().filter(|byte| !Sieve::is_in_gap(*byte)).collect();
+        match *others.as_slice() {
+            [] => Some(Sieve::new(ByteKind::NONE, IN_NO_TEXT)),
+            [one] => Some(Sieve::new(ByteKind::NONE, one)),
+            [one, two] => Some(Sieve::new(ByteKind::of(one), two)),
+            [one, two, three] => [(one, two, three), (one, three, two), (two, three, one)]
+                .into_iter()
+                .find(|(one, two, _)| is_cheap_pair(*one, *two))
+                .map(|(one, two, three)| Sieve::new(pair(one, two), three)),
+            _ => None,
+        }
     }
 
     /// Returns `true` where one comparison a block looks for all of them.
@@ -162,9 +181,9 @@ fn kinds_of(mut bytes: Vec<u8>) -> Vec<ByteKind> {
     let is_few = bytes.len() <= FEW_KINDS;
     let mut kinds = Vec::new();
     while let Some(first) = bytes.pop() {
-        let pair = bytes.iter().position(|other| is_cheap_pair(first, *other));
-        kinds.push(match pair.filter(|_| !is_few) {
-            Some(at) => ByteKind::new(!(first ^ bytes.swap_remove(at)), first),
+        let other = bytes.iter().position(|other| is_cheap_pair(first, *other));
+        kinds.push(match other.filter(|_| !is_few) {
+            Some(at) => pair(first, bytes.swap_remove(at)),
             None => ByteKind::of(first),
         });
     }
@@ -206,6 +225,11 @@ fn insert(members: &mut [u64; 4], byte: u8) {
 #[inline]
 fn holds(members: &[u64; 4], byte: u8) -> bool {
     members.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
+}
+
+/// Returns a kind of both, and of those that differ from them in the same bits.
+fn pair(first: u8, second: u8) -> ByteKind {
+    ByteKind::new(!(first ^ second), first)
 }
 
 /// Returns `true` when one term for both stops at nothing that is frequent in prose.
@@ -262,7 +286,33 @@ mod tests {
     #[test]
     fn what_auto_looks_for_are_few_kinds() {
         for bytes in [&b"<`~"[..], b"<[]`~\xE2"] {
-            assert!(matches!(ByteSet::new(bytes.iter().copied()).search, Search::Few(_)));
+            let set = ByteSet::new(bytes.iter().copied());
+            assert!(matches!(set.search, Search::Few(_)));
+            assert!(set.wide_sieve().is_some());
+        }
+    }
+
+    #[test]
+    fn the_sieve_of_longer_text_misses_no_member() {
+        for members in
+            [&b""[..], b"`", b"<", b"<|", b"<`~", b"<[]`~\xE2", b"<>|", b"<az", b"<&#\xE2"]
+        {
+            let set = ByteSet::new(members.iter().copied());
+            let Some(sieve) = set.wide_sieve() else {
+                assert!(members.iter().filter(|byte| !Sieve::is_in_gap(**byte)).count() > 2);
+                continue;
+            };
+            for length in [32, 47, 63, 64] {
+                let mut bytes = vec![b'e'; length];
+                assert!(sieve.are_absent(Halves::of(&bytes).unwrap()), "{members:?}");
+                for (at, byte) in (0..length).flat_map(|at| members.iter().map(move |it| (at, it)))
+                {
+                    bytes[at] = *byte;
+                    let halves = Halves::of(&bytes).unwrap();
+                    assert!(!sieve.are_absent(halves), "{members:?} {at} of {length}");
+                    bytes[at] = b'e';
+                }
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{
     role::Role,
     stops::Stops,
     strays::{Strays, strays},
+    unmarked::firsts_of,
 };
 
 /// The end of a turn in many vocabularies. Prose and HTML end in it too, so it counts directly behind
@@ -44,6 +45,8 @@ pub(crate) struct Compiled {
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
+    /// The ASCII characters with which one of those may begin, a bit each.
+    pub(super) bare_firsts: u128,
     /// The tags and quotes of the payloads, listed at the first use.
     #[cfg(feature = "runtime")]
     tags: OnceLock<Vec<&'static str>>,
@@ -181,6 +184,7 @@ impl Compiled {
             min_cut_bytes: counting.min_cut_bytes(),
             is_joint: counting == Strays::BehindCalls,
             forms,
+            bare_firsts: firsts_of(&bare),
             bare,
             #[cfg(feature = "runtime")]
             tags: OnceLock::new(),

@@ -95,10 +95,10 @@ impl FollowedCode {
             return;
         }
         let has_passed = if self.is_inside_line(line_ends) {
-            self.turn_in_line(ticks, WIDE)
+            self.turn_in_line::<WIDE>(ticks, WIDE)
         } else {
             let (spaces, marks) = (SPACES.found_in_wide(wide), MARKS.found_in_wide(wide));
-            self.turn(Masks { ticks, line_ends, spaces, marks }, WIDE)
+            self.turn::<WIDE>(Masks { ticks, line_ends, spaces, marks }, WIDE)
         };
         if !has_passed {
             self.pass_each(wide);
@@ -110,17 +110,20 @@ impl FollowedCode {
     #[inline(always)]
     pub(crate) fn pass_halves(&mut self, text: Halves<'_>) -> bool {
         const TILDES: Finder<1> = Finder::new([ByteKind::of(b'~')]);
-        let ticks = TICKS.found_in_halves(text);
+        let ticks = TICKS.found_at_top(text);
         let has_none = ticks == 0 && TILDES.are_absent_in_halves(text);
         if has_none && self.is_still() && !text.ends_in_line_end() {
             return true;
         }
-        let line_ends = LINE_ENDS.found_in_halves(text);
+        let line_ends = LINE_ENDS.found_at_top(text);
         if self.is_inside_line(line_ends) {
-            return self.turn_in_line(ticks, text.len());
+            return self.turn_in_line::<WIDE>(ticks, text.len());
         }
-        let (spaces, marks) = (SPACES.found_in_halves(text), MARKS.found_in_halves(text));
-        self.turn(Masks { ticks, line_ends, spaces, marks }, text.len())
+        let spaces = SPACES.found_at_top(text);
+        // Few pieces hold one, and where they stand costs twice as much to know.
+        let has_marks = !MARKS.are_absent_in_halves(text);
+        let marks = if has_marks { MARKS.found_at_top(text) } else { 0 };
+        self.turn::<WIDE>(Masks { ticks, line_ends, spaces, marks }, text.len())
     }
 
     /// Returns `true` where a block of text, markers aside, mostly holds nothing that changes the state, and
@@ -148,14 +151,15 @@ impl FollowedCode {
         length: usize,
     ) -> bool {
         let within = !(u32::MAX << length);
-        let found = |finder: Finder<1>| u64::from(finder.found(block) >> before & within);
+        let on_top = |found: u32| u64::from(found >> before & within) << (BLOCK - length);
+        let found = |finder: Finder<1>| on_top(finder.found(block));
         let (ticks, line_ends) = (found(TICKS), found(LINE_ENDS));
         if self.is_inside_line(line_ends) {
-            return self.turn_in_line(ticks, length);
+            return self.turn_in_line::<BLOCK>(ticks, length);
         }
-        let marks = u64::from(MARKS.found(block) >> before & within);
+        let marks = on_top(MARKS.found(block));
         let spaces = found(SPACES);
-        self.turn(Masks { ticks, line_ends, spaces, marks }, length)
+        self.turn::<BLOCK>(Masks { ticks, line_ends, spaces, marks }, length)
     }
 
     /// Returns `true` where text with these line ends neither begins nor ends a line.
@@ -167,15 +171,17 @@ impl FollowedCode {
     /// Passes `length` bytes inside a line, of which these are backticks; does nothing and returns `false`
     /// where they do not tell.
     #[inline(always)]
-    fn turn_in_line(&mut self, ticks: u64, length: usize) -> bool {
+    fn turn_in_line<const BYTES: usize>(&mut self, ticks: u64, length: usize) -> bool {
         let bits = u64::from(self.bits);
         // In a fence they are text.
         let spans = ticks & !(bits >> 6 & 1).wrapping_neg();
-        if spans & (spans << 1 | bits >> 5 & 1) | bits & u64::from(OTHER) != 0 {
+        if spans & (spans << 1 | first::<BYTES>(bits >> 5 & 1, length)) | bits & u64::from(OTHER)
+            != 0
+        {
             return false;
         }
         let is_span = u64::from(spans.count_ones() & 1) ^ bits >> 4 & 1;
-        let is_tick = spans >> (length - 1) & 1;
+        let is_tick = spans >> (BYTES - 1);
         self.bits = (is_span << 4 | is_tick << 5 | bits & u64::from(FENCE)).to_le_bytes()[0];
         true
     }
@@ -183,45 +189,49 @@ impl FollowedCode {
     /// Passes `length` bytes, of which these are the ones that matter; does nothing and returns `false`
     /// where they do not tell.
     #[inline(always)]
-    fn turn(&mut self, masks: Masks, length: usize) -> bool {
-        const BITS: usize = u64::BITS as usize;
+    fn turn<const BYTES: usize>(&mut self, masks: Masks, length: usize) -> bool {
         let Masks { ticks, line_ends, spaces, marks } = masks;
-        let within = u64::MAX >> (BITS - length);
         let bits = u64::from(self.bits);
         let is_at_start = self.bits & STARTS != 0;
-        // The first bytes of lines behind their spaces: the sum carries each start over them. What stands
-        // above says whether the text ends there.
-        let start = line_ends << 1 | u64::from(is_at_start);
+        // The first bytes of lines behind their spaces: the sum carries each start over them. What it
+        // carries out says that the text ends there.
+        let start = line_ends << 1 | first::<BYTES>(is_at_start.into(), length);
         let (sum, carry) = spaces.overflowing_add(start & spaces);
+        let carry = if BYTES == WIDE { carry } else { sum >> (BYTES % WIDE) & 1 != 0 };
         let starts = (start | sum) & !spaces;
-        let ends_at_start = match length {
-            BITS => u64::from(carry) | line_ends >> (BITS - 1),
-            _ => starts >> length & 1,
-        };
+        let ends_at_start = u64::from(carry) | line_ends >> (BYTES - 1);
         // Of a fence, only backticks at the start of a line matter.
         let in_fence = (bits >> 6 & 1).wrapping_neg();
         let spans = ticks & !in_fence;
-        let last = within ^ within >> 1;
-        let turns = starts & (marks | ticks & (in_fence | last))
-            | spans & (spans << 1 | bits >> 5 & 1)
+        let turns = starts & (marks | ticks & (in_fence | 1 << (BYTES - 1)))
+            | spans & (spans << 1 | first::<BYTES>(bits >> 5 & 1, length))
             | bits & u64::from(OTHER);
         // Nor does one look tell of nothing but spaces, before which others may stand.
-        if turns != 0 || (spaces == within && is_at_start) {
+        if turns != 0 || carry && line_ends == 0 {
             return false;
         }
-        let in_line = spans.checked_shr(u64::BITS - line_ends.leading_zeros()).unwrap_or(0);
+        // No backtick stands where the last line ends.
+        let in_line = spans >> (line_ends | 1).ilog2();
         let was_span = bits >> 4 & u64::from(line_ends == 0);
         let is_span = u64::from(in_line.count_ones() & 1) ^ was_span & 1;
-        let is_tick = spans >> (length - 1) & 1;
-        let spaces_at_end = (!spaces << (BITS - length)).leading_zeros();
-        let start = ends_at_start.wrapping_shl(spaces_at_end) & u64::from(STARTS);
+        let is_tick = spans >> (BYTES - 1);
+        // Of nothing but spaces inside a line, none count.
+        let spaces_at_end = ((!spaces | 1) << (WIDE - BYTES)).leading_zeros();
+        let start = ends_at_start << spaces_at_end & u64::from(STARTS);
         let now = start | is_span << 4 | is_tick << 5 | bits & u64::from(FENCE);
         self.bits = now.to_le_bytes()[0];
         true
     }
 }
 
-/// The bytes of some text that matter to code, a bit each.
+/// Returns `bit` in the place of the first of `length` bytes.
+#[inline(always)]
+fn first<const BYTES: usize>(bit: u64, length: usize) -> u64 {
+    bit << (BYTES - length)
+}
+
+/// The bytes of some text that matter to code, a bit each: that of the last one is on top of as many as a
+/// whole block has.
 #[derive(Debug, Clone, Copy)]
 struct Masks {
     ticks: u64,
@@ -294,7 +304,7 @@ mod tests {
                 marks: MARKS.found_in_wide(&bytes),
             };
             let mut quick = state;
-            if quick.turn(masks, WIDE) {
+            if quick.turn::<WIDE>(masks, WIDE) {
                 assert_eq!(quick.state(), want);
                 at_once += 1;
                 ends_at_start += u32::from(quick.bits & STARTS != 0);

@@ -2,7 +2,7 @@
 
 use super::{byteset::ByteSet, followed_code::FollowedCode, fronts::Fronts, marker::MarkerSet};
 use crate::{
-    json::{BLOCK, Block, Halves, WIDE, last_block},
+    json::{BLOCK, Block, Halves, Sieve, WIDE, last_block},
     types::subslice,
 };
 
@@ -19,6 +19,8 @@ pub(super) struct Stops {
     pub(super) turns: ByteSet,
     /// The first bytes of each of them, together.
     pub(super) fronts: Fronts,
+    /// A look at longer text for the marks; `None` where a search for one byte, then for others, costs less.
+    sieve: Option<Sieve>,
     /// Set where a line end may stand before a marker, with a carriage return of its own.
     has_line_ends: bool,
 }
@@ -28,8 +30,10 @@ impl Stops {
     pub(super) fn new<'a>(sets: impl IntoIterator<Item = &'a MarkerSet> + Clone) -> Self {
         let firsts = ByteSet::new(sets.clone().into_iter().flat_map(|set| set.firsts().iter()));
         let seconds = ByteSet::new(sets.clone().into_iter().flat_map(MarkerSet::seconds));
+        let marks = firsts.with(*b"`~");
         Self {
-            marks: firsts.with(*b"`~"),
+            sieve: if firsts.is_of_one_kind() { None } else { marks.wide_sieve() },
+            marks,
             turns: firsts.with(*b"`\n"),
             firsts,
             seconds,
@@ -44,6 +48,7 @@ impl Stops {
         let firsts = self.firsts.with(*b"\n");
         let seconds = ByteSet::new(self.seconds.iter().chain(firsts.iter())).with(*b"\r");
         Self {
+            sieve: None,
             marks: firsts.with(*b"`~"),
             turns: firsts.with(*b"`\n"),
             firsts,
@@ -134,14 +139,11 @@ impl Stops {
         self.firsts.are_absent_in_block(block) && code.pass_at_once(block, 0, BLOCK)
     }
 
-    /// Returns `true` when one look for many bytes at once says that no marker, span or fence begins in `text`, and
-    /// that it changes nothing of `code`. A search for one byte, then for others, costs less than that.
+    /// Returns `true` when one look for all of them at once says that no marker, span or fence begins in
+    /// `text`.
     #[inline(always)]
-    pub(super) fn and_code_are_far_in_halves(&self, text: Halves<'_>, code: FollowedCode) -> bool {
-        !self.firsts.is_of_one_kind()
-            && code.is_still()
-            && !text.ends_in_line_end()
-            && self.marks.are_absent_in_halves(text)
+    pub(super) fn and_code_are_far_in_halves(&self, text: Halves<'_>) -> bool {
+        self.sieve.as_ref().is_some_and(|sieve| sieve.are_absent(text))
     }
 
     /// Returns `true` when one quick look says that no marker begins in `text`.

@@ -2,7 +2,10 @@
 
 use std::mem;
 
+use compact_str::CompactString;
+
 use super::{
+    compiled::Compiled,
     description::Bare,
     echo::Echo,
     found::{Ahead, Found},
@@ -21,7 +24,7 @@ pub(super) enum Start {
     /// The dialect has no such calls, or text has come before.
     Past,
     /// The text so far may be the start of a call; with the end of another call before it.
-    Open { held: String, after_call: bool },
+    Open { held: CompactString, after_call: bool },
     /// Calls have begun, which may be an echo of those before.
     Echo(Box<Echo>),
 }
@@ -29,12 +32,43 @@ pub(super) enum Start {
 /// The text that was held at the start of a message.
 #[derive(Debug)]
 pub(super) struct Started {
-    pub(super) text: String,
+    pub(super) text: CompactString,
     /// The form of the call that begins in it, and the bytes before that call.
     pub(super) call: Option<(usize, usize)>,
 }
 
+/// Returns the ASCII characters, a bit each, with which a call in one of `forms` may begin.
+pub(super) fn firsts_of(forms: &[(Bare, usize)]) -> u128 {
+    let may_begin = |byte: &u8| {
+        let (first, is_no) = ([*byte], |found| matches!(found, Found::No | Found::Mention(_)));
+        let text = str::from_utf8(&first).unwrap_or_default();
+        !forms.iter().all(|(kind, _)| is_no(looks_like_call(*kind, text, false)))
+    };
+    (0..128).filter(may_begin).fold(0, |all, byte| all | 1 << byte)
+}
+
 impl Start {
+    /// Returns the start of a message in `dialect`; with `after_call`, right behind another call.
+    pub(super) fn of(dialect: &Compiled, after_call: bool) -> Self {
+        if dialect.bare.is_empty() {
+            return Self::Past;
+        }
+        Self::Open { held: CompactString::const_new(""), after_call }
+    }
+
+    /// Ends where the first character of `text` that is no whitespace shows that no call begins there: it is
+    /// none of `firsts`. Returns `false` where more has to be seen.
+    pub(super) fn ends_before(&mut self, text: &str, firsts: u128) -> bool {
+        let Self::Open { held, after_call: false } = self else { return false };
+        let first = text.trim_ascii_start().bytes().next();
+        let has_ended = held.is_empty()
+            && first.is_some_and(|first| first.is_ascii() && firsts >> first & 1 == 0);
+        if has_ended {
+            *self = Self::Past;
+        }
+        has_ended
+    }
+
     /// Takes the next character; returns the held text once it is known what it is.
     pub(super) fn push(&mut self, next: char, forms: &[(Bare, usize)]) -> Option<Started> {
         let Self::Open { held, after_call } = self else { return None };
@@ -294,7 +328,30 @@ fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::parser::offered::Offered;
+    use crate::llm::parser::{ToolDialect, offered::Offered};
+
+    #[test]
+    fn a_first_character_that_ends_the_start_begins_no_call() {
+        let mut ended = 0;
+        for dialect in ToolDialect::all() {
+            let compiled = dialect.compiled();
+            for first in (0..128).map(char::from).filter(|it| !it.is_ascii_whitespace()) {
+                let mut start = Start::of(compiled, false);
+                if !start.ends_before(&format!(" \n{first}x"), compiled.bare_firsts) {
+                    continue;
+                }
+                let mut slow = Start::of(compiled, false);
+                assert!(slow.push(' ', &compiled.bare).is_none(), "{}", dialect.name());
+                let started = slow.push(first, &compiled.bare);
+                let call = started.unwrap_or_else(|| panic!("{first:?} is held")).call;
+                assert_eq!(call, None, "{first:?} in {}", dialect.name());
+                ended += 1;
+            }
+        }
+        assert!(ended > 100, "{ended} characters");
+        let mut held = Start::of(ToolDialect::AUTO.compiled(), true);
+        assert!(!held.ends_before("x", 0), "behind a call, a semicolon may stand first");
+    }
 
     // Found: F2
     #[test]

@@ -9,15 +9,15 @@ use crate::{json::is_number, llm::parser::offered::Offered, types::Text};
 /// The known tools, and the one that the current call names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tools {
-    /// Their names and JSON schemas.
-    known: Arc<[(Text, Value)]>,
+    /// Their names and JSON schemas; `None` for none, which is nothing to count.
+    known: Option<Arc<[(Text, Value)]>>,
     called: Option<usize>,
     bounds_only: bool,
 }
 
 impl From<Arc<[(Text, Value)]>> for Tools {
     fn from(known: Arc<[(Text, Value)]>) -> Self {
-        Self { known, ..Self::default() }
+        Self { known: Some(known), ..Self::default() }
     }
 }
 
@@ -33,14 +33,18 @@ impl Tools {
         self.bounds_only
     }
 
+    fn known(&self) -> &[(Text, Value)] {
+        self.known.as_deref().unwrap_or_default()
+    }
+
     /// Takes the name of the tool that is called.
     pub(crate) fn call(&mut self, name: &str) {
-        self.called = self.known.iter().position(|(known, _)| known == name);
+        self.called = self.known().iter().position(|(known, _)| known == name);
     }
 
     /// Returns `true` for the name of a known tool, or where none is known.
     pub(crate) fn may_be_called(&self, name: &str) -> bool {
-        self.known.is_empty() || self.known.iter().any(|(known, _)| known == name)
+        self.known().is_empty() || self.known().iter().any(|(known, _)| known == name)
     }
 
     /// Returns `true` when a call of this name counts. Where only the ends of calls are wanted, no tool
@@ -49,20 +53,20 @@ impl Tools {
         match offered {
             Offered::Any => true,
             Offered::IfKnown => !self.bounds_only && self.may_be_called(name),
-            Offered::Always => !self.known.is_empty() && self.may_be_called(name),
+            Offered::Always => !self.known().is_empty() && self.may_be_called(name),
         }
     }
 
     /// Returns the only tool that `fits`.
     pub(crate) fn only(&self, mut fits: impl FnMut(Schema<'_>) -> bool) -> Option<&str> {
-        let mut all = self.known.iter().filter(|(_, schema)| fits(Schema::new(Some(schema))));
+        let mut all = self.known().iter().filter(|(_, schema)| fits(Schema::new(Some(schema))));
         let (name, _) = all.next()?;
         all.next().is_none().then_some(name.as_str())
     }
 
     /// Returns the schema of the arguments of the tool that is called.
     pub(crate) fn schema(&self) -> Schema<'_> {
-        let called = self.called.and_then(|called| self.known.get(called));
+        let called = self.called.and_then(|called| self.known().get(called));
         Schema::new(called.map(|(_, schema)| schema))
     }
 }

@@ -47,8 +47,9 @@ pub struct ResponseParser {
 impl ResponseParser {
     /// Creates a parser of two that have read nothing; calls are read as `calls` does, in its dialect.
     #[must_use]
-    pub fn new(thinking: ThinkingParser, calls: ToolCallParser) -> Self {
-        Self { thinking: thinking.with_calls(calls) }
+    pub fn new(mut thinking: ThinkingParser, calls: ToolCallParser) -> Self {
+        thinking.set_calls(calls);
+        Self { thinking }
     }
 
     /// Takes the next piece of text and gives what it holds.

@@ -60,7 +60,6 @@ enum State {
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ThinkingParser {
     dialect: ThinkingDialect,
-    tools: ToolDialect,
     calls: ToolCallParser,
     /// The bytes where markers of both dialects may begin: in the answer, and in reasoning.
     stops: Arc<StopsOfBoth>,
@@ -118,10 +117,10 @@ impl ThinkingParser {
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
         let recovers_calls = dialect.rules().recovers_calls;
-        let mut parser = Self {
+        let opening = dialect.rules().only_at_start.then(String::new);
+        Self {
             dialect: dialect.clone(),
-            tools: tools.clone(),
-            calls: ToolCallParser::new(tools).bounds_only(),
+            calls: ToolCallParser::of_bounds(tools),
             stops: dialect.stops_with(tools),
             scan: Scan::new(),
             state: State::Message,
@@ -139,22 +138,17 @@ impl ThinkingParser {
             recovers_calls,
             may_close_calls: true,
             reports_opener: false,
-            opening: None,
+            opening,
             way: Way::Markers,
-        };
-        if dialect.rules().only_at_start {
-            parser.opening = Some(String::new());
         }
-        parser
     }
 
     /// Lets `calls` read the calls of the answer, in its dialect.
-    #[must_use]
-    pub(super) fn with_calls(mut self, calls: ToolCallParser) -> Self {
-        self.tools = calls.dialect().clone();
-        self.stops = self.dialect.stops_with(&self.tools);
+    pub(super) fn set_calls(&mut self, calls: ToolCallParser) {
+        if self.calls.dialect() != calls.dialect() {
+            self.stops = self.dialect.stops_with(calls.dialect());
+        }
         self.calls = calls;
-        self
     }
 
     /// Returns the parser of the calls of the answer.
@@ -421,7 +415,7 @@ impl ThinkingParser {
         self.end_opener(out);
         if let State::Thinking(_) = self.state {
             let held = self.scan.take_held();
-            if self.dialect.compiled().is_cut_in_thinking(&held, self.tools.compiled()) {
+            if self.dialect.compiled().is_cut_in_thinking(&held, self.calls.dialect().compiled()) {
                 self.output.end_section(out);
             } else {
                 self.output.give_thinking(&held, out);
@@ -433,7 +427,7 @@ impl ThinkingParser {
 
     /// Forgets the stream: the parser is as new, with the same dialects, outside reasoning.
     pub fn reset(&mut self) {
-        *self = Self::new(&self.dialect, &self.tools).recover_calls(self.recovers_calls);
+        *self = Self::new(&self.dialect, self.calls.dialect()).recover_calls(self.recovers_calls);
     }
 
     /// Returns `true` when the text so far ends inside reasoning.

@@ -76,6 +76,15 @@ impl ThinkingParser {
     /// Takes text of more than a block, for which the first look knows nothing.
     #[inline(never)]
     pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        if self.way == Way::Message && self.calls.take_halves(text, &self.stops.in_message) {
+            self.give_text(text, out);
+        } else {
+            self.look_longer(text, out);
+        }
+    }
+
+    #[inline(never)]
+    fn look_longer(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.way == Way::Message {
             if self.calls.take_long(text, Some(&self.stops.in_message)) {
                 return self.give_text(text, out);

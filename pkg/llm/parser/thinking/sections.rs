@@ -154,9 +154,9 @@ impl ThinkingParser {
         const HEADER: usize = 1;
         const OPENER: usize = 2;
         const INLINE: usize = 3;
-        let Self { dialect, tools, stops, scan, output, .. } = self;
+        let Self { dialect, calls, stops, scan, output, .. } = self;
         let compiled = dialect.compiled().section(which);
-        let tools = tools.compiled();
+        let tools = calls.dialect().compiled();
         let reports_opener = self.reports_opener;
         let newlines = usize::from(compiled.framing.before_closer);
         let closers = &compiled.closers;

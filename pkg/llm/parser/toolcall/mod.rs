@@ -1,5 +1,6 @@
 //! Tool calls out of message text.
 
+mod beginning;
 mod echo;
 mod ends;
 mod entering;
@@ -26,7 +27,7 @@ use super::{
     scan::Scan,
     stops::Stops,
     token::TokenKind,
-    unmarked::{Start, Started, name_of},
+    unmarked::{Start, Started},
 };
 use crate::{json::BLOCK, types::slice};
 
@@ -179,16 +180,22 @@ impl ToolCallParser {
     /// Creates a parser of `dialect`.
     #[must_use]
     pub fn new(dialect: &ToolDialect) -> Self {
-        let mut parser = Self {
+        Self::with_tools(dialect, Tools::default(), DEFAULT_MAX_CALL_BYTES)
+    }
+
+    /// Creates a parser of `dialect` and the calls of `tools`, of which none is longer than this.
+    #[inline]
+    fn with_tools(dialect: &ToolDialect, tools: Tools, max_call_bytes: usize) -> Self {
+        Self {
             dialect: dialect.clone(),
-            tools: Tools::default(),
-            max_call_bytes: DEFAULT_MAX_CALL_BYTES,
+            tools,
+            max_call_bytes,
             stops: Arc::clone(&dialect.compiled().stops),
             scan: Scan::new(),
             literal: FollowedCode::START,
             region: None,
             spare: None,
-            start: Start::Past,
+            start: Start::of(dialect.compiled(), false),
             pending: String::new(),
             may_unwrap: false,
             is_in_wrapper: false,
@@ -212,9 +219,7 @@ impl ToolCallParser {
             taken: 0,
             call_offset: 0,
             is_over_limit: false,
-        };
-        parser.begin_section(false);
-        parser
+        }
     }
 
     /// Takes the next piece of text and gives what it holds.
@@ -315,63 +320,13 @@ impl ToolCallParser {
                 self.look_at_start(text, at, out);
             } else if let Start::Echo(_) = self.start {
                 self.look_at_echo(text, at, out);
-            } else if let Some(which) = self.next_marker(Some((text, at)), token, foreign, out) {
+            } else if !self.take_beginning((text, at), token, foreign, out)
+                && let Some(which) = self.next_marker(Some((text, at)), token, foreign, out)
+            {
                 return Some(which);
             }
         }
         None
-    }
-
-    /// Takes text at the start of a message, where a call may begin without a marker.
-    fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
-        for next in slice(text, *at..).chars() {
-            *at += next.len_utf8();
-            let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
-                continue;
-            };
-            let call =
-                started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
-            let call = call.filter(|(form, _)| self.counts(*form, &started.text));
-            let Some(call) = call else { return self.pending.push_str(&started.text) };
-            if self.may_echo && self.is_behind_call && self.is_python(call.0) {
-                return self.hold_echo(&started);
-            }
-            return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
-        }
-    }
-
-    /// Returns `true` when `text`, a call without a marker, may be one by its name.
-    fn may_call(&self, text: &str) -> bool {
-        let name = name_of(text).filter(|_| self.bare_of_known);
-        name.is_none_or(|name| self.tools.may_be_called(name))
-    }
-
-    /// Begins a call without a marker in `text`, in this form and behind this number of bytes.
-    fn begin_unmarked(
-        &mut self,
-        text: &str,
-        (form, lead): (usize, usize),
-        offset: u64,
-        out: &mut Emit<'_>,
-    ) {
-        let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
-        if !lead.is_empty() {
-            out(ParsedContent::Marker(lead));
-        }
-        let ends_itself = self.dialect.compiled().form(form).closers == 0;
-        self.begin_call(form, offset);
-        let mut to = rest.len();
-        if let Some(region) = &mut self.region {
-            if ends_itself {
-                to = 0;
-                if region.feed(rest, &mut to, TokenKind::Unknown, out) {
-                    self.leave_call();
-                }
-            } else {
-                region.pass(rest, out);
-            }
-        }
-        self.pending.push_str(slice(rest, to..));
     }
 
     /// Commits the fast-path byte count and leaves the fast path.
@@ -472,8 +427,8 @@ impl ToolCallParser {
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.literal = FollowedCode::START;
         self.is_before_text = true;
-        if !self.dialect.compiled().bare.is_empty() {
-            self.start = Start::Open { held: String::new(), after_call };
+        if let start @ Start::Open { .. } = Start::of(self.dialect.compiled(), after_call) {
+            self.start = start;
         }
     }
 

@@ -57,6 +57,19 @@ impl ToolCallParser {
         !self.is_in_markup() && plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
+    /// Takes message text of half a wide block to a whole one in which nothing that begins at `stops`, and no
+    /// code, begins, where it [changes nothing](Self::is_still); returns `false` for other text. It calls
+    /// nothing and needs no stack.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn take_halves(&mut self, text: &str, stops: &Stops) -> bool {
+        let Some(halves) = Halves::of(text.as_bytes()) else { return false };
+        let is_taken = self.is_still()
+            && !halves.ends_in_line_end()
+            && stops.and_code_are_far_in_halves(halves);
+        self.passed += if is_taken { text.len() } else { 0 };
+        is_taken
+    }
+
     /// Takes message text of more than a block in which no marker of the dialect, or one that begins at
     /// `stops`, begins; returns `false` where one look does not tell that.
     #[inline(always)]
@@ -67,8 +80,7 @@ impl ToolCallParser {
                 && stops.and_code_are_far_in_long(text)
                 && self.take_plain(text);
         };
-        let is_taken = stops.and_code_are_far_in_halves(halves, self.literal)
-            || stops.are_far_in_halves(halves) && self.literal.pass_halves(halves);
+        let is_taken = stops.are_far_in_halves(halves) && self.literal.pass_halves(halves);
         self.passed += if is_taken { text.len() } else { 0 };
         is_taken
     }

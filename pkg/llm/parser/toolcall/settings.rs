@@ -46,15 +46,14 @@ impl ToolCallParser {
         self
     }
 
-    /// Looks only for where calls begin and end: they may be of any length, and their arguments are
-    /// not given.
+    /// Creates a parser that looks only for where calls begin and end: they may be of any length, and their
+    /// arguments are not given.
     #[must_use]
-    pub(crate) fn bounds_only(mut self) -> Self {
-        self.tools = Tools::bounds_only();
-        self.max_call_bytes(usize::MAX >> 1)
+    pub(crate) fn of_bounds(dialect: &ToolDialect) -> Self {
+        Self::with_tools(dialect, Tools::bounds_only(), usize::MAX >> 1)
     }
 
-    /// Returns `true` for a parser that [looks only for bounds](Self::bounds_only).
+    /// Returns `true` for a parser that [looks only for bounds](Self::of_bounds).
     pub(in crate::llm::parser) fn finds_bounds_only(&self) -> bool {
         self.tools.are_bounds_only()
     }
@@ -72,10 +71,10 @@ impl ToolCallParser {
     /// Returns a new parser with the same settings.
     #[must_use]
     pub fn fresh(&self) -> Self {
-        let Self { tools, max_call_bytes, calls_in_code, .. } = self;
-        let tools = tools.clone();
-        let (max_call_bytes, calls_in_code) = (*max_call_bytes, *calls_in_code);
-        Self { tools, max_call_bytes, calls_in_code, ..Self::new(&self.dialect) }
+        let Self { dialect, tools, max_call_bytes, calls_in_code, .. } = self;
+        let mut fresh = Self::with_tools(dialect, tools.clone(), *max_call_bytes);
+        fresh.calls_in_code = *calls_in_code;
+        fresh
     }
 
     /// Sets whether the text that follows is for a person, up to the end of its section: what looks

@@ -1,0 +1,66 @@
+//! One quick look at 32 to 64 bytes for a few of them.
+
+use wide::u8x16;
+
+use super::find::{BLOCK, Halves, Kind};
+
+/// The bytes between the letters: `[`, `\`, `]`, `^`, `_` and the backtick.
+const GAP: std::ops::RangeInclusive<u8> = b'Z' + 1..=b'a' - 1;
+
+/// A search for a kind of bytes, for one byte, and for those [between the letters](Self::is_in_gap). It may
+/// stop at others, and misses none.
+///
+/// What is looked for is one range as far as it can be: of a range, the least difference in all blocks is
+/// compared once, where each other byte is compared in each block.
+#[derive(Debug, Clone)]
+pub(crate) struct Sieve {
+    kind: Kind,
+    exact: u8x16,
+}
+
+impl Sieve {
+    /// Creates a search.
+    pub(crate) fn new(kind: Kind, exact: u8) -> Self {
+        Self { kind, exact: u8x16::new([exact; BLOCK]) }
+    }
+
+    /// Returns `true` for a byte between the letters, for each of which this looks.
+    pub(crate) fn is_in_gap(byte: u8) -> bool {
+        GAP.contains(&byte)
+    }
+
+    /// Returns `true` when no byte of `text` is looked for.
+    #[inline(always)]
+    pub(crate) fn are_absent(&self, text: Halves<'_>) -> bool {
+        const START: u8x16 = u8x16::new([*GAP.start(); BLOCK]);
+        const LAST: u8x16 = u8x16::new([*GAP.end() - *GAP.start(); BLOCK]);
+        let Some(blocks) = text.blocks() else { return false };
+        let [one, two, three, four] = blocks.map(u8x16::new);
+        let found = |block: u8x16| self.kind.lanes(block) | block.simd_eq(self.exact);
+        let others = (found(one) | found(two)) | (found(three) | found(four));
+        let least = (one - START).min(two - START).min((three - START).min(four - START));
+        let all = others | least.saturating_sub(LAST).simd_eq(u8x16::new([0; BLOCK]));
+        all.to_bitmask() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_that_is_looked_for_is_seen_at_every_length_and_place() {
+        let sieve = Sieve::new(Kind::of(b'<'), 0xE2);
+        for byte in 0..=u8::MAX {
+            let is_wanted = Sieve::is_in_gap(byte) || matches!(byte, b'<' | 0xE2);
+            for length in 32..=64 {
+                for at in 0..length {
+                    let mut bytes = vec![b'a'; length];
+                    bytes[at] = byte;
+                    let Some(halves) = Halves::of(&bytes) else { panic!("{length} bytes") };
+                    assert_eq!(sieve.are_absent(halves), !is_wanted, "{byte} at {at} of {length}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The beginning of a message or of a section of it: text, or a call without a marker.
+
+use super::{
+    super::{
+        content::{Emit, ParsedContent},
+        token::TokenKind,
+        unmarked::name_of,
+    },
+    Foreign, ToolCallParser,
+};
+use crate::types::slice;
+
+impl ToolCallParser {
+    /// Takes the rest of `text`, the first of a section, in which no marker begins; returns `false` for other
+    /// text. The search for markers costs ten times that, and text begins with text mostly.
+    pub(super) fn take_beginning(
+        &mut self,
+        (text, at): (&str, &mut usize),
+        token: TokenKind,
+        foreign: Option<&Foreign<'_>>,
+        out: &mut Emit<'_>,
+    ) -> bool {
+        let rest = slice(text, *at..);
+        let may_pass = self.is_before_text
+            && token == TokenKind::Unknown
+            && self.scan.is_idle()
+            && self.turn_end.is_empty()
+            && !rest.trim_ascii_start().is_empty();
+        let stops = foreign.map_or(&*self.stops, |foreign| foreign.stops);
+        if !may_pass || stops.plain_front(rest, &mut self.literal) < rest.len() {
+            return false;
+        }
+        *at = text.len();
+        self.is_before_text = false;
+        self.is_behind_call = false;
+        self.is_in_block = false;
+        out(ParsedContent::Text(rest));
+        true
+    }
+
+    /// Takes text at the start of a message, where a call may begin without a marker.
+    pub(super) fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
+        let start = *at;
+        if self.start.ends_before(slice(text, start..), self.dialect.compiled().bare_firsts) {
+            return;
+        }
+        for next in slice(text, *at..).chars() {
+            *at += next.len_utf8();
+            let Some(started) = self.start.push(next, &self.dialect.compiled().bare) else {
+                continue;
+            };
+            let call =
+                started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
+            let call = call.filter(|(form, _)| self.counts(*form, &started.text));
+            let Some(call) = call else {
+                // Nothing was held before this piece, where it is read again.
+                if started.text.len() == *at - start {
+                    *at = start;
+                } else {
+                    self.pending.push_str(&started.text);
+                }
+                return;
+            };
+            if self.may_echo && self.is_behind_call && self.is_python(call.0) {
+                return self.hold_echo(&started);
+            }
+            return self.begin_unmarked(&started.text, call, self.taken + *at as u64, out);
+        }
+    }
+
+    /// Returns `true` when `text`, a call without a marker, may be one by its name.
+    fn may_call(&self, text: &str) -> bool {
+        let name = name_of(text).filter(|_| self.bare_of_known);
+        name.is_none_or(|name| self.tools.may_be_called(name))
+    }
+
+    /// Begins a call without a marker in `text`, in this form and behind this number of bytes.
+    pub(super) fn begin_unmarked(
+        &mut self,
+        text: &str,
+        (form, lead): (usize, usize),
+        offset: u64,
+        out: &mut Emit<'_>,
+    ) {
+        let (lead, rest) = text.split_at_checked(lead).unwrap_or_default();
+        if !lead.is_empty() {
+            out(ParsedContent::Marker(lead));
+        }
+        let ends_itself = self.dialect.compiled().form(form).closers == 0;
+        self.begin_call(form, offset);
+        let mut to = rest.len();
+        if let Some(region) = &mut self.region {
+            if ends_itself {
+                to = 0;
+                if region.feed(rest, &mut to, TokenKind::Unknown, out) {
+                    self.leave_call();
+                }
+            } else {
+                region.pass(rest, out);
+            }
+        }
+        self.pending.push_str(slice(rest, to..));
+    }
+}
