@@ -27,6 +27,8 @@ pub(super) async fn told(
     let runs = runs_of(service, key, first).await?;
     let agent = service.agents().find(|(name, _)| **name == *agent).map(|(_, agent)| agent);
     let runs = runs_by_message(&runs, messages);
+    let behind = messages.last().map_or(0, |last| last.number + 1);
+    let behind = service.stores().conversations.messages(key, behind, 1).await?;
     let mut told = Vec::with_capacity(messages.len());
     for ((at, stored), run) in messages.iter().enumerate().zip(runs) {
         let mut value = json!(stored);
@@ -34,7 +36,7 @@ pub(super) async fn told(
             if let Some(run) = run {
                 fields.insert("run_id".to_owned(), run.as_str().into());
             }
-            let next = messages.get(at + 1).map(|next| &next.message);
+            let next = messages.get(at + 1).or(behind.first()).map(|next| &next.message);
             if let Some(read) = agent.and_then(|agent| as_read(agent, &stored.message, next)) {
                 fields.insert("as_read".to_owned(), json!(read));
             }
@@ -46,7 +48,7 @@ pub(super) async fn told(
 
 /// Returns the parts of an answer whose calls were written as text: one that results follow, and that has no call.
 fn as_read(agent: &DefaultAgent, message: &Message, next: Option<&Message>) -> Option<Vec<Part>> {
-    let has_results = next.is_none_or(|next| next.tool_results().next().is_some());
+    let has_results = next.is_some_and(|next| next.tool_results().next().is_some());
     let is_written =
         message.role == MessageRole::Assistant && message.tool_calls().next().is_none();
     if is_written && has_results { agent.read_again(message) } else { None }
