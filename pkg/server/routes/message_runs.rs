@@ -1,4 +1,4 @@
-//! What a page of messages tells of each besides itself: the run whose it is, and the calls that were written in its text.
+//! The run of each message of a page, and the calls that were written in its text.
 
 use serde_json::{Value, json};
 
