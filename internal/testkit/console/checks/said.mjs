@@ -151,6 +151,18 @@ export async function a_message_that_is_answered_elsewhere_moves_no_one(browser)
   });
 }
 
+export async function a_conversation_that_is_left_takes_no_words(browser) {
+  return browser.page(async (page) => {
+    await send(page, "slow and left");
+    await page.waitForSelector("#stop:not([hidden])");
+    await page.goto(`${browser.address}/#/`);
+    await page.waitForSelector("#welcome:not([hidden])");
+    await page.waitForSelector("#stop", { state: "hidden" });
+    await said(page, "for a new one");
+    assert.deepEqual(await turns(page), ["U for a new one", "A You said: for a new one"]);
+  });
+}
+
 export async function words_that_come_too_late_are_given_back_once(browser) {
   return browser.page(async (page) => {
     await send(page, "slow and over");

@@ -101,6 +101,7 @@ export async function show(conversation, run) {
 /// Forgets what is shown.
 export function close() {
   talk.close();
+  state.open = null;
   state.queued = [];
   state.beginning = null;
   forgetAsks();
