@@ -9,6 +9,8 @@ use super::{
     prompts::{describe, render_results},
     written_thinking::WrittenThinking,
 };
+#[cfg(feature = "server")]
+use crate::{agent::core::StreamEnd, llm::StreamChunk, types::Part};
 use crate::{
     llm::{
         PromptCache, ProviderError, Request, ToolSpec,
@@ -90,6 +92,22 @@ impl Mode {
         }
         let keep = if self.native { Keep::Parts } else { Keep::Verbatim };
         Box::new(StreamMachine::keeping(&self.options, keep))
+    }
+
+    /// Returns the parts of an answer, read from what the model wrote: its texts and its calls apart. `None` where it has no call.
+    #[cfg(feature = "server")]
+    pub(super) fn read_again(&self, written: &Message) -> Option<Vec<Part>> {
+        let mut machine = StreamMachine::keeping(&self.options, Keep::Parts);
+        let texts = written.parts.iter().filter_map(Part::as_text).map(StreamChunk::message);
+        let end = StreamChunk { finished: true, ..StreamChunk::default() };
+        for chunk in texts.chain([end]) {
+            if machine.chunk(chunk, &mut |_| {}).is_break() {
+                break;
+            }
+        }
+        let read = machine.finish(StreamEnd::Done, &mut |_| {});
+        let others = written.parts.iter().filter(|part| part.as_text().is_none()).cloned();
+        (!read.tool_calls.is_empty()).then(|| others.chain(read.parts).collect())
     }
 
     /// Returns the results of calls that were written as text, as the model reads them.

@@ -111,6 +111,15 @@ impl DefaultAgent {
         (window.estimated() > 0).then_some(tokens)
     }
 
+    /// Returns the parts of an answer whose calls the model wrote as text: its texts and its calls apart. `None` where it has no call.
+    #[cfg(feature = "server")]
+    pub(crate) fn read_again(
+        &self,
+        written: &crate::types::Message,
+    ) -> Option<Vec<crate::types::Part>> {
+        self.0.modes.text(&self.0.parts).read_again(written)
+    }
+
     /// Returns an agent with the same setup and a conversation of its own, which is empty and has no
     /// journal. Its runs do not wait for those of this agent.
     ///

@@ -70,6 +70,8 @@ class Browser {
   }
 }
 
+const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml" };
+
 /// Serves files of the console from a folder while they are written, so that the service need not be built again.
 async function served(route, url) {
   const folder = process.env.CONSOLE_ASSETS;
@@ -77,7 +79,7 @@ async function served(route, url) {
   if (!folder || !name) return route.continue();
   const response = await route.fetch();
   const body = readFileSync(path.join(folder, name), "utf8").replaceAll("{base}", "");
-  return route.fulfill({ response, body, status: 200, contentType: response.headers()["content-type"] ?? (name.endsWith(".css") ? "text/css" : "text/javascript") });
+  return route.fulfill({ response, body, status: 200, contentType: TYPES[path.extname(name)] });
 }
 
 /// Fails where axe finds something serious.

@@ -33,6 +33,7 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "form.js" is "text/javascript; charset=utf-8",
     "icon.svg" is "image/svg+xml",
     "inline.js" is "text/javascript; charset=utf-8",
+    "kept.js" is "text/javascript; charset=utf-8",
     "latency.js" is "text/javascript; charset=utf-8",
     "leaves.js" is "text/javascript; charset=utf-8",
     "links.js" is "text/javascript; charset=utf-8",
@@ -47,7 +48,9 @@ pub(super) const ASSETS: &[Asset] = assets! {
     "say.js" is "text/javascript; charset=utf-8",
     "session.js" is "text/javascript; charset=utf-8",
     "stream.js" is "text/javascript; charset=utf-8",
+    "talk.js" is "text/javascript; charset=utf-8",
     "timeline.js" is "text/javascript; charset=utf-8",
     "turn.js" is "text/javascript; charset=utf-8",
+    "unseen.js" is "text/javascript; charset=utf-8",
     "values.js" is "text/javascript; charset=utf-8",
 };

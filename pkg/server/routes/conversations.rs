@@ -9,6 +9,7 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::message_runs::told;
 use crate::{
     agent,
     server::{
@@ -146,6 +147,7 @@ pub(super) async fn show(
     let previous = messages.first().map(|first| first.number).filter(|first| *first > 0);
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
+        let messages = told(&service, &found.key, &found.agent, &messages).await?;
         let page = json!({ "messages": messages, "next": next, "previous": previous });
         fields.insert("page".to_owned(), page);
         let open = service.open_run(&caller, &id);

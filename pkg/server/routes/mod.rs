@@ -7,6 +7,7 @@ mod chat;
 mod conversations;
 mod events;
 mod health;
+mod message_runs;
 mod notifications;
 mod requests;
 mod runs;

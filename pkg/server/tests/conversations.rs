@@ -249,3 +249,42 @@ async fn the_history_of_chats_is_read_to_its_end() {
         assert_eq!(history(query).await.0, 400, "{query}");
     }
 }
+
+// Covers: T-64
+#[tokio::test]
+async fn messages_tell_their_runs_and_the_calls_in_their_text() {
+    let demo = crate::llm::demo::DemoProvider::new();
+    let agent = DefaultAgent::builder(demo).tool(Calculator).build().unwrap();
+    let app = router(built(agent).build().unwrap());
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        let body = json!({ "input": "What is 6 * 7?", "conversation_id": "c" });
+        let begun = value(ask(&app, Method::POST, "/v1/runs", "ann", &body).await).await.1;
+        let run = begun["run_id"].as_str().unwrap().to_owned();
+        text(get(&app, &format!("/v1/runs/{run}/events"), "ann").await).await;
+        runs.push(run);
+    }
+    let (_, page) = value(get(&app, "/v1/conversations/c", "ann").await).await;
+    let messages = page["page"]["messages"].as_array().unwrap();
+    let half = messages.len() / 2;
+    for (at, message) in messages.iter().enumerate() {
+        assert_eq!(message["run_id"], json!(runs[usize::from(at >= half)]), "{at}: {message}");
+    }
+    let called = &messages[1];
+    let kinds = |parts: &Value| -> Vec<String> {
+        let all = parts.as_array().unwrap().iter();
+        all.map(|it| it["type"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(&called["message"]["parts"]), ["thinking", "text"], "{called}");
+    assert_eq!(kinds(&called["as_read"]), ["thinking", "text", "tool_call"], "{called}");
+    assert_eq!(called["as_read"][2]["arguments"], json!({ "expression": "6 * 7" }));
+    let result = &messages[2]["message"]["parts"][0];
+    assert_eq!(called["as_read"][2]["id"], result["call_id"]);
+    let others = messages.iter().enumerate().filter(|(at, _)| at % half != 1);
+    assert!(others.map(|(_, it)| &it["as_read"]).all(Value::is_null), "{page}");
+    // A page between the call and its result.
+    let part = value(get(&app, "/v1/conversations/c?before=2&limit=1", "ann").await).await.1;
+    let part = part["page"]["messages"].as_array().unwrap();
+    assert_eq!(part[0]["run_id"], json!(runs[0]));
+    assert_eq!(kinds(&part[0]["as_read"]), ["thinking", "text", "tool_call"]);
+}

@@ -138,22 +138,27 @@ async fn change(
     Ok(())
 }
 
+const OF_SCOPE: &str = "SELECT * FROM run WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
+     AND ?3 IS NULL AND (?4 IS NULL OR (begun_ms, name) < (?4, ?5)) \
+     ORDER BY begun_ms DESC, name DESC LIMIT ?6";
+const OF_CONVERSATION: &str = "SELECT * FROM run WHERE scope = ?1 AND conversation = ?3 \
+     AND (?2 IS NULL OR owner = ?2) AND (?4 IS NULL OR (begun_ms, name) < (?4, ?5)) \
+     ORDER BY begun_ms DESC, name DESC LIMIT ?6";
+
 async fn list(connection: &mut SqliteConnection, query: &RunQuery) -> Result<RunPage, StoreError> {
     let after = Cursor::read(query.after.as_ref())?;
-    let rows = sqlx::query(
-        "SELECT * FROM run WHERE scope = ?1 AND (?2 IS NULL OR owner = ?2) \
-         AND (?3 IS NULL OR conversation = ?3) AND (?4 IS NULL OR (begun_ms, name) < (?4, ?5)) \
-         ORDER BY begun_ms DESC, name DESC LIMIT ?6",
-    )
-    .bind(query.scope.as_str())
-    .bind(query.owner.as_deref())
-    .bind(query.conversation.as_deref())
-    .bind(after.as_ref().map(|after| int(after.at_ms)))
-    .bind(after.as_ref().map(|after| after.name.as_str()))
-    .bind(int(query.most as u64).saturating_add(1))
-    .fetch_all(connection)
-    .await
-    .map_err(errors::of)?;
+    // Each has an index that gives the order.
+    let sql = if query.conversation.is_some() { OF_CONVERSATION } else { OF_SCOPE };
+    let rows = sqlx::query(sql)
+        .bind(query.scope.as_str())
+        .bind(query.owner.as_deref())
+        .bind(query.conversation.as_deref())
+        .bind(after.as_ref().map(|after| int(after.at_ms)))
+        .bind(after.as_ref().map(|after| after.name.as_str()))
+        .bind(int(query.most as u64).saturating_add(1))
+        .fetch_all(connection)
+        .await
+        .map_err(errors::of)?;
     let page = rows.iter().take(query.most).map(read).collect::<Result<Vec<_>, _>>()?;
     let is_more = rows.len() > page.len();
     let place =

@@ -4,7 +4,7 @@
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
 /// The statements that bring a file from each version to the next.
-pub(super) const MIGRATIONS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
+pub(super) const MIGRATIONS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 const VERSION_1: &str = "
 CREATE TABLE log (
@@ -68,3 +68,7 @@ CREATE TRIGGER log_grows AFTER INSERT ON chunk BEGIN
     UPDATE log SET ends = ends + NEW.count, bytes = bytes + length(NEW.data)
     WHERE id = NEW.log AND ends = NEW.begins AND state = 0;
 END;";
+
+/// The way to the runs of one conversation.
+const VERSION_4: &str =
+    "CREATE INDEX run_by_conversation ON run (scope, conversation, begun_ms, name);";

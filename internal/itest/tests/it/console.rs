@@ -87,6 +87,16 @@ fn the_console_lists_conversations_and_follows_their_runs() {
 }
 
 #[test]
+fn the_console_shows_each_turn_once_and_in_its_place() {
+    check(&["said"], None);
+}
+
+#[test]
+fn the_console_shows_figures_signs_and_states_as_they_are() {
+    check(&["shown"], None);
+}
+
+#[test]
 fn the_console_is_accessible_in_light_and_dark() {
     check(&["looks"], None);
 }

@@ -99,6 +99,11 @@ export async function older_conversations_are_read_page_by_page(browser) {
     const all = await shown();
     assert.equal(new Set(all).size, all.length, "each once");
     await page.waitForSelector("#more", { state: "hidden" });
+    // A run that begins and ends has the list read again: what was read stays.
+    await said(page, "and one of today");
+    await listed(page, "and one of today");
+    assert.deepEqual((await shown()).sort(), [...all].sort(), "older ones stay");
+    await page.waitForSelector("#more", { state: "hidden" });
     return `${all.length} conversations`;
   });
 }

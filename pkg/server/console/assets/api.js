@@ -5,10 +5,18 @@ const TOKEN = "forgeline.token";
 
 let askToken = null;
 let asked = null;
+let isDeclined = false;
+let onOther = () => {};
 
-/// Sets what asks the user for a token; it returns one, or `null`.
-export function onToken(ask) {
+/// Sets what asks the user for a token; it returns one, or `null`. `isOther` is called when it is another one than before, which may be of someone else.
+export function onToken(ask, isOther) {
   askToken = ask;
+  onOther = isOther;
+}
+
+/// Asks the user for a token again, where one was wanted and none was given.
+export function askAgain() {
+  isDeclined = false;
 }
 
 export const token = () => sessionStorage.getItem(TOKEN);
@@ -43,13 +51,18 @@ export async function send(path, { method = "GET", body, headers = {}, signal } 
     const response = await fetch(new URL(path, BASE), { method, body: text, headers: all, signal, cache: "no-store" });
     if (response.ok) return response;
     const problem = await problemOf(response);
-    if (problem.status !== 401 || askToken === null) throw problem;
+    if (problem.status !== 401 || askToken === null || isDeclined) throw problem;
     if (used === token()) {
       // Requests that fail at the same time ask once.
       asked ??= askToken(used !== null).finally(() => (asked = null));
       const given = await asked;
-      if (given === null) throw problem;
+      if (given === null) {
+        isDeclined = true;
+        throw problem;
+      }
+      const isOther = used !== null && used !== given && used === token();
       sessionStorage.setItem(TOKEN, given);
+      if (isOther) onOther();
     }
   }
 }
@@ -74,8 +87,27 @@ async function problemOf(response) {
 
 const EXACT = /\d{15}|\d[eE.]|-0(?![\d.])/;
 
-/// Parses JSON; numbers that a program would round are kept as they are written, where the browser can.
+// Members of events and parts that are shown and sent back, and never reckoned with.
+const KEPT = new Set(["arguments", "raw"]);
+
+/// Parses JSON. Numbers are numbers; those of arguments are kept as they are written, where a program would round them.
 export function parse(text) {
+  const value = JSON.parse(text);
+  if (!EXACT.test(text) || !/"(arguments|raw)"/.test(text)) return value;
+  for (const rest = [[value, exact(text)]]; rest.length > 0;) {
+    const [of, kept] = rest.pop();
+    for (const [name, it] of Object.entries(of)) {
+      if (typeof it !== "object" || it === null) continue;
+      if (KEPT.has(name) && typeof of.type === "string") of[name] = kept[name];
+      else rest.push([it, kept[name]]);
+    }
+  }
+  return value;
+}
+
+/// Parses JSON for what shows it and writes it again: numbers that a program would round are kept as they are written, where the browser
+/// can. They are objects, and nothing to reckon with.
+export function exact(text) {
   if (typeof JSON.rawJSON !== "function" || !EXACT.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_, value, context) => {
     const isRounded = typeof value === "number" && context?.source !== undefined && String(value) !== context.source;

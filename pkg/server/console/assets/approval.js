@@ -1,8 +1,9 @@
 // A call that waits for permission.
 
-import { parse } from "./api.js";
+import { exact } from "./api.js";
 import { Ask } from "./ask.js";
 import { el, hidden, newId } from "./dom.js";
+import { seen, visible } from "./unseen.js";
 import { pretty } from "./values.js";
 
 const REASONS = {
@@ -16,7 +17,7 @@ export function approval(parent, request, reply, options) {
   const ask = new Ask(parent, `${request.tool_name} asks for your permission`, reply, options);
   ask.body.append(el("p", { class: "why", text: REASONS[request.reason ?? "policy"] ?? REASONS.policy }));
   if (request.preview) ask.body.append(preview(request.preview));
-  const given = pretty(request.arguments);
+  const given = visible(pretty(request.arguments));
   const changed = el("textarea", { class: "mono", rows: Math.min(12, given.split("\n").length + 1), spellcheck: "false" });
   changed.value = given;
   const reason = el("input", { type: "text", maxlength: "2000", autocomplete: "off" });
@@ -50,7 +51,7 @@ export function approval(parent, request, reply, options) {
 
 function readObject(text) {
   try {
-    const value = parse(text);
+    const value = exact(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
   } catch {
     return null;
@@ -59,13 +60,17 @@ function readObject(text) {
 
 /// Returns what shows the effect of a call.
 export function preview({ kind, text }) {
-  if (kind === "diff") return diff(text);
+  if (kind === "diff" && IS_DIFF.test(text)) return diff(text);
   const label = kind === "command" ? "Command" : "Effect";
   const id = newId("preview");
   return el("div", { class: `preview ${kind === "command" ? "command" : "text"}` },
     el("p", { class: "caption", id, text: label }),
-    el("pre", { tabindex: "0", "aria-labelledby": id, text }));
+    el("pre", { tabindex: "0", "aria-labelledby": id }, seen(text)));
 }
+
+// Of a change that changes nothing, there are words alone.
+const IS_DIFF = /^(@@ |--- |\+\+\+ )/m;
+const MOST_LINES = 5000;
 
 const KINDS = { "+": ["added", "added: "], "-": ["removed", "removed: "], "@": ["place", ""] };
 
@@ -73,8 +78,9 @@ const KINDS = { "+": ["added", "added: "], "-": ["removed", "removed: "], "@": [
 function diff(text) {
   const id = newId("preview");
   const list = el("ol", { class: "diff", tabindex: "0", "aria-labelledby": id });
+  const lines = text.replace(/\n$/, "").split("\n");
   let [plus, minus] = [0, 0];
-  for (const line of text.replace(/\n$/, "").split("\n").slice(0, 5000)) {
+  for (const line of lines.slice(0, MOST_LINES)) {
     const isHead = /^(\+\+\+|---) /.test(line);
     const [kind, spoken] = isHead ? ["head", ""] : KINDS[line[0]] ?? ["same", ""];
     plus += kind === "added" ? 1 : 0;
@@ -83,8 +89,10 @@ function diff(text) {
     list.append(el("li", { class: kind },
       el("span", { class: "sign", "aria-hidden": "true", text: sign }),
       spoken ? hidden(spoken) : null,
-      el("span", { text: sign === "" ? line : line.slice(1) })));
+      el("span", {}, seen(sign === "" ? line : line.slice(1)))));
   }
-  const caption = `Change: ${plus} ${plus === 1 ? "line" : "lines"} added, ${minus} removed`;
-  return el("div", { class: "preview" }, el("p", { class: "caption", id, text: caption }), list);
+  const rest = lines.length - MOST_LINES;
+  const more = rest > 0 ? el("p", { class: "error", text: `${rest} more lines of the change are not shown; the arguments have all of it.` }) : null;
+  const caption = `Change: ${plus} ${plus === 1 ? "line" : "lines"} added, ${minus} removed${rest > 0 ? ", and more" : ""}`;
+  return el("div", { class: "preview" }, el("p", { class: "caption", id, text: caption }), list, more);
 }

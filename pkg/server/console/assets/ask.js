@@ -3,6 +3,7 @@
 import { Problem } from "./api.js";
 import { button, clear, el, newId } from "./dom.js";
 import { say } from "./say.js";
+import { visible } from "./unseen.js";
 
 // Those that are open, in their order.
 const open = new Set();
@@ -23,7 +24,8 @@ function changed() {
 /// A frame that waits for the user.
 export class Ask {
   /// `reply` sends a body to a path of the run.
-  constructor(parent, title, reply, { isLive = true } = {}) {
+  constructor(parent, name, reply, { isLive = true } = {}) {
+    const title = visible(name);
     this.reply = reply;
     this.isOpen = true;
     const id = newId("ask");
@@ -93,7 +95,7 @@ export class Ask {
     this.isOpen = false;
     open.delete(this);
     const had = this.node.contains(document.activeElement);
-    clear(this.controls).append(el("p", { class: "settled", text }));
+    clear(this.controls).append(el("p", { class: "settled", text: visible(text) }));
     this.error.remove();
     this.node.classList.add("is-settled");
     if (had) this.title.focus({ preventScroll: true });

@@ -1,6 +1,7 @@
 // A call of a tool: a line that says what it is and how it stands, and folded below it what it was given and gave back.
 
 import { button, el } from "./dom.js";
+import { visible } from "./unseen.js";
 import { brief, duration, pretty } from "./values.js";
 
 const SHOWN = 20_000;
@@ -15,7 +16,8 @@ class Output {
     parent.append(el("p", { class: "caption", text: label }), this.pre, this.more);
   }
 
-  add(text) {
+  add(more) {
+    const text = visible(more);
     const room = SHOWN - this.whole.length;
     this.whole += text;
     if (this.isWhole) this.text.appendData(text);
@@ -40,7 +42,7 @@ class Output {
 /// The view of a call.
 export class CallView {
   constructor(parent, name) {
-    this.name = el("code", { class: "call-name", text: name ?? "call" });
+    this.name = el("code", { class: "call-name", text: visible(name ?? "call") });
     this.short = el("span", { class: "call-short" });
     this.state = el("span", { class: "call-state", text: "writing" });
     const head = el("summary", {}, this.name, this.short, this.state);
@@ -62,7 +64,7 @@ export class CallView {
   }
 
   named(name) {
-    if (name) this.name.textContent = name;
+    if (name) this.name.textContent = visible(name);
   }
 
   /// More of the arguments, as the model writes them.

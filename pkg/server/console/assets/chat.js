@@ -1,23 +1,29 @@
 // The chat: what was said, what is said now, and the box to say more in.
 
-import { ask, path } from "./api.js";
+import { ask, askAgain, path } from "./api.js";
 import { forgetAsks, watchAsks } from "./ask.js";
 import { byId, clear, el } from "./dom.js";
-import { agentChosen, remember, rememberedRuns } from "./session.js";
+import { agentChosen, remember } from "./session.js";
 import { say } from "./say.js";
-import { Turn, lastSaid, past } from "./turn.js";
-
-// Most messages of a conversation that are shown besides its runs.
-const MOST_MESSAGES = 2000;
+import { Talk } from "./talk.js";
 
 const nodes = {};
-const state = { conversation: null, turns: [], open: null, queued: [], isAtEnd: true, onBegun: () => {} };
+const state = { open: null, queued: [], isAtEnd: true, beginning: null, onBegun: () => {} };
+let talk = null;
 
 /// Sets the page up; `onBegun` is told of a run that has begun, and of one that has ended.
 export function setUp({ onBegun }) {
   for (const id of ["talk", "scroll", "welcome", "jump", "waits", "waits-text", "waits-go", "queued", "compose", "text",
     "hint", "when", "when-field", "agent-field", "stop", "send", "status"]) nodes[id] = byId(id);
   state.onBegun = onBegun;
+  talk = new Talk(nodes.talk, nodes.scroll, {
+    keeping,
+    note,
+    onOpen: changedOpen,
+    onEnd: ended,
+    onSteered: steered,
+    onAgain: (text) => begin(text).then((done) => done || giveBack(text)),
+  });
   nodes.compose.addEventListener("submit", (event) => {
     event.preventDefault();
     submit();
@@ -82,89 +88,44 @@ function note(text, isError = false) {
 
 /// Shows a conversation; `run` is one of its runs, which may be all that is known of it.
 export async function show(conversation, run) {
-  if (conversation !== null && conversation === state.conversation) return;
+  if (conversation !== null && conversation === talk.conversation) return;
   close();
-  state.conversation = conversation;
+  talk.conversation = conversation;
   nodes.welcome.hidden = conversation !== null;
   note("");
   showState();
-  if (conversation === null) return;
-  const shown = conversation;
-  const runs = rememberedRuns(conversation);
-  const { messages, open } = await stored(conversation);
-  if (state.conversation !== shown) return;
-  for (const other of [run, open]) {
-    if (other && !runs.some((it) => it.run === other)) runs.push({ run: other, said: runs.length > 0 ? lastSaid(messages) : null });
-  }
-  // What this tab has not seen begin is told by the conversation's messages.
-  nodes.talk.append(...past(messages, runs));
-  for (const known of runs) add(known.run, known.said);
+  if (conversation !== null) await talk.read(run);
   toEnd();
-}
-
-/// Reads the messages of a conversation that the service keeps, and the id of its run that goes on.
-async function stored(conversation) {
-  const all = [];
-  let open = null;
-  try {
-    for (let after = ""; after !== null && all.length < MOST_MESSAGES;) {
-      const { page, open_run } = await ask(`${path`v1/conversations/${conversation}`}?limit=200${after === "" ? "" : `&after=${after}`}`);
-      all.push(...page.messages);
-      after = page.next;
-      open = open_run ?? null;
-    }
-  } catch {
-    // A conversation that is not kept: its runs are still there.
-  }
-  return { messages: all, open };
 }
 
 /// Forgets what is shown.
 export function close() {
-  for (const turn of state.turns) turn.stop();
-  state.turns = [];
+  talk.close();
   state.open = null;
   state.queued = [];
-  state.conversation = null;
+  state.beginning = null;
   forgetAsks();
-  clear(nodes.talk);
   clear(nodes.queued);
-}
-
-function add(run, said) {
-  const turn = new Turn({
-    run,
-    said,
-    keeping,
-    onOpen: changedOpen,
-    onEnd: (end) => ended(turn, end),
-    onSteered: steered,
-    onLost: (isLost) => note(isLost ? "The connection was lost; connecting again…" : ""),
-    onAgain: (text) => begin(text),
-  });
-  state.turns.push(turn);
-  keeping(() => nodes.talk.append(...turn.nodes));
-  turn.follow();
-  return turn;
-}
-
-/// Runs open and end in any order, where several are read again.
-function changedOpen() {
-  state.open = state.turns.findLast((turn) => turn.isOpen) ?? null;
-  showState();
 }
 
 function ended(turn, end) {
   changedOpen();
-  for (const waiting of state.queued.splice(0)) unsent(waiting);
+  // What another turn is to hear is for that one to hear.
+  for (const waiting of state.queued.filter((it) => it.turn === turn)) unsent(waiting);
   state.onBegun(turn.run, end);
+}
+
+/// Runs open and end in any order, where several are read again.
+function changedOpen() {
+  state.open = talk.open();
+  showState();
 }
 
 function showState() {
   const isOpen = state.open !== null;
   nodes.stop.hidden = !isOpen;
   nodes["when-field"].hidden = !isOpen;
-  nodes["agent-field"].classList.toggle("is-fixed", state.conversation !== null);
+  nodes["agent-field"].classList.toggle("is-fixed", talk.conversation !== null);
   nodes.text.placeholder = isOpen ? "Say something meanwhile" : "Ask something";
   nodes.send.textContent = isOpen ? "Add" : "Send";
 }
@@ -174,29 +135,59 @@ async function submit() {
   if (text === "") return;
   nodes.text.value = "";
   grow();
-  const done = state.open ? await steer(text) : await begin(text);
-  // What could not be sent is not lost.
-  if (!done && nodes.text.value === "") {
-    nodes.text.value = text;
-    grow();
+  askAgain();
+  const visit = talk.visit;
+  // A second message belongs to the conversation that the first one begins.
+  const before = state.beginning;
+  if (before !== null) await before;
+  if (visit !== talk.visit) {
+    giveBack(text, true);
+    return;
   }
+  const isFirstLost = before !== null && talk.conversation === null;
+  const done = !isFirstLost && (state.open ? await steer(text) : await begin(text));
+  // What could not be sent is not lost.
+  if (!done) giveBack(text, isFirstLost);
 }
 
-async function begin(text) {
+/// Puts a text into the box again, before or behind what stands there.
+function giveBack(text, isBehind = false) {
+  const there = nodes.text.value;
+  nodes.text.value = there === "" ? text : isBehind ? `${there}\n${text}` : `${text}\n${there}`;
+  grow();
+}
+
+function begin(text) {
+  const begun = send(text);
+  if (talk.conversation === null) {
+    state.beginning = begun;
+    begun.finally(() => {
+      if (state.beginning === begun) state.beginning = null;
+    });
+  }
+  return begun;
+}
+
+async function send(text) {
   note("");
+  const { visit, conversation } = talk;
   const body = { input: text };
-  if (state.conversation !== null) body.conversation_id = state.conversation;
+  if (conversation !== null) body.conversation_id = conversation;
   else if (agentChosen()) body.agent = agentChosen();
   // The same key again, should the answer get lost, begins no second run.
   const headers = { "idempotency-key": key() };
   try {
     const begun = await retried(() => ask("v1/runs", { method: "POST", body, headers }));
-    nodes.welcome.hidden = true;
-    state.conversation = begun.conversation_id;
     remember(begun.conversation_id, begun.run_id, text);
-    add(begun.run_id, text);
-    toEnd();
-    location.hash = path`/chat/${begun.conversation_id}/${begun.run_id}`;
+    // One who has gone elsewhere meanwhile stays there.
+    if (visit === talk.visit) {
+      nodes.welcome.hidden = true;
+      talk.conversation = begun.conversation_id;
+      talk.add({ run: begun.run_id, said: text });
+      toEnd();
+      location.hash = path`/chat/${begun.conversation_id}/${begun.run_id}`;
+      talk.catchUp();
+    }
     state.onBegun(begun.run_id, null);
     return true;
   } catch (error) {
@@ -222,13 +213,15 @@ async function retried(request) {
 async function steer(text) {
   const turn = state.open;
   const item = el("li", { class: "is-waiting" }, el("span", { text }), el("small", { text: nodes.when.selectedOptions[0].textContent }));
-  const waiting = { text, item };
+  const waiting = { text, item, turn };
   state.queued.push(waiting);
   nodes.queued.append(item);
   try {
     await turn.reply("inputs", { input: text, when: nodes.when.value });
     return true;
   } catch (error) {
+    // The end of the run has given it back already.
+    if (!state.queued.includes(waiting)) return true;
     drop(waiting);
     if (error.isGone) return begin(text);
     note(`Not sent: ${error.message}`, true);
@@ -242,8 +235,8 @@ function drop(waiting) {
 }
 
 /// Hears that the agent has read something that was said meanwhile, or that it will not.
-function steered(text, isRead) {
-  const waiting = state.queued.find((it) => it.text === text);
+function steered(turn, text, isRead) {
+  const waiting = state.queued.find((it) => it.turn === turn && it.text === text);
   if (!waiting) return;
   if (isRead) drop(waiting);
   else unsent(waiting);
@@ -252,8 +245,7 @@ function steered(text, isRead) {
 /// Gives back what the agent did not read.
 function unsent(waiting) {
   drop(waiting);
-  nodes.text.value = nodes.text.value === "" ? waiting.text : `${waiting.text}\n${nodes.text.value}`;
-  grow();
+  giveBack(waiting.text);
   note("The answer ended before this was read. Send it, or change it first.");
   say("The answer ended before your message was read. It is in the message box again.");
 }

@@ -2,6 +2,7 @@
 
 import { Ask } from "./ask.js";
 import { el, newId } from "./dom.js";
+import { seen, visible } from "./unseen.js";
 import { pretty } from "./values.js";
 
 const words = (value) => (typeof value === "string" ? value : value === undefined ? "" : pretty(value));
@@ -9,7 +10,7 @@ const words = (value) => (typeof value === "string" ? value : value === undefine
 // What the page can do, by the names of the tools.
 const TOOLS = {
   ask_user(ask, given) {
-    ask.body.append(el("p", { class: "question", text: words(given.question ?? given.message) }));
+    ask.body.append(el("p", { class: "question" }, seen(words(given.question ?? given.message))));
     const options = Array.isArray(given.options) ? given.options.slice(0, 50).map(words) : [];
     if (options.length === 0) {
       const { label, input } = textField("Your answer");
@@ -21,7 +22,7 @@ const TOOLS = {
     return chosen;
   },
   confirm(ask, given) {
-    ask.body.append(el("p", { class: "question", text: words(given.message ?? given.question) }));
+    ask.body.append(el("p", { class: "question" }, seen(words(given.message ?? given.question))));
     return null;
   },
 };
@@ -35,7 +36,7 @@ function choices(label, options) {
   const name = newId("choice");
   const radios = options.map((option) => el("input", { type: "radio", name, value: option }));
   const own = el("input", { type: "text", autocomplete: "off" });
-  const rows = radios.map((radio, at) => el("label", { class: "choice" }, radio, el("span", { text: options[at] })));
+  const rows = radios.map((radio, at) => el("label", { class: "choice" }, radio, el("span", {}, seen(options[at]))));
   const fieldset = el("fieldset", {}, el("legend", { text: label }), rows,
     el("label", { class: "field" }, el("span", { text: "Or in your own words" }), own));
   return { fieldset, chosen: () => own.value.trim() || radios.find((radio) => radio.checked)?.value || null };
@@ -75,7 +76,7 @@ export function clientCall(parent, request, reply, options) {
 function unknown(ask, request, returns) {
   ask.body.append(
     el("p", { class: "why", text: "This page has no such tool. You may give its result by hand, or say that it is not here." }),
-    el("pre", { tabindex: "0", text: pretty(request.arguments) }),
+    el("pre", { tabindex: "0", text: visible(pretty(request.arguments)) }),
   );
   const { label, input } = textField("Result, which the model reads");
   ask.controls.append(label);

@@ -4,9 +4,10 @@ import { ask, path } from "./api.js";
 import { askUser } from "./dialogs.js";
 import { button, byId, clear, el } from "./dom.js";
 import { forget, rememberedConversations } from "./session.js";
+import { visible } from "./unseen.js";
 import { cut, moment } from "./values.js";
 
-const state = { current: null, kept: [], next: null, isKept: true, onGone: () => {} };
+const state = { current: null, kept: [], next: null, hasMore: false, isKept: true, onGone: () => {} };
 
 /// Sets the list up; `onGone` is told of a conversation that was deleted.
 export function setUp({ onGone }) {
@@ -28,13 +29,19 @@ async function load(cursor) {
     const query = cursor === null ? "" : `?after=${encodeURIComponent(cursor)}`;
     const page = await ask(`v1/conversations${query}`);
     const found = Array.isArray(page?.conversations) ? page.conversations : [];
-    state.kept = cursor === null ? found : [...state.kept, ...found];
-    state.next = page?.next ?? null;
+    const ids = new Set(found.map((it) => it.id));
+    const others = state.kept.filter((it) => !ids.has(it.id));
+    if (cursor !== null) state.kept = [...others, ...found];
+    // What was read of older ones stays, and with it the place behind it.
+    else state.kept = state.hasMore ? [...found, ...others] : found;
+    if (cursor !== null || !state.hasMore) state.next = page?.next ?? null;
+    state.hasMore ||= cursor !== null;
     state.isKept = true;
   } catch {
     // A service without a list.
     state.isKept = false;
     state.next = null;
+    state.hasMore = false;
   }
   show();
 }
@@ -64,7 +71,7 @@ function show() {
 }
 
 function row({ id, title, at, run, isKept }) {
-  const words = cut(title.replace(/\s+/g, " "), 80);
+  const words = visible(cut(title.replace(/\s+/g, " "), 80));
   const to = run ? path`/chat/${id}/${run}` : path`/chat/${id}`;
   const link = el("a", { href: `#${to}`, "aria-current": id === state.current ? "page" : null },
     el("span", { class: "title", text: words }), el("small", { text: at ? moment(at) : "" }));
@@ -93,8 +100,10 @@ async function remove(id, title) {
   const text = `“${title}” and its messages are removed from the service.`;
   if ((await askUser({ title: "Delete the conversation?", text, yes: "Delete" })) === null) return;
   if (!(await changed({ method: "DELETE" }, id))) return;
+  state.kept = state.kept.filter((it) => it.id !== id);
   forget(id);
   if (id === state.current) state.onGone();
+  show();
 }
 
 async function changed(request, id) {

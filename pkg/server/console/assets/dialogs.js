@@ -9,17 +9,23 @@ function closed(dialog) {
   return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true }));
 }
 
+// What a header can carry of a token.
+const TOKEN = /^[\x21-\x7e]+$/;
+
 /// Asks for a token; returns it, or `null`.
 export async function askForToken(wasWrong) {
   const input = byId("token");
-  input.value = "";
-  byId("token-text").textContent = wasWrong
-    ? "The service does not know this token. Enter another; it is kept until this tab is closed."
-    : "It is kept until this tab is closed.";
-  const pressed = await closed(byId("ask-token"));
-  const token = input.value.trim();
-  input.value = "";
-  return pressed === "use" && token !== "" ? token : null;
+  let told = wasWrong ? "The service does not know this token. Enter another; it is kept until this tab is closed." : "It is kept until this tab is closed.";
+  for (;;) {
+    input.value = "";
+    byId("token-text").textContent = told;
+    const pressed = await closed(byId("ask-token"));
+    const token = input.value.trim();
+    input.value = "";
+    if (pressed !== "use" || token === "") return null;
+    if (TOKEN.test(token)) return token;
+    told = "A token has letters, digits and signs of ASCII alone, without spaces; this one has others. Enter it again.";
+  }
 }
 
 /// Asks the user; returns `null` for no, else the text of the field, which is empty where there is none.

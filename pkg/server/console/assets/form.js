@@ -1,6 +1,8 @@
 // Forms for the fields of a JSON schema: an object with plain fields.
 
+import { exact } from "./api.js";
 import { el, newId } from "./dom.js";
+import { seen, visible } from "./unseen.js";
 
 const TYPES = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
 const MOST_FIELDS = 100;
@@ -24,13 +26,13 @@ export function form(schema) {
 
 function field(name, of, isRequired) {
   const title = typeof of.title === "string" ? of.title : name;
-  const label = el("span", { text: isRequired ? title : `${title} (optional)` });
-  const about = typeof of.description === "string" ? el("small", { text: of.description }) : null;
+  const label = el("span", {}, seen(isRequired ? title : `${title} (optional)`));
+  const about = typeof of.description === "string" ? el("small", {}, seen(of.description)) : null;
   const options = choicesOf(of);
   if (of.type === "array") return many(name, of, label, about);
   if (of.type === "boolean") {
     const input = el("input", { type: "checkbox", checked: of.default === true });
-    label.textContent = title;
+    label.replaceChildren(...seen(title));
     return { name, input, node: el("label", { class: "choice" }, input, label, about), value: () => input.checked };
   }
   const input = options ? select(options, of, isRequired) : line(of);
@@ -40,7 +42,7 @@ function field(name, of, isRequired) {
 }
 
 function select(options, of, isRequired) {
-  const nodes = options.map(([value, shown]) => el("option", { value, text: shown, selected: of.default === value }));
+  const nodes = options.map(([value, shown]) => el("option", { value, text: visible(shown), selected: of.default === value }));
   if (!isRequired || of.default === undefined) nodes.unshift(el("option", { value: "", text: "Choose…" }));
   return el("select", {}, nodes);
 }
@@ -66,7 +68,7 @@ function many(name, of, label, about) {
   const id = newId("field");
   label.id = id;
   const boxes = options.map(([value]) => el("input", { type: "checkbox", value, checked: chosen.has(value) }));
-  const rows = boxes.map((box, at) => el("label", { class: "choice" }, box, el("span", { text: options[at][1] })));
+  const rows = boxes.map((box, at) => el("label", { class: "choice" }, box, el("span", {}, seen(options[at][1]))));
   const node = el("div", { class: "field", role: "group", "aria-labelledby": id }, label, rows, about);
   return { name, input: null, node, value: () => boxes.filter((box) => box.checked).map((box) => box.value) };
 }
@@ -82,6 +84,16 @@ function choicesOf(of) {
 
 function typed(of, text) {
   if (text === "") return undefined;
-  if (of.type === "integer" || of.type === "number") return Number(text);
+  if (of.type === "integer" || of.type === "number") return number(text);
   return of.format === "date-time" ? new Date(text).toISOString() : text;
+}
+
+/// Returns a number as it was typed, also one that a program would round.
+function number(text) {
+  try {
+    return exact(text);
+  } catch {
+    // The browser takes more than JSON, as `.5`.
+    return Number(text);
+  }
 }

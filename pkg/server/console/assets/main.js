@@ -8,6 +8,7 @@ import * as conversations from "./conversations.js";
 import { askForToken } from "./dialogs.js";
 import { byId, el } from "./dom.js";
 import * as latency from "./latency.js";
+import { forgetAll } from "./session.js";
 import * as timeline from "./timeline.js";
 
 const TITLES = { chat: "Chat", events: "Events", latency: "Latency" };
@@ -78,7 +79,12 @@ async function agents() {
 }
 
 async function start() {
-  onToken(askForToken);
+  // What was said with a token is not shown to one who has another, or none.
+  onToken(askForToken, () => {
+    forgetAll();
+    chat.close();
+    route();
+  });
   chat.setUp({
     onBegun: () => {
       byId("forget").hidden = token() === null;
@@ -96,6 +102,7 @@ async function start() {
   byId("skip").addEventListener("click", () => (byId("chat").hidden ? byId("main") : byId("text")).focus());
   byId("forget").addEventListener("click", () => {
     forgetToken();
+    forgetAll();
     location.hash = "#/";
     location.reload();
   });

@@ -22,8 +22,10 @@ export function percentiles(title, rows, about = "") {
 
 function drawn(rows) {
   const values = rows.flatMap((row) => [row.p50, row.p95, row.p99]).filter((it) => it > 0);
-  const low = Math.floor(Math.log10(Math.max(0.001, Math.min(...values, 1e9))));
-  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values, 0.001))));
+  // What took no whole millisecond stands at the beginning.
+  const [least, most] = values.length > 0 ? [Math.min(...values), Math.max(...values)] : [1, 1];
+  const low = Math.floor(Math.log10(Math.max(0.001, least)));
+  const high = Math.max(low + 1, Math.ceil(Math.log10(most)));
   const x = (value) => LEFT + ((Math.log10(Math.max(value, 10 ** low)) - low) / (high - low)) * (WIDTH - 2 * LEFT);
   const height = TOP + rows.length * ROW + 4;
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "percentiles", "aria-hidden": "true" });
@@ -51,6 +53,7 @@ const tick = (ms) => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 1000 ? `${m
 /// Returns a time of the table.
 function shown(ms) {
   if (!Number.isFinite(ms)) return "–";
+  if (ms === 0) return "< 1 ms";
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
   return ms < 10 ? `${ms.toFixed(1)} ms` : duration(ms);
 }

@@ -4,15 +4,16 @@ import { Ask } from "./ask.js";
 import { el } from "./dom.js";
 import { form } from "./form.js";
 import { link } from "./links.js";
+import { seen } from "./unseen.js";
 
 /// Shows a question; `reply` sends the answer.
 export function question(parent, request, reply, options) {
   const ask = new Ask(parent, `${request.tool_name} asks you`, reply, options);
-  ask.body.append(el("p", { class: "question", text: request.message }));
+  ask.body.append(el("p", { class: "question" }, seen(request.message)));
   const answer = (given, shown) => ({ path: "inputs", body: { question_id: request.question_id, answer: given }, shown });
   const declined = ["Decline", () => answer({ action: "decline" }, "Declined")];
   if (request.url) {
-    ask.body.append(el("p", {}, link(request.url, request.url)));
+    ask.body.append(el("p", {}, link(request.url, ...seen(request.url))));
     ask.buttons(["I have opened it", () => answer({ action: "accept", content: {} }, "Opened")], declined);
     return ask;
   }

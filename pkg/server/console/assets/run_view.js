@@ -8,6 +8,7 @@ import { link } from "./links.js";
 import { Markdown } from "./markdown.js";
 import { question } from "./question.js";
 import { say } from "./say.js";
+import { visible } from "./unseen.js";
 import { brief, cut, duration, pretty } from "./values.js";
 
 // An event that is older than this was not made while the page looked on, and is not said aloud.
@@ -22,6 +23,8 @@ const ENDED = {
   client_tool_cancelled: "No longer needed",
 };
 const QUESTION_ENDS = { accepted: "Sent", declined: "Declined", cancelled: "No longer needed", timeout: "Nobody answered in time" };
+// How an agent below ended.
+const BELOW = { completed: "done", failed: "failed", cancelled: "stopped", interrupted: "interrupted" };
 const NOTES = {
   context_trimmed: "The beginning of the conversation was left out of the request: it is too long for the model.",
   context_summarized: "The beginning of the conversation was summed up for the model.",
@@ -30,12 +33,14 @@ const NOTES = {
 
 /// The view of a run, or of an agent below.
 export class RunView {
-  /// `reply` sends a body to a path of the run; `onSteered` gets what the user said when the agent reads it.
-  constructor(node, { reply, onSteered = () => null, depth = 0 }) {
+  /// `reply` sends a body to a path of the run; `onSteered` gets what the user said when the agent reads it. Nothing of a run that is past
+  /// is said aloud.
+  constructor(node, { reply, onSteered = () => null, depth = 0, isPast = false }) {
     this.node = node;
     this.reply = reply;
     this.onSteered = onSteered;
     this.depth = depth;
+    this.isPast = isPast;
     this.calls = new Map();
     this.asks = new Map();
     this.below = new Map();
@@ -54,7 +59,7 @@ export class RunView {
   }
 
   isLive(event) {
-    return Date.now() - event.at < NEWS;
+    return !this.isPast && Date.now() - event.at < NEWS;
   }
 
   /// Shows the text that has come.
@@ -87,7 +92,8 @@ export class RunView {
   thinkingEnd(event) {
     if (!this.thinking) return;
     const { label, began } = this.thinking;
-    label.textContent = `Thought for ${duration(Math.max(0, event.at - began))}`;
+    const time = event.at - began;
+    label.textContent = Number.isFinite(time) ? `Thought for ${duration(Math.max(0, time))}` : "Thought";
     this.thinking = null;
   }
 
@@ -118,7 +124,7 @@ export class RunView {
     let view = this.calls.get(key);
     if (!view) {
       // A model that writes calls as text may name one only at its end.
-      const waits = (it) => !it.isKnown && it.turn === event.turn && it.name.textContent === name && event.index === undefined;
+      const waits = (it) => !it.isKnown && it.turn === event.turn && it.name.textContent === visible(name ?? "") && event.index === undefined;
       view = [...this.calls.values()].find(waits);
       if (!view) {
         view = new CallView(this.node, name);
@@ -166,7 +172,10 @@ export class RunView {
     const view = this.call(event, event.tool_name);
     view.returned(event.content, event.duration_ms, event.type === "tool_result_error");
     for (const ask of this.asks.values()) if (ask.call === view) ask.settle("No longer needed");
-    for (const below of this.below.values()) if (below.caller === view && !below.background) below.ends();
+    const isError = event.type === "tool_result_error";
+    for (const below of this.below.values()) {
+      if (below.caller === view && !below.background) below.ends(event.at, isError ? "failed" : "completed");
+    }
   }
 
   wait(event, id, show) {
@@ -219,12 +228,12 @@ export class RunView {
   }
 
   error(error) {
-    this.node.append(el("p", { class: "failure" }, el("strong", { text: "Failed: " }), error.message));
+    this.node.append(el("p", { class: "failure" }, el("strong", { text: "Failed: " }), visible(error.message)));
     if (this.depth === 0) say(`The run failed: ${error.message}`);
   }
 
   note(text) {
-    this.node.append(el("p", { class: "note", text }));
+    this.node.append(el("p", { class: "note", text: visible(text) }));
   }
 
   retried(event) {
@@ -258,11 +267,13 @@ export class RunView {
     let below = this.below.get(envelope.run_id);
     if (!below) {
       const call = [...this.calls.values()].findLast((it) => it.id === id) ?? this.call({ ...event, id }, name);
+      // Where a restart cut one off, the call has it begin again.
+      for (const other of this.below.values()) if (other.caller === call && !other.background) other.ends(event.at, "interrupted");
       const state = el("span", { class: "call-state" });
       const inside = el("div", { class: "inside" });
-      const fold = el("details", { class: "below", open: true }, el("summary", {}, el("span", { text: `Agent ${name}` }), state), inside);
+      const fold = el("details", { class: "below", open: true }, el("summary", {}, el("span", { text: `Agent ${visible(String(name))}` }), state), inside);
       call.below.append(fold);
-      below = new RunView(inside, { reply: this.reply, depth: this.depth + 1 });
+      below = new RunView(inside, { reply: this.reply, depth: this.depth + 1, isPast: this.isPast });
       Object.assign(below, { caller: call, fold, state, background });
       this.below.set(envelope.run_id, below);
       state.textContent = background ? "working in the background" : "working";
@@ -286,21 +297,23 @@ export class RunView {
       this.sources = el("ol", { class: "sources" });
       this.node.append(el("details", { class: "cited" }, el("summary", { text: "Sources" }), this.sources));
     }
-    const words = title || url || brief(passage ?? "a document");
+    const words = visible(title || url || brief(passage ?? "a document"));
     this.sources.append(el("li", {}, url ? link(url, words) : el("span", { text: words })));
   }
 
-  /// Says that nothing comes any more.
-  ends(at = Date.now()) {
+  /// Says that nothing comes any more, and how it ended.
+  ends(at = Date.now(), status = "interrupted") {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
     this.flush();
     this.message?.markdown.end();
     this.message = null;
     this.thinkingEnd({ at });
     for (const view of this.calls.values()) view.ends();
     for (const ask of this.asks.values()) ask.settle("The run has ended");
-    for (const below of this.below.values()) below.ends(at);
+    for (const below of this.below.values()) below.ends(at, status);
     if (this.fold) {
-      this.state.textContent = "done";
+      this.state.textContent = BELOW[status] ?? "ended";
       this.fold.open = false;
     }
   }

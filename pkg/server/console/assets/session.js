@@ -7,6 +7,11 @@ const RUNS = "forgeline.runs";
 const MOST = 300;
 const SAID = 4000;
 
+/// Cuts a text that is too long to be remembered, and says that it did.
+function short(said) {
+  return said.length > SAID ? { said: `${said.slice(0, SAID)}…`, isCut: true } : { said };
+}
+
 function read() {
   try {
     const found = JSON.parse(sessionStorage.getItem(RUNS) ?? "[]");
@@ -27,12 +32,12 @@ function write(runs) {
 
 /// Remembers a run and what the user said.
 export function remember(conversation, run, said) {
-  write([...read(), { conversation, run, said: said.length > SAID ? `${said.slice(0, SAID)}…` : said, at: Date.now() }]);
+  write([...read(), { conversation, run, ...short(said), at: Date.now() }]);
 }
 
 /// Returns the runs of a conversation, the first one first.
 export function rememberedRuns(conversation) {
-  return read().filter((it) => it.conversation === conversation).map(({ run, said }) => ({ run, said }));
+  return read().filter((it) => it.conversation === conversation).map(({ run, said, isCut = false }) => ({ run, said, isCut }));
 }
 
 /// Returns the conversations of this tab, the latest one first.
@@ -43,6 +48,11 @@ export function rememberedConversations() {
     found.set(conversation, { id: conversation, title: known?.title ?? said, run, at });
   }
   return [...found.values()].sort((one, other) => other.at - one.at);
+}
+
+/// Forgets all runs, and what was said.
+export function forgetAll() {
+  sessionStorage.removeItem(RUNS);
 }
 
 /// Forgets a conversation.

@@ -43,8 +43,8 @@ export class Frames {
   }
 }
 
-/// Follows a run from the event behind `after` to its end. `onEvent` gets each event; `onState` gets `open`, `lost` (it connects
-/// again) and `ended`.
+/// Follows a run from the event behind `after` to its end. `onEvent` gets each event, and its text; `onState` gets `open`, `lost` (it connects
+/// again; with the problem that the service told, if it did) and `ended`.
 ///
 /// Throws the `Problem` of a run whose events cannot be had, and nothing when `signal` says to stop.
 export async function follow(run, { after = -1, signal, onEvent, onState = () => {} }) {
@@ -54,30 +54,32 @@ export async function follow(run, { after = -1, signal, onEvent, onState = () =>
   while (!signal.aborted) {
     const connection = new AbortController();
     const stop = () => connection.abort();
+    let told = null;
     signal.addEventListener("abort", stop);
     try {
-      const ended = await read(run, last, connection, (event) => {
+      const ended = await read(run, last, connection, (event, data) => {
         last = event.seq;
         failures = 0;
         isTold = event.type === "run_end";
-        onEvent(event);
+        onEvent(event, data);
       }, onState);
       if (ended) {
         // Its events may have been read without the end.
         const { end } = isTold ? {} : await ask(path`v1/runs/${run}`);
-        if (end) onEvent({ ...end, seq: last + 1 });
+        if (end) onEvent({ ...end, seq: last + 1 }, JSON.stringify(end));
         onState("ended");
         return;
       }
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Problem && error.status < 500 && error.status !== 408 && error.status !== 429) throw error;
+      if (error instanceof Problem) told = error;
     } finally {
       signal.removeEventListener("abort", stop);
       connection.abort();
     }
     failures += 1;
-    onState("lost");
+    onState("lost", told);
     await wait(Math.min(LONGEST_WAIT, 100 * 2 ** failures) * (0.5 + Math.random() / 2), signal);
   }
 }
@@ -99,7 +101,7 @@ async function read(run, after, connection, onEvent, onState) {
     const event = parse(data);
     event.seq = seq;
     ended = event.type === "run_end";
-    onEvent(event);
+    onEvent(event, data);
   });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let watch;

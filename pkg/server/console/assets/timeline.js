@@ -1,10 +1,12 @@
 // The events of a run, one a row, with those of agents below inside.
 
+import { exact } from "./api.js";
 import { byId, clear, copyButton, el } from "./dom.js";
 import { Pump } from "./pump.js";
 import { Rows } from "./rows.js";
 import { lastRun } from "./session.js";
 import { follow } from "./stream.js";
+import { visible } from "./unseen.js";
 import { brief, count, duration, pretty } from "./values.js";
 
 const GROUPS = {
@@ -59,7 +61,7 @@ class Timeline {
       el("div", { class: "row row-head", "aria-hidden": "true" },
         ...["seq", "time", "kind", "what"].map((text, at) => el("span", { class: `cell-${at}`, text }))),
       el("div", { class: "timeline" }, this.rows.node, this.detail));
-    this.pump = new Pump((event) => this.add(event), () => this.counted());
+    this.pump = new Pump(([event, data]) => this.add(event, data), () => this.counted());
     this.read();
   }
 
@@ -71,20 +73,20 @@ class Timeline {
   async read() {
     const { signal } = this.stopping;
     try {
-      await follow(this.run, { signal, onEvent: (event) => this.pump.push(event) });
+      await follow(this.run, { signal, onEvent: (...event) => this.pump.push(event) });
     } catch (error) {
       if (!signal.aborted) this.state.textContent = error.message;
     }
   }
 
-  add(event) {
+  add(event, data) {
     let [inner, depth, agent] = [event, 0, ""];
     while (inner.type === "custom" && inner.name === "sub_agent" && inner.data?.envelope && depth < 8) {
-      agent = inner.data.name;
+      agent = visible(String(inner.data.name));
       inner = inner.data.envelope;
       depth += 1;
     }
-    const row = { event, inner, depth, agent, at: inner.at ?? event.at ?? null, text: summary(inner) };
+    const row = { event, data, inner, depth, agent, at: inner.at ?? event.at ?? null, text: summary(inner) };
     this.began ??= event.at;
     this.last = event.at ?? this.last;
     this.events.push(row);
@@ -130,8 +132,10 @@ class Timeline {
   }
 
   choose(at) {
-    const { event, inner, depth } = this.matches[at];
-    const shownAs = pretty(depth > 0 ? inner : event);
+    const { inner, depth, data } = this.matches[at];
+    let of = exact(data);
+    for (let at = 0; at < depth; at += 1) of = of.data.envelope;
+    const shownAs = visible(pretty(of));
     clear(this.detail).append(
       el("div", { class: "detail-head" }, el("h3", { text: inner.type }), copyButton(() => shownAs)),
       el("pre", { tabindex: "0", text: shownAs.length > 100_000 ? `${shownAs.slice(0, 100_000)}…` : shownAs }));

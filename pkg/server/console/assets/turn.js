@@ -2,7 +2,7 @@
 
 import { ask, path } from "./api.js";
 import { button, copyButton, el } from "./dom.js";
-import { Markdown } from "./markdown.js";
+import { eventsOf } from "./kept.js";
 import { Pump } from "./pump.js";
 import { RunView } from "./run_view.js";
 import { say } from "./say.js";
@@ -20,20 +20,32 @@ function answer(...children) {
 }
 
 /// A run on the page, and the reading of its events.
+///
+/// `known` is what the conversation's messages tell of it, if they do. Of a run that is `past` this is shown until its events are read, which
+/// tell more; of any run where they cannot be had.
 export class Turn {
-  constructor({ run, said, keeping, onOpen, onEnd, onSteered, onLost, onAgain }) {
-    Object.assign(this, { run, said, keeping, onOpen, onEnd, onLost, onAgain });
+  constructor({ run, said, isCut = false, known = null, isPast = false, keeping, onOpen, onEnd, onSteered, onLost, onAgain }) {
+    Object.assign(this, { run, said, isCut, known, isPast, keeping, onOpen, onEnd, onLost, onAgain });
+    this.onSteered = (text, isRead) => isPast || onSteered(this, text, isRead);
     this.stopping = new AbortController();
     this.content = el("div", { class: "content" });
-    this.state = el("span", { class: "turn-state", text: "Waiting for the answer…" });
+    this.state = el("span", { class: "turn-state", text: isPast ? "" : "Waiting for the answer…" });
     this.foot = el("footer", { class: "turn-foot" }, this.state);
-    this.view = new RunView(this.content, { reply: (to, body) => this.reply(to, body), onSteered });
     this.isOpen = false;
     this.began = null;
     this.node = answer(this.content, this.foot);
-    this.node.classList.add("is-open");
+    this.node.classList.toggle("is-open", !isPast);
     this.nodes = said === null ? [this.node] : [bubble(said), this.node];
+    this.view = this.viewOn(this.content);
+    if (isPast) {
+      this.showKnown();
+      this.buttons();
+    }
     this.pump = new Pump((event) => this.event(event), () => this.keeping(() => this.view.flush()));
+  }
+
+  viewOn(node) {
+    return new RunView(node, { reply: (to, body) => this.reply(to, body), onSteered: (...said) => this.onSteered(...said), isPast: this.isPast });
   }
 
   reply(to, body) {
@@ -45,15 +57,29 @@ export class Turn {
     this.pump.stop();
   }
 
+  /// Shows what the messages tell.
+  showKnown() {
+    for (const event of eventsOf(this.known)) this.view.event(event);
+    this.view.ends(undefined, "completed");
+  }
+
+  /// Reads the events of a run that is past, once, and shows them in place of what its messages tell.
+  async readPast() {
+    if (!this.isPast || this.run === null || this.whole) return;
+    this.whole = el("div", { class: "content" });
+    this.view = this.viewOn(this.whole);
+    await this.follow();
+  }
+
   async follow() {
     const { signal } = this.stopping;
     try {
       await follow(this.run, {
         signal,
         onEvent: (event) => this.pump.push(event),
-        onState: (state) => {
-          if (signal.aborted) return;
-          this.onLost(state === "lost");
+        onState: (state, told) => {
+          if (signal.aborted || this.isPast) return;
+          this.onLost(state === "lost", told);
           if (state === "open") this.opens();
         },
       });
@@ -79,15 +105,20 @@ export class Turn {
     this.began ??= event.at;
     this.at = event.at;
     this.view.event(event);
-    if (event.type === "api_call_start") this.state.textContent = `Answering · ${event.model}`;
+    if (event.type === "api_call_start" && !this.isPast) this.state.textContent = `Answering · ${event.model}`;
   }
 
   ends(end) {
     this.hasEnded = true;
     this.isOpen = false;
-    this.view.ends(this.at);
+    this.view.ends(this.at, end.status);
     this.node.classList.remove("is-open");
     this.state.textContent = [STATES[end.status] ?? end.status, ...this.facts(end)].join(" · ");
+    if (this.isPast) {
+      this.content.replaceWith(this.whole);
+      this.content = this.whole;
+      return;
+    }
     if (end.status === "cancelled") say("Stopped.");
     this.buttons();
     this.onEnd(end);
@@ -108,8 +139,9 @@ export class Turn {
     const texts = () => [...this.content.querySelectorAll(":scope > .md")].map((node) => node.innerText).join("\n\n");
     const copy = copyButton(texts);
     if (copy) row.append(copy);
-    if (this.said !== null) row.append(button("Ask again", () => this.onAgain(this.said), { class: "quiet" }));
-    row.append(el("a", { class: "quiet", href: `#${path`/events/${this.run}`}`, text: "Events" }));
+    // What is not known to its end is not asked again as if it were.
+    if (this.said !== null && !this.isCut) row.append(button("Ask again", () => this.onAgain(this.said), { class: "quiet" }));
+    if (this.run !== null) row.append(el("a", { class: "quiet", href: `#${path`/events/${this.run}`}`, text: "Events" }));
     this.foot.append(row);
   }
 
@@ -118,50 +150,16 @@ export class Turn {
     this.hasEnded = true;
     this.isOpen = false;
     this.keeping(() => {
-      this.view.ends(this.at);
+      if (!this.isPast) {
+        this.view.ends(this.at);
+        if (this.known && !this.content.hasChildNodes()) {
+          this.view = this.viewOn(this.content);
+          this.showKnown();
+        }
+      }
       this.node.classList.remove("is-open");
       this.state.textContent = text;
     });
-    this.onEnd(null);
+    if (!this.isPast) this.onEnd(null);
   }
-}
-
-/// Returns the nodes of the messages before those of `runs`, whose events tell more. The last run may be known by its id alone: it gets
-/// what the user said last.
-export function past(messages, runs) {
-  const said = messages.map((entry) => entry.message ?? entry).map((it) => ({ role: it.role, text: textOf(it) }));
-  let end = said.length;
-  const isUser = (it) => it.role === "user" && it.text.trim() !== "";
-  if (runs.length > 0 && runs[0].said !== null) {
-    // A long text is remembered without its end.
-    const head = runs[0].said.slice(0, 1000);
-    const at = said.findLastIndex((it) => isUser(it) && it.text.startsWith(head));
-    end = at < 0 ? end : at;
-  } else if (runs.length > 0) {
-    const at = said.findLastIndex(isUser);
-    end = at < 0 ? end : at;
-    runs[0].said = said[at]?.text ?? null;
-  }
-  const shown = said.slice(0, end).filter((it) => it.text.trim() !== "");
-  return shown.flatMap((it) => {
-    if (it.role === "user") return [bubble(it.text)];
-    if (it.role !== "assistant") return [];
-    const content = el("div", { class: "md" });
-    const markdown = new Markdown(content);
-    markdown.push(it.text);
-    markdown.end();
-    return [answer(el("div", { class: "content" }, content))];
-  });
-}
-
-/// Returns what the user said last.
-export function lastSaid(messages) {
-  const own = messages.map((entry) => entry.message ?? entry).findLast((it) => it.role === "user");
-  return own ? textOf(own) : null;
-}
-
-function textOf(message) {
-  if (typeof message.content === "string") return message.content;
-  const parts = Array.isArray(message.parts) ? message.parts : Array.isArray(message.content) ? message.content : [];
-  return parts.filter((part) => part.type === "text").map((part) => part.text).join("\n");
 }

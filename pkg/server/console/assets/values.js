@@ -1,5 +1,7 @@
 // Values as text.
 
+import { visible } from "./unseen.js";
+
 /// Returns a value as JSON over several lines.
 export function pretty(value) {
   if (value === undefined) return "";
@@ -10,11 +12,11 @@ export function pretty(value) {
 export function brief(value, longest = 120) {
   if (value === undefined || value === null) return "";
   let text = typeof value === "string" ? value : JSON.stringify(value);
-  if (typeof value === "object" && !Array.isArray(value)) {
+  if (typeof value === "object" && !Array.isArray(value) && !JSON.isRawJSON?.(value)) {
     const members = Object.entries(value);
     text = members.map(([name, it]) => `${name}: ${typeof it === "string" ? it : JSON.stringify(it)}`).join(", ");
   }
-  return cut(text.replace(/\s+/g, " "), longest);
+  return cut(visible(text.slice(0, 4 * longest).replace(/[ \n\t\r]+/g, " ")), longest);
 }
 
 /// Cuts a text where it is longer.

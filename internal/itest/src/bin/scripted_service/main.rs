@@ -22,7 +22,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut service = Service::builder()
         .dev(true)
         .agent("scenes", scenes::agent()?)
-        .agent("second", DefaultAgent::builder(scenes::model()).build()?);
+        .agent("second", DefaultAgent::builder(scenes::model()).build()?)
+        .agent("written", scenes::written()?);
     if let Some(token) = arguments.next() {
         service = service.identify(Tokens::new().token(&token, Caller::new("ann").scope("team-a")));
     }

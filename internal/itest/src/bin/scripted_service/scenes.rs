@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forgeline::{
     agent::{BuildError, DefaultAgent, SubAgent, tools::Calculator},
-    llm::{ProviderError, Request, StreamChunk},
+    llm::{ProviderError, Request, StreamChunk, demo::DemoProvider},
     testing::{ScriptedProvider, ScriptedTurn},
     types::{MessageRole, Part, UsageInfo},
 };
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     paced::Paced,
-    tools::{Command, Edit, at_client, booking, sign},
+    tools::{Command, Edit, at_client, booking, price, sign},
 };
 
 const MARKDOWN: &str = include_str!("long.md");
@@ -32,11 +32,17 @@ pub(crate) fn agent() -> Result<DefaultAgent, BuildError> {
         .tool(Command)
         .tool(booking())
         .tool(sign())
+        .tool(price())
         .tool(SubAgent::new(researcher, "researcher", "Finds facts."));
     for tool in at_client() {
         agent = agent.tool(tool);
     }
     agent.build()
+}
+
+/// Returns the agent whose model writes calls as text.
+pub(crate) fn written() -> Result<DefaultAgent, BuildError> {
+    DefaultAgent::builder(DemoProvider::new()).tool(Calculator).build()
 }
 
 /// Returns the model of the agents.
@@ -99,6 +105,13 @@ fn turn(request: &Request) -> ScriptedTurn {
                 json!({ "path": "notes/shopping.md", "text": "green tea, 200 g\noat milk" });
             words(new(), "I will change the list. ").call("notes.edit", arguments)
         }
+        // The signs turn the order of what stands between them; one is not seen at all.
+        "disguised" if first => {
+            let arguments = json!({ "path": "hidden/a\u{202e}gnp.exe\u{202c}.md", "text": "safe\u{200b} \u{1f469}\u{200d}\u{1f680}" });
+            new().call("notes.edit", arguments)
+        }
+        "same" if first => new().call("notes.edit", json!({ "path": "same.md" })),
+        "price" if first => new().call("price", json!({ "of": 1.0 })),
         "command" if first => {
             new().call("shell.run", json!({ "command": "cargo build --release" }))
         }

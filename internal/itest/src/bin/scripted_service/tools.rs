@@ -28,7 +28,18 @@ impl Tool for Edit {
         ToolEffects::Irreversible
     }
 
-    fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
+    fn preview(&self, _context: ToolContext, arguments: Json) -> PreviewFuture {
+        let arguments = arguments.to_value();
+        let text = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
+        let (path, new) = (text("path"), text("text"));
+        if path.starts_with("hidden/") {
+            let diff = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-old\n+{new}\n");
+            return Box::pin(std::future::ready(Ok(Some(Preview::diff(diff)))));
+        }
+        if path == "same.md" {
+            let words = Preview::diff(format!("changes nothing in `{path}`"));
+            return Box::pin(std::future::ready(Ok(Some(words))));
+        }
         let diff = "--- a/notes/shopping.md\n+++ b/notes/shopping.md\n@@ -1,5 +1,6 @@\n # Shopping\n \n-- tea\n+- green tea, 200 g\n+- oat milk\n - bread\n - apples\n";
         Box::pin(std::future::ready(Ok(Some(Preview::diff(diff)))))
     }
@@ -94,6 +105,18 @@ pub(crate) fn booking() -> impl Tool {
             ToolAnswer::Decline => "the user declined".to_owned(),
             ToolAnswer::Cancel | _ => "no answer".to_owned(),
         }
+    })
+}
+
+/// Returns the tool that asks the user for a number, in a form whose bounds are written as `1.0`.
+pub(crate) fn price() -> impl Tool {
+    tool_fn("price", "Asks for a price.", |context: ToolContext, _: Value| async move {
+        let schema = json!({
+            "type": "object",
+            "properties": { "euros": { "type": "number", "title": "Euros", "minimum": 1.0, "maximum": 100.0, "default": 2.0 } },
+            "required": ["euros"],
+        });
+        format!("{:?}", context.ask(Question::form("How much may it be?", schema)).await)
     })
 }
 
