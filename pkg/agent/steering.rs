@@ -17,12 +17,12 @@ use super::{
     state::Said,
     tools::{ToolError, form},
 };
-#[cfg(feature = "server")]
-use crate::types::{ClientFailure, Text};
 use crate::types::{
     AgentError, ApprovalRequest, ClientReturn, ClientToolRequest, ErrorCode, Message, MessageRole,
     ModelInfo, ToolAnswer, ToolQuestion,
 };
+#[cfg(feature = "server")]
+use crate::types::{ClientFailure, Text};
 
 /// Most messages that wait for a run to take them.
 const MAX_WAITING: usize = 64;

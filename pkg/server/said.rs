@@ -62,7 +62,8 @@ impl Service {
             let transcript = conversation.agent.transcript();
             let users = transcript.iter().filter(|it| it.role == MessageRole::User);
             let users: Vec<_> = users.map(|message| message.text()).collect();
-            let first = users.iter().rposition(|text| *text == begun).map_or(users.len(), |at| at + 1);
+            let first =
+                users.iter().rposition(|text| *text == begun).map_or(users.len(), |at| at + 1);
             since.extend(users.into_iter().skip(first));
         }
         Ok((begun, since))

@@ -144,8 +144,7 @@ impl Asked {
         if self.find(&(run.clone(), turn, id.clone())).is_none() {
             let (name, input) = (name.clone(), input.clone());
             let (is_told, is_denied) = (false, false);
-            let call =
-                Call { above, run, turn, id, name, input, approval_id, is_told, is_denied };
+            let call = Call { above, run, turn, id, name, input, approval_id, is_told, is_denied };
             self.0.push(call);
         }
     }
