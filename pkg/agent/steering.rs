@@ -85,6 +85,10 @@ pub(crate) enum Given {
     Answered(ToolAnswer),
 }
 
+#[cfg_attr(
+    feature = "server",
+    expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")
+)]
 struct Line {
     said: VecDeque<Said>,
     /// The requests for approval that are open.

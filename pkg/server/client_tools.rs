@@ -130,6 +130,7 @@ fn schema(parameters: Option<&Value>) -> Value {
 
 /// The part of a request that is kept until its run has ended: a process that goes on with the run needs it.
 #[derive(Debug, Deserialize, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Kept {
     input: String,
     #[serde(default)]

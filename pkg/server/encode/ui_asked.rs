@@ -35,9 +35,17 @@ struct Call {
     name: Text,
     input: Json,
     approval_id: Option<Text>,
-    is_told: bool,
-    /// `true` once a person rejected it.
-    is_denied: bool,
+    told: Told,
+}
+
+/// The part of a call that the reader knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// The call, and what it asks.
+    Asked,
+    /// That a person rejected it, too.
+    Denied,
 }
 
 /// The call of the run that is read, and the agent that works for it.
@@ -65,7 +73,7 @@ impl Call {
 
     /// Tells the call, and what it asks.
     fn tell(&mut self, out: &mut Vec<u8>) {
-        self.is_told = true;
+        self.told = Told::Asked;
         let (tool_call_id, tool_name) = (self.key(), self.name.as_str());
         frame::data(&Part::ToolInputStart { tool_call_id, tool_name }, out);
         frame::data(&Part::ToolInputAvailable { tool_call_id, tool_name, input: &self.input }, out);
@@ -76,10 +84,10 @@ impl Call {
 
     fn fail(&self, error_text: &str, out: &mut Vec<u8>) {
         let tool_call_id = self.key();
-        if self.is_denied {
-            frame::data(&Part::ToolOutputDenied { tool_call_id }, out);
-        } else if self.is_told {
-            frame::data(&Part::ToolOutputError { tool_call_id, error_text }, out);
+        match self.told {
+            Told::Nothing => {}
+            Told::Asked => frame::data(&Part::ToolOutputError { tool_call_id, error_text }, out),
+            Told::Denied => frame::data(&Part::ToolOutputDenied { tool_call_id }, out),
         }
     }
 }
@@ -98,11 +106,12 @@ impl Asked {
             let call = (&request.tool_name, &request.arguments, None);
             self.ask(event, of(&request.id), call, out);
         } else if let AgentEvent::ToolApprovalRejected { id, .. } = inner {
-            if let Some(call) = self.find(&of(id)).and_then(|at| self.0.get_mut(at)) {
-                call.is_denied = call.is_told;
+            let call = self.find(&of(id)).and_then(|at| self.0.get_mut(at));
+            if let Some(call) = call.filter(|call| call.told == Told::Asked) {
+                call.told = Told::Denied;
             }
         } else if let AgentEvent::ToolResult { id, content, .. } = inner {
-            if let Some(call) = self.take(&of(id)).filter(|call| call.is_told) {
+            if let Some(call) = self.take(&of(id)).filter(|call| call.told != Told::Nothing) {
                 let tool_call_id = call.key();
                 frame::data(&Part::ToolOutputAvailable { tool_call_id, output: content }, out);
             }
@@ -121,12 +130,13 @@ impl Asked {
 
     /// Returns `true` while a call is to be told.
     pub(super) fn has_untold(&self) -> bool {
-        self.0.iter().any(|call| !call.is_told)
+        self.0.iter().any(|call| call.told == Told::Nothing)
     }
 
     /// Tells the calls that were not told.
     pub(super) fn tell(&mut self, out: &mut Vec<u8>) {
-        self.0.iter_mut().filter(|call| !call.is_told).for_each(|call| call.tell(out));
+        let untold = self.0.iter_mut().filter(|call| call.told == Told::Nothing);
+        untold.for_each(|call| call.tell(out));
     }
 
     fn ask(
@@ -143,8 +153,8 @@ impl Asked {
         // One that was approved may go to the client then.
         if self.find(&(run.clone(), turn, id.clone())).is_none() {
             let (name, input) = (name.clone(), input.clone());
-            let (is_told, is_denied) = (false, false);
-            let call = Call { above, run, turn, id, name, input, approval_id, is_told, is_denied };
+            let told = Told::Nothing;
+            let call = Call { above, run, turn, id, name, input, approval_id, told };
             self.0.push(call);
         }
     }

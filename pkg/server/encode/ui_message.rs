@@ -48,6 +48,7 @@ const MAX_ERROR_CHARS: usize = 220;
 /// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct UiMessageStream {
     calls: Calls,
     /// The calls of agents below that ask the reader.

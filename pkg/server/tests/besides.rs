@@ -17,7 +17,7 @@ use crate::{
 /// What a model reads: texts of the user, and results.
 fn seen(request: &Asked) -> Vec<String> {
     let mut seen = Vec::new();
-    for message in request.messages.iter() {
+    for message in &request.messages {
         seen.extend(message.tool_results().map(|result| result.content.clone()));
         if message.role == crate::types::MessageRole::User {
             seen.push(message.text());
@@ -143,7 +143,7 @@ async fn words_that_cannot_be_taken_take_no_answer_along() {
 }
 
 /// The message of the model, with these parts of its reader.
-fn answered(asked: &[Value], parts: Value) -> Value {
+fn answered(asked: &[Value], parts: &[Value]) -> Value {
     json!({ "id": with(asked, "start")["messageId"], "role": "assistant",
         "metadata": with(asked, "finish")["messageMetadata"], "parts": parts })
 }
@@ -188,7 +188,7 @@ async fn answers_before_a_message_of_a_chat_are_given_and_the_message_begins_the
         };
         let mut now = user("And now?");
         now["id"] = json!("m3");
-        let message = answered(&asked, json!([part]));
+        let message = answered(&asked, &[part]);
         let mut body = json!({ "messages": [user(first), message, now] });
         if at == 3 {
             body["messageId"] = json!("m3");
@@ -211,7 +211,7 @@ async fn answers_of_another_run_or_caller_are_not_taken_with_a_message() {
     let (_, app) = service(agent);
     let (_, asked) = chat(&app, json!({ "messages": [user("Read.")] })).await;
     let part = ran(&with(&asked, "tool-input-start")["toolCallId"]);
-    let mut message = answered(&asked, json!([part]));
+    let mut message = answered(&asked, &[part]);
     message["metadata"]["runId"] = json!("run_other");
     let body = json!({ "messages": [user("Read."), message, user("And now?")] });
     let (status, next) = chat(&app, body).await;
@@ -241,7 +241,7 @@ async fn what_is_asked_once_its_user_has_gone_on_is_refused() {
     let agent = DefaultAgent::builder(provider).tool(below.into_tool("below", "Helps."));
     let (_, app) = service(agent.build().unwrap());
     let (_, asked) = chat(&app, json!({ "messages": [user("Go.")] })).await;
-    let message = answered(&asked, json!([decided(&asked, true)]));
+    let message = answered(&asked, &[decided(&asked, true)]);
     let body = json!({ "messages": [user("Go."), message, user("And now?")] });
     let (status, next) = chat(&app, body).await;
     assert_eq!((status, told(&next).as_str()), (200, "Go. | Tried. | And now?"));
@@ -258,7 +258,7 @@ fn a_message_and_the_answers_before_it_are_taken_in_another_process_too() {
     dies_at_once(async {
         let (service, app) = over(&stores, reading_where(true).1);
         assert_eq!(service.recover().await.unwrap().resumed, 1);
-        let message = answered(&asked, json!([decided(&asked, true)]));
+        let message = answered(&asked, &[decided(&asked, true)]);
         let messages = json!([user("Both."), message, user("And now?")]);
         let body = json!({ "id": "c1", "messages": messages });
         assert_eq!(post(&app, "/api/chat", "ann", &body).await.status(), 200);
