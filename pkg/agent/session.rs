@@ -177,8 +177,10 @@ impl Inputs {
 
     /// Steers the run; what it does not hear any more is an input of its own.
     fn steer(&mut self, steering: &Steering, said: Said) {
-        if steering.say(said.clone()).is_err() {
-            self.waiting.push_back(Box::new(said.into_message().into()));
+        if steering.say(said.clone()).is_err()
+            && let Some(message) = said.into_message()
+        {
+            self.waiting.push_back(Box::new(message.into()));
         }
     }
 }

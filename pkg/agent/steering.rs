@@ -17,15 +17,22 @@ use super::{
     state::Said,
     tools::{ToolError, form},
 };
-#[cfg(feature = "server")]
-use crate::types::Text;
 use crate::types::{
     AgentError, ApprovalRequest, ClientReturn, ClientToolRequest, ErrorCode, Message, MessageRole,
     ModelInfo, ToolAnswer, ToolQuestion,
 };
+#[cfg(feature = "server")]
+use crate::types::{ClientFailure, Text};
 
 /// Most messages that wait for a run to take them.
 const MAX_WAITING: usize = 64;
+
+/// The reason for which requests are refused whose user went on.
+#[cfg(feature = "server")]
+const WENT_ON: &str = "the user went on to something else";
+#[cfg(feature = "server")]
+const NO_RESULT: &str =
+    "the user went on to something else before the client had a result; the call may have run";
 
 /// Steers a run while it goes on; clones steer the same run. See [`RunStream::steering`](super::RunStream::steering).
 ///
@@ -78,6 +85,10 @@ pub(crate) enum Given {
     Answered(ToolAnswer),
 }
 
+#[cfg_attr(
+    feature = "server",
+    expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")
+)]
 struct Line {
     said: VecDeque<Said>,
     /// The requests for approval that are open.
@@ -89,6 +100,9 @@ struct Line {
     /// Answers that were given in another process, for requests that are not open again yet.
     #[cfg(feature = "server")]
     given: Vec<(Text, Given)>,
+    /// `true` once the user went on elsewhere: what is asked then is refused.
+    #[cfg(feature = "server")]
+    is_left: bool,
     /// Cuts the answer under way.
     cut: CancellationToken,
     is_over: bool,
@@ -113,6 +127,8 @@ impl Steering {
             questions: OpenRequests::default(),
             #[cfg(feature = "server")]
             given: Vec::new(),
+            #[cfg(feature = "server")]
+            is_left: false,
             cut,
             is_over: false,
             above,
@@ -160,8 +176,9 @@ impl Steering {
 
     pub(super) fn say(&self, said: Said) -> Result<(), AgentError> {
         let mut line = self.lock();
-        let (Said::Steer { message, .. } | Said::FollowUp { message }) = &said;
-        if let Some(model) = line.model.as_deref().filter(|_| !line.is_over) {
+        if let Said::Steer { message, .. } | Said::FollowUp { message } = &said
+            && let Some(model) = line.model.as_deref().filter(|_| !line.is_over)
+        {
             fit(message, model)?;
         }
         if line.is_over {
@@ -265,6 +282,33 @@ impl Steering {
         self.lock().given.push((id, given));
     }
 
+    /// Ends the run behind the calls that are under way: the user goes on elsewhere. These answers are given first, also to requests that are not open
+    /// again yet; all other requests, and those that come, are refused.
+    #[cfg(feature = "server")]
+    pub(crate) fn leave(&self, answers: Vec<(Text, Given)>) {
+        let mut line = self.lock();
+        if line.is_over {
+            return;
+        }
+        // The run hears of it before it hears of an answer.
+        line.said.push_back(Said::Leave);
+        line.is_left = true;
+        line.given.extend(answers);
+        let asked = line.asked.all().into_iter().map(|request| request.approval_id);
+        let at_client = line.at_client.all().into_iter().map(|call| call.client_call_id);
+        let questions = line.questions.all().into_iter().map(|question| question.question_id);
+        let open: Vec<_> = asked.chain(at_client).chain(questions).collect();
+        for id in open {
+            line.give(&id);
+        }
+    }
+
+    /// Returns `true` once the user went on elsewhere.
+    #[cfg(feature = "server")]
+    pub(crate) fn is_left(&self) -> bool {
+        self.lock().is_left
+    }
+
     /// Closes a request, of any kind, that needs no answer any more.
     pub(super) fn withdraw(&self, id: &str) {
         if let Some(above) = self.above() {
@@ -346,16 +390,34 @@ impl Line {
 
     #[cfg(feature = "server")]
     fn give(&mut self, id: &Text) {
-        let Some(at) = self.given.iter().position(|(given, _)| given == id) else { return };
-        match self.given.swap_remove(at).1 {
-            Given::Decided(decision) => {
+        let given = self.given.iter().position(|(given, _)| given == id);
+        match given.map(|at| self.given.swap_remove(at).1) {
+            Some(Given::Decided(decision)) => {
                 drop(self.asked.close(id).map(|open| open.send(decision)));
             }
-            Given::Returned(result) => {
+            Some(Given::Returned(result)) => {
                 drop(self.at_client.close(id).map(|open| open.send(result)));
             }
             // One that does not fit any more leaves it open.
-            Given::Answered(answer) => drop(self.answer_question(id, answer)),
+            Some(Given::Answered(answer)) => drop(self.answer_question(id, answer)),
+            None => {}
+        }
+        if self.is_left {
+            self.refuse(id);
+        }
+    }
+
+    /// Refuses a request that is open: the user went on elsewhere.
+    #[cfg(feature = "server")]
+    fn refuse(&mut self, id: &str) {
+        if let Some(open) = self.asked.close(id) {
+            drop(open.send(Decision::reject(WENT_ON)));
+        }
+        if let Some(open) = self.at_client.close(id) {
+            drop(open.send(ClientReturn::failed(ClientFailure::ToolThrew, NO_RESULT)));
+        }
+        if let Some(open) = self.questions.close(id) {
+            drop(open.send(ToolAnswer::Cancel));
         }
     }
 

@@ -130,6 +130,7 @@ fn schema(parameters: Option<&Value>) -> Value {
 
 /// The part of a request that is kept until its run has ended: a process that goes on with the run needs it.
 #[derive(Debug, Deserialize, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Kept {
     input: String,
     #[serde(default)]
@@ -141,12 +142,15 @@ struct Kept {
     /// `true` once the user has cancelled the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cancelled: bool,
+    /// `true` once the user went on to something else: the answers are given, and what else is asked is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_left: bool,
 }
 
 impl Kept {
     fn new(input: String, tools: Vec<Offered>) -> Self {
         let (said, answers) = (Words::default(), Answers::default());
-        Self { input, tools, said, answers, is_cancelled: false }
+        Self { input, tools, said, answers, is_cancelled: false, is_left: false }
     }
 
     fn read(kept: &str) -> Self {
@@ -185,6 +189,16 @@ pub(super) fn keep_answers(
 /// Returns what is kept of a run that the user has cancelled; `None` when it cannot be written.
 pub(super) fn keep_cancelled(kept: &str) -> Option<String> {
     serde_json::to_string(&Kept { is_cancelled: true, ..Kept::read(kept) }).ok()
+}
+
+/// Returns what is kept of a run whose user went on to something else; `None` when it cannot be written.
+pub(super) fn keep_left(kept: &str) -> Option<String> {
+    serde_json::to_string(&Kept { is_left: true, ..Kept::read(kept) }).ok()
+}
+
+/// Returns `true` for a run whose user went on to something else.
+pub(super) fn is_left(kept: &str) -> bool {
+    serde_json::from_str(kept).is_ok_and(|Kept { is_left, .. }| is_left)
 }
 
 /// Returns `true` for a run that the user has cancelled.

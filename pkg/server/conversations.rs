@@ -12,6 +12,7 @@ use super::{
     Problem,
     journal::StoredJournal,
     run::Run,
+    taken_back::TakenBack,
     turns::{Turn, Turns},
 };
 use crate::{
@@ -51,6 +52,8 @@ pub(super) struct Conversation {
     bytes: AtomicUsize,
     /// The order of its runs; those that another process left come first.
     pub(super) turns: Turns,
+    /// The messages that were taken back, as far as they were asked for.
+    pub(super) taken_back: tokio::sync::Mutex<TakenBack>,
 }
 
 impl Conversations {
@@ -152,6 +155,7 @@ impl Conversation {
             journal,
             bytes: AtomicUsize::new(0),
             turns: Turns::default(),
+            taken_back: tokio::sync::Mutex::default(),
         }
     }
 

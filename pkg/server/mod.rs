@@ -22,6 +22,7 @@
 
 mod again;
 mod batches;
+mod below;
 mod body;
 mod builder;
 mod client_tools;
@@ -73,6 +74,7 @@ mod streamed;
 mod sweep;
 mod tags;
 mod take_back;
+mod taken_back;
 #[cfg(test)]
 mod tests;
 mod title;

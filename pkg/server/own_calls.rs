@@ -2,18 +2,37 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::below;
 use crate::types::{AgentEvent, ClientToolRequest, Envelope, Text};
 
-/// The calls of a run at its client, with their turns: the id of a call is unique in its answer only, and agents below have calls of the same ids.
+/// The calls of a run at its client, with their places: the id of a call is unique in its answer only, and agents below have calls of the same ids.
 #[derive(Debug, Default)]
 pub(super) struct OwnCalls(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     /// The calls that were told, by the ids of their requests.
-    told: Vec<(Text, u32)>,
+    told: Vec<(Text, Place)>,
     /// The turn in which the run went on in this process: what was told before is not known.
     resumed_in: Option<u32>,
+}
+
+/// The answer that a call is of: its turn, and the run where that is one of an agent below.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    run: Option<Text>,
+    turn: u32,
+}
+
+impl Place {
+    /// Returns the id of a call as encoders write it: the run of an agent below, the turn, and its id in the answer, with dots between them.
+    pub(super) fn key(&self, id: &str) -> String {
+        let turn = self.turn;
+        match &self.run {
+            Some(run) => format!("{run}.{turn}.{id}"),
+            None => format!("{turn}.{id}"),
+        }
+    }
 }
 
 impl OwnCalls {
@@ -22,20 +41,31 @@ impl OwnCalls {
         self.lock().resumed_in.get_or_insert(turn);
     }
 
-    /// Notes the call that an event tells, if it does; those that are not open any more are forgotten.
+    /// Notes the call that an event tells, if it does, of an agent below too; those that are not open any more are forgotten.
     pub(super) fn see(&self, envelope: &Envelope, open: impl Fn() -> Vec<ClientToolRequest>) {
         if let AgentEvent::ClientToolRequest(request) = &envelope.event {
-            let (open, mut known) = (open(), self.lock());
-            known.told.retain(|(id, _)| open.iter().any(|it| it.client_call_id == *id));
-            known.told.push((request.client_call_id.clone(), envelope.turn));
+            let place = Place { run: None, turn: envelope.turn };
+            self.add(request, place, &open());
+        } else if let Some(below) = below::read(&envelope.event, &["client_tool_request"])
+            && let AgentEvent::ClientToolRequest(request) = &below.event
+        {
+            let place = Place { run: Some(below.run_id), turn: below.turn };
+            self.add(request, place, &open());
         }
     }
 
-    /// Returns the turn of an open call of the run itself; `None` for one of an agent below.
-    pub(super) fn turn(&self, open: &ClientToolRequest) -> Option<u32> {
+    fn add(&self, request: &ClientToolRequest, place: Place, open: &[ClientToolRequest]) {
+        let mut known = self.lock();
+        known.told.retain(|(id, _)| open.iter().any(|it| it.client_call_id == *id));
+        known.told.push((request.client_call_id.clone(), place));
+    }
+
+    /// Returns the place of an open call; `None` while it was not told.
+    pub(super) fn place(&self, open: &ClientToolRequest) -> Option<Place> {
         let known = self.lock();
         let told = known.told.iter().rfind(|(id, _)| *id == open.client_call_id);
-        told.map(|(_, turn)| *turn).or(known.resumed_in)
+        let resumed = || Some(Place { run: None, turn: known.resumed_in? });
+        told.map(|(_, place)| place.clone()).or_else(resumed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {

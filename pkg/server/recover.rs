@@ -127,10 +127,16 @@ impl Service {
                     if record.input.as_deref().is_some_and(client_tools::is_cancelled) {
                         ways.cancel.cancel();
                     }
-                    for Answer { id, given, .. } in answers {
-                        // It is answered as soon as it is open again.
-                        awaited.retain(|awaited| *awaited != id);
-                        ways.steering.give_when_open(id, given);
+                    let given = answers.into_iter().map(|Answer { id, given, .. }| (id, given));
+                    if record.input.as_deref().is_some_and(client_tools::is_left) {
+                        awaited.clear();
+                        ways.steering.leave(given.collect());
+                    } else {
+                        for (id, given) in given {
+                            // It is answered as soon as it is open again.
+                            awaited.retain(|awaited| *awaited != id);
+                            ways.steering.give_when_open(id, given);
+                        }
                     }
                     let run = Run::left(&record, ways, turn, from, awaited).used(used);
                     let run = Arc::new(run);

@@ -209,10 +209,15 @@ impl Run {
         has_calls || (what == WaitsFor::Anything && has_questions)
     }
 
-    /// Returns the open calls of the run itself at the client, each with its turn.
-    pub(super) fn own_calls(&self) -> Vec<(u32, ClientToolRequest)> {
+    /// Returns the open calls at the client, of agents below too, each with the id that readers know it by.
+    pub(super) fn own_calls(&self) -> Vec<(String, ClientToolRequest)> {
         let open = self.client_calls.open().into_iter();
-        open.filter_map(|call| Some((self.own_calls.turn(&call)?, call))).collect()
+        open.filter_map(|call| Some((self.own_calls.place(&call)?.key(&call.id), call))).collect()
+    }
+
+    /// Returns `true` once its user went on to something else: it ends soon.
+    pub(super) fn is_left(&self) -> bool {
+        self.steering.is_left()
     }
 
     /// Returns the number of the event before which the last answer was paused; 0 for none.

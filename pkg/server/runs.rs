@@ -48,14 +48,14 @@ impl Runs {
         self.lock().runs.get(&LogKey::new(scope.clone(), id)).cloned()
     }
 
-    /// Returns the run of a conversation that goes on; those that began behind it wait for it.
-    pub(super) fn first_open(&self, scope: &Text, conversation: &str) -> Option<Arc<Run>> {
+    /// Returns the runs of a conversation that have not ended, in the order of their beginning: the others wait for the first.
+    pub(super) fn open(&self, scope: &Text, conversation: &str) -> Vec<Arc<Run>> {
         let inside = self.lock();
-        let mut runs = inside.order.iter().filter_map(|key| inside.runs.get(key));
+        let runs = inside.order.iter().filter_map(|key| inside.runs.get(key));
         let is_it = |run: &&Arc<Run>| {
             run.key.scope == *scope && run.conversation == conversation && !run.has_ended()
         };
-        runs.find(is_it).cloned()
+        runs.filter(is_it).cloned().collect()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Run>> {

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Service, client_tools, journal::StoredJournal};
-use crate::store::{LogKey, RunRecord, StoreError};
+use super::{Service, client_tools, journal::StoredJournal, run::Run};
+use crate::{
+    store::{LogKey, RunRecord, StoreError},
+    types::MessageRole,
+};
 
 impl Service {
     /// Adds what the user said to the conversation of a run that goes no further, unless its journal has it: what was acknowledged is there for
@@ -43,6 +46,27 @@ impl Service {
             journal.say(word.at_ms, word.message).await?;
         }
         Ok(())
+    }
+
+    /// Returns the text with which a run began, and those that were said to it since.
+    pub(super) async fn said_to(&self, run: &Run) -> Result<(String, Vec<String>), StoreError> {
+        let record = self.stores().runs.get(&run.key).await?;
+        let (journaled, taken) = self.journal_of(&record).read_run(run.id()).await?;
+        let kept = record.input.as_deref().unwrap_or_default();
+        let begun = client_tools::kept_input(kept).map(|input| input.text()).unwrap_or_default();
+        let waiting = client_tools::kept_words(kept).without(journaled.words);
+        let waiting = waiting.into_iter().map(|word| word.message).chain(taken);
+        let mut since: Vec<_> = waiting.map(|message| message.text()).collect();
+        let conversation = self.0.conversations.find(&run.key.scope, &run.conversation);
+        if let Some(conversation) = conversation {
+            let transcript = conversation.agent.transcript();
+            let users = transcript.iter().filter(|it| it.role == MessageRole::User);
+            let users: Vec<_> = users.map(|message| message.text()).collect();
+            let first =
+                users.iter().rposition(|text| *text == begun).map_or(users.len(), |at| at + 1);
+            since.extend(users.into_iter().skip(first));
+        }
+        Ok((begun, since))
     }
 
     /// Returns the journal of the conversation of a run, for which no agent is needed.

@@ -130,7 +130,7 @@ impl Service {
 
     /// Returns `true` when a conversation has a run that has not ended, be it not the last.
     pub(super) fn is_under_way(&self, scope: &Text, conversation: &str) -> bool {
-        self.0.runs.first_open(scope, conversation).is_some()
+        !self.0.runs.open(scope, conversation).is_empty()
     }
 
     pub(super) fn origins(&self) -> &Origins {
@@ -433,10 +433,20 @@ impl Service {
         Arc::clone(&self.0.stores.notifications)
     }
 
-    /// Returns the run of a conversation that goes on.
+    /// Returns the run of a conversation that goes on; not one that its user has left for another.
     pub(super) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<Run>> {
-        let run = self.0.runs.first_open(&scope(caller), conversation);
-        run.filter(|run| run.owner == caller.id)
+        let runs = self.0.runs.open(&scope(caller), conversation);
+        let run = runs.iter().find(|run| !run.is_left()).or(runs.first());
+        run.filter(|run| run.owner == caller.id).cloned()
+    }
+
+    /// Returns the run of a conversation that goes on, behind those that its user has left for it.
+    pub(super) fn runs_to_stop(&self, caller: &Caller, conversation: &str) -> Vec<Arc<Run>> {
+        let mut runs = self.0.runs.open(&scope(caller), conversation);
+        runs.retain(|run| run.owner == caller.id);
+        let left = runs.iter().take_while(|run| run.is_left()).count();
+        runs.truncate(left + 1);
+        runs
     }
 }
 

@@ -9,10 +9,11 @@ use super::{
     Problem, Service, client_tools,
     guard::Guard,
     run::Run,
-    words::{Answer, Word},
+    service::Asked,
+    words::{Answer, Answered, Counts, Word},
 };
 use crate::{
-    agent::Given,
+    agent::{Caller, Given},
     store::{LogKey, RunChange, RunProgress, StoreError, now_ms},
     types::AgentError,
 };
@@ -40,13 +41,7 @@ impl Service {
         // One that has ended meanwhile keeps no input.
         let before = record.input.clone().ok_or_else(over)?;
         let journaled = self.journal_of(&record).journaled(run.id());
-        let kept = client_tools::keep_word(&before, word.clone(), journaled.words);
-        let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
-        let kept = kept.ok_or_else(damaged)?;
-        if kept.len() > MAX_KEPT_BYTES.max(before.len()) {
-            let detail = "what was said to the run and waits for it has more than 16 MiB; send it when that was delivered";
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
-        }
+        let kept = keep_word(&before, word.clone(), journaled.words)?;
         self.keep_input(key, *progress, kept, &over).await?;
         if let Err(refused) = word.say(&run.steering) {
             // It was not taken, and is not to be said by the next process.
@@ -58,9 +53,31 @@ impl Service {
 
     /// Answers open requests of a run, once the answers are kept: a process that goes on with the run gives them again, if the journal does not
     /// have them. All of them are kept, or none; of several to one request the first counts.
-    pub(super) async fn answer(&self, run: &Run, mut answers: Vec<Answer>) -> Result<(), Problem> {
-        let mut known = HashSet::new();
-        answers.retain(|answer| known.insert(answer.id.clone()));
+    pub(super) async fn answer(&self, run: &Run, answers: Vec<Answer>) -> Result<(), Problem> {
+        self.answer_whole(run, answers, None).await
+    }
+
+    /// Answers open requests of a run, and gives it a word, which its model reads behind the results. Both are kept, or none; also when the request is
+    /// dropped.
+    pub(super) async fn answer_and_steer(
+        &self,
+        run: &Arc<Run>,
+        answers: Vec<Answer>,
+        word: Word,
+    ) -> Result<(), Problem> {
+        let (this, run) = (self.clone(), Arc::clone(run));
+        let whole = async move { this.answer_whole(&run, answers, Some(word)).await };
+        let done = tokio::spawn(whole.in_current_span());
+        done.await.unwrap_or_else(|_| Err(Problem::busy("the answers could not be kept", 5)))
+    }
+
+    async fn answer_whole(
+        &self,
+        run: &Run,
+        answers: Vec<Answer>,
+        word: Option<Word>,
+    ) -> Result<(), Problem> {
+        let answers = firsts(answers);
         let Some(first) = answers.first() else { return Ok(()) };
         let (key, progress) = (&run.key, run.kept_progress().await);
         let closed = |id: &str| Problem::not_found("open request", id);
@@ -75,29 +92,81 @@ impl Service {
         let over = move || closed(&id);
         let record = self.stores().runs.get(key).await?;
         let before = record.input.clone().ok_or_else(&over)?;
-        let journaled = self.journal_of(&record).journaled(run.id()).answered;
-        let keep = |answers: &[Answer]| {
-            let kept = client_tools::keep_answers(&before, answers, &journaled);
-            kept.ok_or_else(|| Problem::busy("the input of the run cannot be read", 5))
+        let journaled = self.journal_of(&record).journaled(run.id());
+        let before = match &word {
+            Some(word) => keep_word(&before, word.clone(), journaled.words)?,
+            None => before,
         };
-        let (kept, bytes) = keep(&answers)?;
-        if bytes > MAX_ANSWER_BYTES {
-            let detail = "the answers that the run has not taken yet have more than 16 MiB; send this one when it has";
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
-        }
+        let keep = |answers: &[Answer]| keep_answers(&before, answers, &journaled.answered);
+        let kept = keep(&answers)?;
         // Where the request is dropped now, they may be kept, and are given.
         let mut giving = Giving { run, answers };
         let is_kept = self.keep_input(key, *progress, kept, &over).await;
         let answers = std::mem::take(&mut giving.answers);
         is_kept?;
+        // The run hears it before the answers, and takes it behind the results.
+        if let Some(Err(refused)) = word.map(|word| word.say(&run.steering)) {
+            let before = record.input.unwrap_or_default();
+            self.keep_again(key, *progress, before).await;
+            return Err(refused.into());
+        }
         for (at, answer) in answers.iter().enumerate() {
             if let Err(refused) = give(run, answer.clone()) {
-                let (kept, _) = keep(answers.get(..at).unwrap_or_default())?;
+                let kept = keep(answers.get(..at).unwrap_or_default())?;
                 self.keep_again(key, *progress, kept).await;
                 return Err(refused.into());
             }
         }
         Ok(())
+    }
+
+    /// Ends a run that waits for its reader, who goes on to something else: these answers are given, all else that it asks is refused, and it ends behind its
+    /// calls. That is kept as an answer is; answers to what is not open any more are passed over. Where it cannot be kept, the run ends all the same.
+    async fn leave(&self, run: &Run, answers: Vec<Answer>) -> Result<(), Problem> {
+        if run.has_ended() {
+            return Ok(());
+        }
+        let mut answers = firsts(answers);
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        answers.retain(|answer| run.steering.is_open(&answer.id));
+        let given = answers.iter().map(|answer| (answer.id.clone(), answer.given.clone()));
+        let given: Vec<_> = given.collect();
+        let is_kept = async {
+            let record = self.stores().runs.get(key).await?;
+            let Some(before) = record.input.clone() else { return Ok(()) };
+            let journaled = self.journal_of(&record).journaled(run.id());
+            let kept = keep_answers(&before, &answers, &journaled.answered)?;
+            let kept = client_tools::keep_left(&kept).unwrap_or(kept);
+            let change = RunChange::to(*progress, now_ms()).input(kept);
+            match self.stores().runs.change(key, change).await {
+                Ok(()) | Err(StoreError::Ended { .. }) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        };
+        let is_kept = is_kept.await;
+        run.steering.leave(given);
+        is_kept
+    }
+
+    /// Begins a run in place of one that waits for its reader, which takes these answers and ends. Both are done whole, also when the request is dropped.
+    pub(super) async fn begin_in_place(
+        &self,
+        caller: Caller,
+        asked: Asked,
+        (waits, answers): (Arc<Run>, Vec<Answer>),
+    ) -> Result<Arc<Run>, Problem> {
+        let this = self.clone();
+        let whole = async move {
+            let run = this.begin(caller, asked).await?;
+            if answers.is_empty() {
+                this.cancel(&waits).await?;
+            } else {
+                this.leave(&waits, answers).await?;
+            }
+            Ok(run)
+        };
+        let begun = tokio::spawn(whole.in_current_span());
+        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
     }
 
     /// Cancels a run, which is kept: a process that goes on with the run ends it. Where that cannot be kept, the run is cancelled all the same.
@@ -160,6 +229,36 @@ impl Drop for Giving<'_> {
             }
         }
     }
+}
+
+/// Returns the first answer to each request.
+fn firsts(mut answers: Vec<Answer>) -> Vec<Answer> {
+    let mut known = HashSet::new();
+    answers.retain(|answer| known.insert(answer.id.clone()));
+    answers
+}
+
+/// Returns what is kept with another word.
+fn keep_word(before: &str, word: Word, journaled: Counts) -> Result<String, Problem> {
+    let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
+    let kept = client_tools::keep_word(before, word, journaled).ok_or_else(damaged)?;
+    if kept.len() > MAX_KEPT_BYTES.max(before.len()) {
+        let detail = "what was said to the run and waits for it has more than 16 MiB; send it when that was delivered";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+    }
+    Ok(kept)
+}
+
+/// Returns what is kept with more answers.
+fn keep_answers(before: &str, answers: &[Answer], journaled: &Answered) -> Result<String, Problem> {
+    let kept = client_tools::keep_answers(before, answers, journaled);
+    let (kept, bytes) =
+        kept.ok_or_else(|| Problem::busy("the input of the run cannot be read", 5))?;
+    if bytes > MAX_ANSWER_BYTES {
+        let detail = "the answers that the run has not taken yet have more than 16 MiB; send this one when it has";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+    }
+    Ok(kept)
 }
 
 /// Checks that an answer fits its request.

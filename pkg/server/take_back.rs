@@ -4,8 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::timeout;
 
-use super::{Problem, Service, again::Again, conversations::Conversation, run::Run};
-use crate::types::{ErrorCode, Text};
+use super::{
+    Problem, Service, again::Again, conversations::Conversation, run::Run, taken_back::TakenBack,
+};
+use crate::{
+    store::{ConversationKey, StoreError},
+    types::{ErrorCode, Text},
+};
 
 /// Longest wait for the run whose answer is taken back.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -34,6 +39,26 @@ impl Service {
                 let detail = "an earlier run of the chat goes on; end it, or try again later";
                 Err(Problem::busy(detail, 5))
             }
+        }
+    }
+
+    /// Returns the messages of a conversation that were taken back; of one whose journal is damaged none are known.
+    pub(super) async fn taken_back(&self, key: &ConversationKey) -> Result<TakenBack, Problem> {
+        let store = &*self.stores().conversations;
+        let known = self.0.conversations.find(&key.scope, &key.id);
+        let mut taken = TakenBack::default();
+        let read = match &known {
+            Some(known) => {
+                let mut kept = known.taken_back.lock().await;
+                let read = kept.read(store, key).await;
+                taken.clone_from(&kept);
+                read
+            }
+            None => taken.read(store, key).await,
+        };
+        match read {
+            Ok(()) | Err(StoreError::Corrupt { .. }) => Ok(taken),
+            Err(error) => Err(error.into()),
         }
     }
 

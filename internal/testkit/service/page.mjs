@@ -147,6 +147,21 @@ const scenarios = {
     await page.close();
   },
 
+  async "a person approves for a helper, in a page that is loaded again too"() {
+    const page = await Page.open(demo);
+    // The task of the helper names the tool, and the words around it do not.
+    await page.say('Use helper with "Use notes.keep"now.');
+    await page.ready(["notes.keep", "approval-requested"]);
+    await page.page.reload();
+    await page.ready(["notes.keep", "approval-requested"]);
+    await page.press("Approve");
+    await page.has("Kept as note", '[data-tool="notes.keep"][data-state="output-available"]');
+    await page.ready(["helper", "output-available"]);
+    assert.deepEqual(await page.counts(), [2, 0]);
+    await page.ends("completed");
+    await page.close();
+  },
+
   async "a tool runs on the page"() {
     const page = await Page.open(demo);
     await page.say('Use ask_user with question "What is the page called?"');

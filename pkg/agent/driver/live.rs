@@ -251,7 +251,7 @@ impl<'a> Driver<'a> {
         }
         let mut outcome = self.state.into_outcome();
         if let Some(steering) = self.conversation.emitter.steering() {
-            outcome.undelivered.extend(steering.close().into_iter().map(Said::into_message));
+            outcome.undelivered.extend(steering.close().into_iter().filter_map(Said::into_message));
         }
         (outcome, self.conversation.emitter.into_backlog())
     }

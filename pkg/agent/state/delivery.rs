@@ -4,7 +4,7 @@ use std::mem;
 
 use serde_json::json;
 
-use super::{AskKind, Effect, RunState, Said};
+use super::{AskKind, CancelReason, Effect, RunState, Said};
 use crate::{
     agent::{STEERED, UNDELIVERED},
     types::{AgentEvent, Message},
@@ -24,7 +24,13 @@ impl RunState {
                 }
             }
             Said::FollowUp { message } => inbox.follow_ups.push_back(message),
+            Said::Leave => inbox.leaves = true,
         }
+    }
+
+    /// Returns the reason for which the run ends behind its calls, once the user went on elsewhere.
+    pub(super) fn leaving(&self) -> Option<CancelReason> {
+        self.inbox.as_ref().is_some_and(|inbox| inbox.leaves).then_some(CancelReason::User)
     }
 
     /// Delivers all that steers the run.

@@ -14,12 +14,17 @@ pub(crate) enum Said {
     Steer { message: Message, now: bool },
     /// For the model when the run would end.
     FollowUp { message: Message },
+    /// The user goes on elsewhere: the run ends as a cancelled one behind its calls, whose results are kept.
+    Leave,
 }
 
 impl Said {
-    pub(crate) fn into_message(self) -> Message {
-        let (Self::Steer { message, .. } | Self::FollowUp { message }) = self;
-        message
+    /// Returns the message, if it is one.
+    pub(crate) fn into_message(self) -> Option<Message> {
+        match self {
+            Self::Steer { message, .. } | Self::FollowUp { message } => Some(message),
+            Self::Leave => None,
+        }
     }
 }
 
@@ -28,6 +33,9 @@ impl Said {
 pub(crate) struct Inbox {
     pub(super) steers: Vec<Message>,
     pub(super) follow_ups: VecDeque<Message>,
+    /// `true` once the user went on elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) leaves: bool,
 }
 
 impl Inbox {

@@ -407,7 +407,7 @@ impl RunState {
     fn close_calls(&mut self, out: &mut Vec<Effect>) {
         let Closed { results, ended_by, broken, then } = mem::take(&mut self.calls).close();
         self.remember_results(results);
-        if let Some(reason) = self.cancelled {
+        if let Some(reason) = self.cancelled.or_else(|| self.leaving()) {
             return self.fail(reason.error(), out);
         }
         if let Some(Then::Fail(error)) = then {

@@ -57,6 +57,11 @@ impl Calls {
         told.map(|call| call.id.as_str())
     }
 
+    /// Returns `true` when the reader knows all of each call.
+    pub(super) fn are_whole(&self) -> bool {
+        self.0.iter().all(|call| call.told == Told::Whole)
+    }
+
     /// Returns the calls that have begun and not ended.
     pub(super) fn open(&mut self) -> impl Iterator<Item = &mut Call> {
         self.0.iter_mut().filter(|call| call.told == Told::Begin)

@@ -9,6 +9,7 @@ mod end;
 mod frame;
 mod key;
 mod native;
+mod ui_asked;
 mod ui_message;
 mod ui_part;
 

@@ -240,6 +240,73 @@ async fn a_chat_has_its_parts() {
     assert!(parts.iter().any(|part| part["type"] == "tool-output-denied"));
 }
 
+/// An event of an agent below, which works for a call of the run or of another agent.
+fn below(agent: &str, call: &str, event: &Value) -> Value {
+    let mut envelope = json!({ "run_id": agent, "turn": 1, "seq": 0, "at": 1 });
+    envelope.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+    let data = json!({ "parent_run_id": "above", "call_id": call, "name": "helper", "envelope": envelope });
+    json!({ "type": "custom", "name": "sub_agent", "data": data })
+}
+
+// Covers: E-04
+#[test]
+fn calls_of_agents_below_that_ask_are_parts_in_a_step_behind_the_answer() {
+    let named = |kind: &str, more: Value| {
+        let mut event =
+            json!({ "type": kind, "id": "c", "tool_name": "f", "arguments": { "b": 1.5 } });
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+    };
+    let asks =
+        |id: &str| named("tool_approval_request", json!({ "approval_id": id, "preview": null }));
+    let result = |kind: &str| json!({ "type": kind, "id": "c", "tool_name": "f", "content": "r", "duration_ms": 1 });
+    let start = |index: u32, id: &str| json!({ "type": "tool_call_start", "index": index, "id": id, "tool_name": "helper" });
+    let call =
+        |id: &str| json!({ "type": "tool_call", "id": id, "tool_name": "helper", "arguments": {} });
+    let deeper = |event: &Value| below("deep", "x", event);
+    let events = [
+        json!({ "type": "api_call_start", "provider": "openai", "model": "m" }),
+        start(0, "c"),
+        call("c"),
+        // The first agent asks while the answer goes on, and one below it too.
+        below("one", "c", &asks("a1")),
+        below("one", "c", &deeper(&asks("a2"))),
+        start(1, "d"),
+        json!({ "type": "api_call_end", "duration_ms": 3, "first_token_ms": null }),
+        call("d"),
+        below(
+            "two",
+            "d",
+            &named("client_tool_request", json!({ "client_call_id": "k", "tool_module": null })),
+        ),
+        below(
+            "one",
+            "c",
+            &json!({ "type": "tool_approval_rejected", "approval_id": "a1", "id": "c", "tool_name": "f", "reason": "no" }),
+        ),
+        below("one", "c", &result("tool_result_error")),
+        below("two", "d", &result("tool_result")),
+        // Another takes its place after a restart, and ends without a result of its call.
+        below("three", "c", &asks("a3")),
+        result("tool_result"),
+    ];
+    let events = (0..).zip(events).map(|(seq, event)| {
+        let event = serde_json::from_value(event).unwrap();
+        Envelope::new("run".into(), 1, seq, 1_700_000_000_000, event)
+    });
+    let events: Vec<_> = events.collect();
+    let end = RunEnd::new("run", events.len() as u64, RunStatus::Cancelled);
+    let frames = encoded(&mut UiMessageStream::new(), &events, &end);
+    check_ui_message(&frames);
+    let own = frames.split_inclusive("\n\n").filter(|frame| !frame.contains("\"transient\":true"));
+    let (own, path) = (own.collect::<String>(), format!("{ENCODED}/ui-message-below.sse"));
+    if std::env::var_os("FORGELINE_WRITE_GOLDEN").is_some() {
+        std::fs::write(&path, &own).unwrap();
+    }
+    let want = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(own, want, "FORGELINE_WRITE_GOLDEN=1 writes the file anew");
+}
+
 #[tokio::test]
 async fn a_reader_may_be_paused_where_a_person_is_asked() {
     let (all, _) = envelopes(true).await;

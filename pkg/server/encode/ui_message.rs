@@ -5,10 +5,11 @@ use super::{
     calls::{Calls, Told},
     frame,
     key::{CallKey, SectionKey},
+    ui_asked::Asked,
     ui_part::{Data, Metadata, Part},
 };
 use crate::{
-    agent::ANSWER_RESTARTED,
+    agent::{ANSWER_RESTARTED, SUB_AGENT},
     types::{
         AgentEvent, CallOutcome, Citation, Envelope, FinishReason, ItemKind, Json, Text, clipped,
     },
@@ -25,7 +26,10 @@ const MAX_ERROR_CHARS: usize = 220;
 ///
 /// An answer that is asked for again after a restart of the process is told by `reset-step`: its text is there once.
 ///
-/// Ids of calls are unique in their answer only: `toolCallId` is the turn, a dot, and the id.
+/// A call of an agent below that asks for approval, or is at the client, is a part too, in a step of its own behind the answer that called the agent; all else of
+/// such an agent is in its transient parts alone.
+///
+/// Ids of calls are unique in their answer only: `toolCallId` is the turn, a dot, and the id, with the run before it in agents below.
 ///
 /// # Examples
 ///
@@ -44,8 +48,13 @@ const MAX_ERROR_CHARS: usize = 220;
 /// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct UiMessageStream {
     calls: Calls,
+    /// The calls of agents below that ask the reader.
+    asked: Asked,
+    /// `true` while an answer of the model comes.
+    is_answering: bool,
     /// The number of sections and sources so far.
     sections: u32,
     progress: Progress,
@@ -61,6 +70,8 @@ enum Progress {
     Step,
     /// A step whose answer is asked for again.
     EmptyStep,
+    /// A step of calls of agents below.
+    Asked,
 }
 
 impl UiMessageStream {
@@ -81,7 +92,7 @@ impl UiMessageStream {
     }
 
     fn end_step(&mut self, out: &mut Vec<u8>) {
-        if matches!(self.progress, Progress::Step | Progress::EmptyStep) {
+        if matches!(self.progress, Progress::Step | Progress::EmptyStep | Progress::Asked) {
             frame::data(&Part::FinishStep, out);
             self.progress = Progress::Message;
         }
@@ -122,9 +133,32 @@ impl UiMessageStream {
     }
 }
 
-impl Encode for UiMessageStream {
+impl UiMessageStream {
+    /// Tells what calls of agents below ask, in a step of their own: `useChat` sends answers once all calls of the last step have one, and the call of
+    /// the agent itself has none yet.
+    fn ask(&mut self, out: &mut Vec<u8>) {
+        if !self.asked.has_untold() {
+            return;
+        }
+        if self.progress != Progress::Asked {
+            self.end_step(out);
+            frame::data(&Part::StartStep, out);
+            self.progress = Progress::Asked;
+        }
+        self.asked.tell(out);
+    }
+
+    /// Notes the end of a call.
+    fn end_call(&mut self, id: &Text, out: &mut Vec<u8>) {
+        self.has_results = true;
+        self.asked.end(id, out);
+        if let Some(call) = self.calls.with_id(id) {
+            call.told = Told::Whole;
+        }
+    }
+
     #[expect(clippy::too_many_lines, reason = "one arm for each kind")]
-    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+    fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let Envelope { run_id, turn, event, .. } = envelope;
         self.begin(run_id, out);
         let key = |id| CallKey { run: None, turn: *turn, id };
@@ -133,6 +167,7 @@ impl Encode for UiMessageStream {
         match event {
             AgentEvent::ApiCallStart { .. } => {
                 self.calls.clear();
+                self.is_answering = true;
                 // A step that was reset has nothing yet.
                 if self.progress == Progress::EmptyStep {
                     self.progress = Progress::Step;
@@ -182,6 +217,7 @@ impl Encode for UiMessageStream {
                     CallOutcome::Malformed { reason, .. } => reason,
                 };
                 if let Some(call) = self.calls.at(*index) {
+                    call.told = Told::Whole;
                     let (tool_call_id, tool_name) = (key(&call.id), call.name.as_str());
                     let input = ();
                     frame::data(
@@ -210,12 +246,12 @@ impl Encode for UiMessageStream {
                 data(event.kind(), event, out);
             }
             AgentEvent::ToolResult { id, content, .. } => {
-                self.has_results = true;
+                self.end_call(id, out);
                 let tool_call_id = key(id);
                 frame::data(&Part::ToolOutputAvailable { tool_call_id, output: content }, out);
             }
             AgentEvent::ToolResultError { id, content, .. } => {
-                self.has_results = true;
+                self.end_call(id, out);
                 let tool_call_id = key(id);
                 if self.calls.with_id(id).is_some_and(|call| call.is_denied) {
                     return frame::data(&Part::ToolOutputDenied { tool_call_id }, out);
@@ -238,11 +274,16 @@ impl Encode for UiMessageStream {
             AgentEvent::Custom { name, data: value } => {
                 if name == ANSWER_RESTARTED {
                     self.reset_step(out);
+                } else if name == SUB_AGENT {
+                    self.asked.see(event, out);
                 }
                 data(name, value, out);
             }
+            AgentEvent::ApiCallEnd { .. } | AgentEvent::TurnEnd => {
+                self.is_answering = false;
+                data(event.kind(), event, out);
+            }
             AgentEvent::Error { .. }
-            | AgentEvent::ApiCallEnd { .. }
             | AgentEvent::TokenUsage { .. }
             | AgentEvent::ToolOutput { .. }
             | AgentEvent::ToolApprovalGranted { .. }
@@ -253,10 +294,19 @@ impl Encode for UiMessageStream {
             | AgentEvent::ToolQuestionEnd { .. }
             | AgentEvent::NoToolCall
             | AgentEvent::UpdateBusy { .. }
-            | AgentEvent::TurnEnd
             | AgentEvent::Retry { .. }
             | AgentEvent::Failover { .. }
             | AgentEvent::Unknown(_) => data(event.kind(), event, out),
+        }
+    }
+}
+
+impl Encode for UiMessageStream {
+    fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
+        self.tell(envelope, out);
+        // What is under way in the step before is told first.
+        if !self.is_answering && self.calls.are_whole() {
+            self.ask(out);
         }
     }
 
@@ -288,6 +338,7 @@ impl UiMessageStream {
     /// its next event, which the metadata tell. The message goes on in another answer, with the events that follow.
     pub fn pause(&mut self, run_id: &str, next: u64, out: &mut Vec<u8>) {
         self.begin(run_id, out);
+        self.ask(out);
         self.end_step(out);
         let message_metadata = Metadata { run_id, next: Some(next), usage: None };
         frame::data(&Part::Finish { finish_reason: "tool-calls", message_metadata }, out);

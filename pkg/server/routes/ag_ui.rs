@@ -20,9 +20,10 @@ use crate::{
         problem::MAX_SHOWN,
         run::Run,
         service::Asked,
-        words::Answer as Kept,
+        words::{Answer as Kept, When, Word},
     },
-    types::{ClientReturn, Json, Text, ToolAnswer, clipped},
+    store::now_ms,
+    types::{ClientReturn, Json, Message, MessageRole, Text, ToolAnswer, clipped},
 };
 
 /// The input of an agent; it may have more.
@@ -66,7 +67,6 @@ pub(super) async fn begin(
     let leaves = waits.as_ref().is_some_and(|run| resume.is_empty() && leaves(run, &messages));
     if let Some(run) = waits.clone().filter(|_| !leaves) {
         let is_said = messages.last().is_some_and(UiMessage::is_users);
-        let count = resume.len();
         // All of them are taken, or none.
         for (at, Resume { interrupt_id, .. }) in resume.iter().enumerate() {
             if resume.iter().skip(at + 1).any(|other| other.interrupt_id == *interrupt_id) {
@@ -75,7 +75,9 @@ pub(super) async fn begin(
             }
         }
         let answers: Result<Vec<_>, _> = resume.into_iter().map(|it| read(&run, it)).collect();
-        let (answers, results) = (answers?, results(&run, messages));
+        let answers = answers?;
+        let word = words(said_behind(&service, &run, &mut messages).await?)?;
+        let results = results(&run, messages);
         let decided = |answer: &&Kept| matches!(answer.given, Given::Decided(_));
         let mut decided = answers.iter().filter(decided).map(|answer| &answer.id);
         if let Some(id) = decided.find(|id| !run.approvals.may_answer(id, &caller)) {
@@ -85,12 +87,18 @@ pub(super) async fn begin(
         if let Some((id, _)) = refused {
             return Err(may_not(id));
         }
-        let ran = results.len();
         let results = results.into_iter().map(|(id, end)| Kept::new(id, Given::Returned(end)));
-        service.answer(&run, answers.into_iter().chain(results).collect()).await?;
-        if count == 0 && ran == 0 && is_said {
+        let answers: Vec<_> = answers.into_iter().chain(results).collect();
+        if answers.is_empty() && (is_said || word.is_some()) {
             let detail = "the run of this thread waits for an answer; send it as `resume`, or as the message of a tool";
             return Err(Problem::new(StatusCode::CONFLICT, "run_waits", detail));
+        }
+        if let Some(message) = word {
+            service.usage().limits().check_input(&message.text())?;
+            let word = Word { when: When::Next, message, at_ms: now_ms() };
+            service.answer_and_steer(&run, answers, word).await?;
+        } else {
+            service.answer(&run, answers).await?;
         }
         let (from, guard) = (run.paused(), reading.guard(&run));
         return answer(&service, run, from, encoder, guard).await;
@@ -107,10 +115,10 @@ pub(super) async fn begin(
     let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));
     let (agent, conversation) = (reading.agent.clone(), Some(thread_id));
     let asked = Asked { input, agent, conversation, tools, request: None, again: None };
-    let run = service.begin(caller, asked).await?;
-    if let Some(waits) = waits {
-        service.cancel(&waits).await?;
-    }
+    let run = match waits {
+        Some(waits) => service.begin_in_place(caller, asked, (waits, Vec::new())).await?,
+        None => service.begin(caller, asked).await?,
+    };
     let guard = reading.guard(&run);
     answer(&service, run, 0, encoder, guard).await
 }
@@ -119,9 +127,50 @@ pub(super) async fn begin(
 fn leaves(run: &Run, messages: &[UiMessage]) -> bool {
     let is_asked = !run.approvals.open().is_empty() || !run.questions.open().is_empty();
     let calls = run.own_calls();
-    let is_open = |id: &CallId| calls.iter().any(|(turn, call)| id.is_of(*turn, &call.id));
+    let is_open = |id: &CallId| id.find(&calls).is_some();
     let has_result = messages.iter().filter_map(UiMessage::call_id).any(is_open);
     !is_asked && !has_result && messages.last().is_some_and(UiMessage::is_users)
+}
+
+/// Takes the messages of the user that are new to a run which waits: those behind the calls that are open, or else the last ones, without what it was
+/// told before.
+async fn said_behind(
+    service: &Service,
+    run: &Run,
+    messages: &mut Vec<UiMessage>,
+) -> Result<Vec<UiMessage>, Problem> {
+    let open = place_of_open(run, messages);
+    let at = open.unwrap_or_else(|| {
+        messages.len() - messages.iter().rev().take_while(|it| it.is_users()).count()
+    });
+    let mut said: Vec<_> = messages.extract_if(at.., |it| it.is_users()).collect();
+    if said.is_empty() {
+        return Ok(said);
+    }
+    let (begun, since) = service.said_to(run).await?;
+    let is_known = |text: String| since.contains(&text) || (open.is_none() && text == begun);
+    let known = said.iter().rposition(|it| is_known(it.text()));
+    Ok(said.split_off(known.map_or(0, |at| at + 1)))
+}
+
+/// Returns the place of the first message that has what is open in a run, or its result.
+fn place_of_open(run: &Run, messages: &[UiMessage]) -> Option<usize> {
+    let calls = run.own_calls();
+    let asked = run.approvals.open().into_iter().map(|open| open.id);
+    let asked = asked.chain(run.questions.open().into_iter().map(|open| open.id));
+    let asked: Vec<_> = asked.collect();
+    let is_open = |id: &CallId| id.find(&calls).is_some() || asked.iter().any(|it| id.ends(it));
+    let has = |it: &UiMessage| it.called().chain(it.call_id()).any(is_open);
+    messages.iter().position(has)
+}
+
+/// Returns what the user says in these messages, as one; `None` when that is nothing. Results stay.
+fn words(messages: Vec<UiMessage>) -> Result<Option<Message>, Problem> {
+    let mut parts = Vec::new();
+    for message in messages.into_iter().filter(UiMessage::is_users) {
+        parts.extend(message.said()?.unwrap_or_default());
+    }
+    Ok((!parts.is_empty()).then(|| Message::new(MessageRole::User, parts)))
 }
 
 /// Reads the answer to an interrupt of a run.
@@ -177,8 +226,7 @@ fn results(run: &Run, messages: Vec<UiMessage>) -> Vec<(Text, ClientReturn)> {
     let open = run.own_calls();
     let mut results: Vec<(Text, ClientReturn)> = Vec::new();
     for (id, end) in messages.into_iter().filter_map(UiMessage::ran) {
-        let call = open.iter().find(|(turn, call)| id.is_of(*turn, &call.id));
-        let own = call.map(|(_, call)| &call.client_call_id);
+        let own = id.find(&open).map(|call| &call.client_call_id);
         // The first result counts.
         if let Some(own) = own.filter(|own| !results.iter().any(|(known, _)| known == *own)) {
             results.push((own.clone(), end));

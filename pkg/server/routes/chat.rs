@@ -10,7 +10,7 @@ use axum::{
 
 use super::{
     requests::may_not,
-    ui_request::{Answer, Chat},
+    ui_request::{Answer, Answered, Chat},
 };
 use crate::{
     agent::{self, Given},
@@ -50,6 +50,7 @@ pub(super) async fn begin(
         let response = answer(&service, run, from, UiMessageStream::new(), guard).await?;
         return Ok(marked(response, &conversation));
     }
+    let before = chat.answered_before();
     let Some(said) = chat.said()? else {
         return Err(Problem::bad("Message is required"));
     };
@@ -60,12 +61,18 @@ pub(super) async fn begin(
         Some(id) => waiting(&service, &caller, id).await?,
         None => None,
     };
+    let answers = match (&waits, before) {
+        (Some(run), Some(answered)) => answers_before(run, &caller, answered)?,
+        _ => Vec::new(),
+    };
+    // What is said behind an answer to what is open has begun no run yet.
+    let again = again.filter(|_| answers.is_empty());
     let asked = Asked { input, agent, conversation, tools, request: None, again };
-    let run = service.begin(caller, asked).await?;
-    // Who says something else does not answer what was asked, and the next run would wait for that.
-    if let Some(waits) = waits {
-        service.cancel(&waits).await?;
-    }
+    // Who says something else does not answer what else was asked, and the next run would wait for that.
+    let run = match waits {
+        Some(waits) => service.begin_in_place(caller, asked, (waits, answers)).await?,
+        None => service.begin(caller, asked).await?,
+    };
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
     Ok(marked(response, &conversation))
@@ -82,6 +89,22 @@ pub(super) async fn waiting(
     Ok(Some(run).filter(|run| run.waits_for(WaitsFor::Anything)))
 }
 
+/// Returns the answers to open requests of a run in a message before the one that the user says.
+fn answers_before(
+    run: &Run,
+    caller: &agent::Caller,
+    answered: Answered,
+) -> Result<Vec<Kept>, Problem> {
+    if answered.run_id().is_some_and(|id| id != run.id()) {
+        return Ok(Vec::new());
+    }
+    let answers: Vec<_> = answered.answers().collect();
+    for answer in &answers {
+        check(run, caller, answer)?;
+    }
+    Ok(answers.into_iter().filter_map(|it| open(run, it)).collect())
+}
+
 /// Refuses an answer whose caller may not use the tool; all are looked at before one is given.
 fn check(run: &Run, caller: &agent::Caller, answer: &Answer) -> Result<(), Problem> {
     match answer {
@@ -91,8 +114,7 @@ fn check(run: &Run, caller: &agent::Caller, answer: &Answer) -> Result<(), Probl
         Answer::Decided { .. } => Ok(()),
         Answer::Ran { tool_call_id, .. } => {
             let open = run.own_calls();
-            let call = open.iter().find(|(turn, call)| tool_call_id.is_of(*turn, &call.id));
-            let id = call.map(|(_, call)| &call.client_call_id);
+            let id = tool_call_id.find(&open).map(|call| &call.client_call_id);
             match id.filter(|id| !run.client_calls.may_complete(id, caller)) {
                 Some(id) => Err(may_not(id)),
                 None => Ok(()),
@@ -112,7 +134,7 @@ fn open(run: &Run, answer: Answer) -> Option<Kept> {
         }
         Answer::Ran { tool_call_id, end } => {
             let open = run.own_calls();
-            let (_, call) = open.iter().find(|(turn, call)| tool_call_id.is_of(*turn, &call.id))?;
+            let call = tool_call_id.find(&open)?;
             Some(Kept::new(call.client_call_id.clone(), Given::Returned(end)))
         }
     }
@@ -137,7 +159,7 @@ pub(super) async fn stop(
     Caller(caller): Caller,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    if let Some(run) = service.open_run(&caller, &id) {
+    for run in service.runs_to_stop(&caller, &id) {
         service.cancel(&run).await?;
     }
     Ok(body::nothing())

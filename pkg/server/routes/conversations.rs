@@ -18,6 +18,7 @@ use crate::{
         extract::{Body, Caller, Path, Query},
         scope::scope,
         service::check_id,
+        taken_back::TakenBack,
         title::is_plain,
     },
     store::{Conversation, ConversationKey, ConversationQuery, StoredMessage, now_ms},
@@ -124,42 +125,65 @@ pub(super) async fn list(
     Ok(Json(json!({ "conversations": conversations, "next": page.next })))
 }
 
-/// Returns a conversation and a page of its messages.
+/// Returns a conversation and a page of its messages; those that were taken back are marked.
 pub(super) async fn show(
     State(service): State<Service>,
     Caller(caller): Caller,
     Path(id): Path<String>,
     Query(page): Query<Page>,
 ) -> Answer {
-    let found = find(&service, &caller, &id).await?;
+    show_page(&service, &caller, &id, page, false).await
+}
+
+/// Returns a conversation and a page of its messages, with those that were taken back or without.
+async fn show_page(
+    service: &Service,
+    caller: &agent::Caller,
+    id: &str,
+    page: Page,
+    is_chat: bool,
+) -> Answer {
+    let found = find(service, caller, id).await?;
     let most = page.most()?;
+    let taken = service.taken_back(&found.key).await?;
+    let left_out = if is_chat { taken.clone() } else { TakenBack::default() };
+    let of = (service, &found.key, &left_out);
     let messages = match (&page.after, &page.before) {
         (Some(_), Some(_)) => return Err(Problem::bad("`after` and `before` exclude each other")),
-        (after, None) => page_of(&service, &found.key, behind(after.as_deref())?, most).await?,
+        (after, None) => page_of(of, behind(after.as_deref())?, most).await?,
         (None, Some(before)) => {
             let end = number(before).ok_or_else(|| {
                 Problem::bad("`before` must be the `previous` of a page as it was")
             })?;
-            page_before(&service, &found.key, end.min(found.messages), most).await?
+            page_before(of, end.min(found.messages), most).await?
         }
     };
     let next = messages.last().map(|last| last.number).filter(|last| last + 1 < found.messages);
     let previous = messages.first().map(|first| first.number).filter(|first| *first > 0);
     let mut answer = shown(&found);
     if let Value::Object(fields) = &mut answer {
-        let messages = told(&service, &found.key, &found.agent, &messages).await?;
-        let page = json!({ "messages": messages, "next": next, "previous": previous });
+        let mut told = told(service, &found.key, &found.agent, &messages).await?;
+        for (stored, message) in messages.iter().zip(&mut told) {
+            if let Value::Object(fields) = message
+                && taken.has(stored.number)
+            {
+                fields.insert("taken_back".to_owned(), true.into());
+            }
+        }
+        let page = json!({ "messages": told, "next": next, "previous": previous });
         fields.insert("page".to_owned(), page);
-        let open = service.open_run(&caller, &id);
+        let open = service.open_run(caller, id);
         fields.insert("open_run".to_owned(), open.map(|run| run.id().to_owned()).into());
     }
     Ok(Json(answer))
 }
 
+/// A conversation, and the messages of it that are left out.
+type Of<'o> = (&'o Service, &'o ConversationKey, &'o TakenBack);
+
 /// Returns at most this many messages, and no more behind one that makes the page large.
 async fn page_of(
-    service: &Service,
-    key: &ConversationKey,
+    (service, key, left_out): Of<'_>,
     from: u64,
     most: usize,
 ) -> Result<Vec<StoredMessage>, Problem> {
@@ -172,8 +196,11 @@ async fn page_of(
             if bytes >= PAGE_BYTES {
                 break;
             }
-            bytes += size(&message.message);
             at = message.number + 1;
+            if left_out.has(message.number) {
+                continue;
+            }
+            bytes += size(&message.message);
             page.push(message);
         }
         if is_all {
@@ -185,8 +212,7 @@ async fn page_of(
 
 /// Returns at most this many messages before one, and no more before one that makes the page large.
 async fn page_before(
-    service: &Service,
-    key: &ConversationKey,
+    (service, key, left_out): Of<'_>,
     end: u64,
     most: usize,
 ) -> Result<Vec<StoredMessage>, Problem> {
@@ -196,7 +222,8 @@ async fn page_before(
         let from = at.saturating_sub(step as u64);
         let count = usize::try_from(at - from).unwrap_or(step);
         let messages = service.stores().conversations.messages(key, from, count).await?;
-        for message in messages.into_iter().rev().filter(|message| message.number < at) {
+        let wanted = |it: &StoredMessage| it.number < at && !left_out.has(it.number);
+        for message in messages.into_iter().rev().filter(wanted) {
             if bytes >= PAGE_BYTES {
                 break;
             }
@@ -254,7 +281,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the chats, or with an id the messages of one: the last of them, unless a part is named.
+/// Returns the chats, or with an id the messages of one, without those that were taken back: the last of them, unless a part is named.
 pub(super) async fn history(
     state: State<Service>,
     caller: Caller,
@@ -262,10 +289,11 @@ pub(super) async fn history(
 ) -> Answer {
     let mut page = Page { after, before, limit, agent };
     let Some(id) = id else { return list(state, caller, Query(page)).await };
+    let (State(service), Caller(caller)) = (state, caller);
     if page.after.is_none() && page.before.is_none() {
         page.before = Some(u64::MAX.to_string().into());
     }
-    show(state, caller, Path(id.to_string()), Query(page)).await
+    show_page(&service, &caller, &id, page, true).await
 }
 
 /// Deletes a chat.

@@ -7,7 +7,7 @@ use super::{said::Said, ui_files::FileFields};
 use crate::{
     agent::{Decision, RunInput},
     server::{Problem, again::Again},
-    types::{ClientFailure, ClientReturn, Part, Text},
+    types::{ClientFailure, ClientReturn, ClientToolRequest, Part, Text},
 };
 
 /// A request of `useChat`, which may have more.
@@ -46,6 +46,14 @@ pub(super) struct UiMessage {
     /// Of the result of a call.
     tool_call_id: Option<CallId>,
     error: Option<String>,
+    /// The calls of a message of the model.
+    #[serde(rename = "toolCalls")]
+    called: Option<Vec<Called>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Called {
+    id: CallId,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,16 +95,23 @@ struct Metadata {
     next: Option<u64>,
 }
 
-/// The id of a call as encoders write it: the turn, a dot, and its id in the answer.
+/// The id of a call as encoders write it.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(super) struct CallId(Text);
 
 impl CallId {
-    /// Returns `true` for the id of this call of the run itself.
-    pub(super) fn is_of(&self, turn: u32, id: &str) -> bool {
-        let parts = self.0.split_once('.');
-        parts.is_some_and(|(of, own)| own == id && of == turn.to_string())
+    /// Returns `true` for the id of a call that has this id in its answer.
+    pub(super) fn ends(&self, id: &str) -> bool {
+        self.0.strip_suffix(id).is_some_and(|place| place.ends_with('.'))
+    }
+
+    /// Returns the call of this id, if it is open.
+    pub(super) fn find<'c>(
+        &self,
+        open: &'c [(String, ClientToolRequest)],
+    ) -> Option<&'c ClientToolRequest> {
+        open.iter().find(|(key, _)| *key == *self.0).map(|(_, call)| call)
     }
 }
 
@@ -112,6 +127,12 @@ pub(super) struct Answered {
 pub(super) enum Answer {
     Decided { approval_id: Text, decision: Decision },
     Ran { tool_call_id: CallId, end: ClientReturn },
+}
+
+impl From<UiMessage> for Answered {
+    fn from(message: UiMessage) -> Self {
+        Self { metadata: message.metadata.unwrap_or_default(), parts: message.parts }
+    }
 }
 
 impl Answered {
@@ -175,8 +196,15 @@ impl UiMessage {
         self.is_of("user")
     }
 
+    /// Returns `true` for a message of the model that has answers of its reader.
+    fn is_answered(&self) -> bool {
+        let states = ["approval-responded", "output-available", "output-error"];
+        let state = |part: &UiPart| part.state.as_deref().is_some_and(|it| states.contains(&it));
+        self.is_of("assistant") && self.parts.iter().any(state)
+    }
+
     /// Returns the text.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let parts = match &self.content {
             Some(Content::Text(text)) => return text.clone(),
             Some(Content::Parts(parts)) => parts,
@@ -210,6 +238,11 @@ impl UiMessage {
             return Ok(None);
         }
         Said::Parts(said).parts().map(Some)
+    }
+
+    /// Returns the ids of the calls that it makes.
+    pub(super) fn called(&self) -> impl Iterator<Item = &CallId> {
+        self.called.iter().flatten().map(|called| &called.id)
     }
 
     /// Returns the id of the call whose result it is.
@@ -290,19 +323,24 @@ impl Chat {
             Some(SaidMessage::Text(_)) => return None,
             None => self.messages.last()?,
         };
-        let is_answered = last.is_of("assistant")
-            && last.parts.iter().any(|part| {
-                part.state.as_deref().is_some_and(|state| {
-                    ["approval-responded", "output-available", "output-error"].contains(&state)
-                })
-            });
-        if !is_answered {
+        if !last.is_answered() {
             return None;
         }
-        let last = match self.message.take() {
-            Some(SaidMessage::Message(message)) => *message,
-            Some(SaidMessage::Text(_)) | None => self.messages.pop()?,
-        };
-        Some(Answered { metadata: last.metadata.unwrap_or_default(), parts: last.parts })
+        match self.message.take() {
+            Some(SaidMessage::Message(message)) => Some((*message).into()),
+            Some(SaidMessage::Text(_)) | None => self.messages.pop().map(Into::into),
+        }
+    }
+
+    /// Takes the last message of the model, where it has answers of its reader and stands before what the user says now.
+    pub(super) fn answered_before(&mut self) -> Option<Answered> {
+        let users = |it: &&UiMessage| it.role.is_none() || it.is_users();
+        let said = self.messages.iter().rev().take_while(users).count();
+        if said == 0 && self.message.is_none() {
+            return None;
+        }
+        let at = self.messages.len().checked_sub(said + 1)?;
+        let is_answered = self.messages.get(at).is_some_and(UiMessage::is_answered);
+        is_answered.then(|| self.messages.remove(at).into())
     }
 }

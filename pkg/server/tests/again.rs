@@ -127,6 +127,48 @@ async fn a_message_that_was_edited_takes_the_place_of_what_it_was() {
     assert_eq!(seen(&provider), ["One?", "One? 1", "Other?"]);
 }
 
+/// The texts of a page of messages.
+async fn listed(app: &Router, path: &str) -> Vec<(String, bool)> {
+    let (status, shown) = value(get(app, path, "ann").await).await;
+    assert_eq!(status, 200, "{path}");
+    let messages = shown["page"]["messages"].as_array().unwrap().iter();
+    let text = |it: &Value| it["message"]["parts"][0]["text"].as_str().unwrap().to_owned();
+    messages.map(|it| (text(it), it["taken_back"] == true)).collect()
+}
+
+#[tokio::test]
+async fn a_chat_that_is_read_again_is_without_what_was_taken_back() {
+    for restarts in [false, true] {
+        let (provider, stores) = (naming(), Stores::in_memory());
+        let mut app = over(&provider, stores.clone());
+        ask(&app, "ann", json!({ "messages": [user("One?")] })).await;
+        for _ in 0..2 {
+            // It is known of what was read before, and of what comes.
+            listed(&app, "/v1/conversations/c1").await;
+            ask(&app, "ann", json!({ "trigger": AGAIN, "messages": [user("One?")] })).await;
+        }
+        if restarts {
+            app = over(&provider, stores.clone());
+        }
+        let own = |texts: &[&str]| texts.iter().map(|it| ((*it).to_owned(), false)).collect();
+        let whole: Vec<_> = own(&["One?", "One? 1"]);
+        for limit in ["", "&limit=2", "&after=0&limit=5"] {
+            let path = format!("/api/chat/history?id=c1{limit}");
+            assert_eq!(listed(&app, &path).await, whole, "{path}");
+        }
+        let marks: Vec<_> =
+            listed(&app, "/v1/conversations/c1").await.iter().map(|(_, it)| *it).collect();
+        assert_eq!(marks, [true, true, true, true, false, false]);
+        // The page that was loaded so edits its last message.
+        let mut edited = user("Other?");
+        edited["id"] = json!("m5");
+        let body = json!({ "messageId": "m5", "messages": [edited] });
+        ask(&app, "ann", body).await;
+        assert_eq!(seen(&provider), ["Other?"]);
+        assert_eq!(listed(&app, "/api/chat/history?id=c1").await.len(), 2);
+    }
+}
+
 // Covers: T-65, E-03
 #[tokio::test]
 async fn the_chat_of_another_is_not_taken_back() {

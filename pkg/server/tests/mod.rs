@@ -3,6 +3,7 @@
 mod again;
 mod all_events;
 mod allowed;
+mod besides;
 mod chats;
 mod chosen;
 mod conversations;
@@ -14,6 +15,7 @@ mod failing_stores;
 mod health;
 mod hostile;
 mod late;
+mod nested;
 mod origins;
 mod planted;
 mod recovered;

@@ -417,8 +417,10 @@ fn a_run_whose_cancel_was_acknowledged_does_not_go_on_after_a_restart() {
         });
         lives(async {
             let (service, app) = over(&stores, agent());
-            let next = usize::from(path == "next");
-            assert_eq!(service.recover().await.unwrap().resumed, 1 + next, "{path}");
+            let resumed = service.recover().await.unwrap().resumed;
+            // The next run was begun; the one before it may have come to its end.
+            let wanted = if path == "next" { 1..=2 } else { 1..=1 };
+            assert!(wanted.contains(&resumed), "{path}: {resumed}");
             let end = timeout(Duration::from_secs(10), whole(&app, &run)).await.unwrap();
             assert_eq!(end.last().unwrap()["status"], "cancelled", "{path}");
         });

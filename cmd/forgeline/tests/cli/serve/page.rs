@@ -10,7 +10,7 @@ use forgeline_testkit::{say, service::page};
 use super::started::Started;
 
 /// The scenarios of the script; a test that leaves one out fails.
-const SCENARIOS: usize = 13;
+const SCENARIOS: usize = 14;
 
 // Covers: E-04, E-41
 #[test]
@@ -20,7 +20,7 @@ fn a_page_with_use_chat_does_all_that_it_may() {
     let mut told = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let first = told.next().unwrap();
     let model = first.strip_prefix("model ").unwrap();
-    let demo = Started::demo();
+    let demo = Started::with(&["--provider", "demo", "--helpers"]);
     let slow = Started::with(&["--provider", "openai", "--base-url", model, "--model", "m"]);
     let mut stdin = child.stdin.take().unwrap();
     writeln!(stdin, "{}\n{}", demo.link, slow.link).unwrap();

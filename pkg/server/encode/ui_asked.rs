@@ -1,0 +1,169 @@
+//! Calls of agents below that ask the reader, in the UI message stream.
+
+use serde_json::Value;
+
+use super::{frame, key::CallKey, ui_part::Part};
+use crate::{
+    server::below,
+    types::{AgentEvent, Envelope, Json, Text},
+};
+
+/// The events of agents below that are read: what asks the reader, and what ends that.
+const KINDS: [&str; 5] = [
+    "tool_approval_request",
+    "client_tool_request",
+    "tool_approval_rejected",
+    "tool_result",
+    "tool_result_error",
+];
+
+/// The error of a call whose agent has ended without its result.
+const ENDED: &str = "the agent that called it has ended";
+
+/// The calls of agents below that ask the reader, and have no result yet.
+#[derive(Debug, Default)]
+pub(super) struct Asked(Vec<Call>);
+
+/// A call of an agent below.
+#[derive(Debug)]
+struct Call {
+    above: Above,
+    /// The place of the call: its run, turn and id.
+    run: Text,
+    turn: u32,
+    id: Text,
+    name: Text,
+    input: Json,
+    approval_id: Option<Text>,
+    told: Told,
+}
+
+/// The part of a call that the reader knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// The call, and what it asks.
+    Asked,
+    /// That a person rejected it, too.
+    Denied,
+}
+
+/// The call of the run that is read, and the agent that works for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Above {
+    call: Text,
+    agent: Text,
+    background: bool,
+}
+
+impl Above {
+    fn of(event: &AgentEvent) -> Option<Self> {
+        let AgentEvent::Custom { data, .. } = event else { return None };
+        let call = data.get("call_id")?.as_str()?.into();
+        let agent = data.get("envelope")?.get("run_id")?.as_str()?.into();
+        let background = data.get("background").and_then(Value::as_bool).unwrap_or_default();
+        Some(Self { call, agent, background })
+    }
+}
+
+impl Call {
+    fn key(&self) -> CallKey<'_> {
+        CallKey { run: Some(&self.run), turn: self.turn, id: &self.id }
+    }
+
+    /// Tells the call, and what it asks.
+    fn tell(&mut self, out: &mut Vec<u8>) {
+        self.told = Told::Asked;
+        let (tool_call_id, tool_name) = (self.key(), self.name.as_str());
+        frame::data(&Part::ToolInputStart { tool_call_id, tool_name }, out);
+        frame::data(&Part::ToolInputAvailable { tool_call_id, tool_name, input: &self.input }, out);
+        if let Some(approval_id) = self.approval_id.as_deref() {
+            frame::data(&Part::ToolApprovalRequest { approval_id, tool_call_id }, out);
+        }
+    }
+
+    fn fail(&self, error_text: &str, out: &mut Vec<u8>) {
+        let tool_call_id = self.key();
+        match self.told {
+            Told::Nothing => {}
+            Told::Asked => frame::data(&Part::ToolOutputError { tool_call_id, error_text }, out),
+            Told::Denied => frame::data(&Part::ToolOutputDenied { tool_call_id }, out),
+        }
+    }
+}
+
+impl Asked {
+    /// Takes an event of an agent below, and tells the end of a call that was told.
+    pub(super) fn see(&mut self, event: &AgentEvent, out: &mut Vec<u8>) {
+        let Some(envelope) = below::read(event, &KINDS) else { return };
+        let Envelope { run_id, turn, event: inner, .. } = &envelope;
+        let of = |id: &Text| (run_id.clone(), *turn, id.clone());
+        if let AgentEvent::ToolApprovalRequest(request) = inner {
+            let approval_id = Some(request.approval_id.clone());
+            let call = (&request.tool_name, &request.arguments, approval_id);
+            self.ask(event, of(&request.id), call, out);
+        } else if let AgentEvent::ClientToolRequest(request) = inner {
+            let call = (&request.tool_name, &request.arguments, None);
+            self.ask(event, of(&request.id), call, out);
+        } else if let AgentEvent::ToolApprovalRejected { id, .. } = inner {
+            let call = self.find(&of(id)).and_then(|at| self.0.get_mut(at));
+            if let Some(call) = call.filter(|call| call.told == Told::Asked) {
+                call.told = Told::Denied;
+            }
+        } else if let AgentEvent::ToolResult { id, content, .. } = inner {
+            if let Some(call) = self.take(&of(id)).filter(|call| call.told != Told::Nothing) {
+                let tool_call_id = call.key();
+                frame::data(&Part::ToolOutputAvailable { tool_call_id, output: content }, out);
+            }
+        } else if let AgentEvent::ToolResultError { id, content, .. } = inner
+            && let Some(call) = self.take(&of(id))
+        {
+            call.fail(content, out);
+        }
+    }
+
+    /// Ends the calls of the agent that worked for this call, unless it works on in the background.
+    pub(super) fn end(&mut self, call: &Text, out: &mut Vec<u8>) {
+        let is_its = |it: &mut Call| it.above.call == *call && !it.above.background;
+        self.0.extract_if(.., is_its).for_each(|call| call.fail(ENDED, out));
+    }
+
+    /// Returns `true` while a call is to be told.
+    pub(super) fn has_untold(&self) -> bool {
+        self.0.iter().any(|call| call.told == Told::Nothing)
+    }
+
+    /// Tells the calls that were not told.
+    pub(super) fn tell(&mut self, out: &mut Vec<u8>) {
+        let untold = self.0.iter_mut().filter(|call| call.told == Told::Nothing);
+        untold.for_each(|call| call.tell(out));
+    }
+
+    fn ask(
+        &mut self,
+        event: &AgentEvent,
+        (run, turn, id): (Text, u32, Text),
+        (name, input, approval_id): (&Text, &Json, Option<Text>),
+        out: &mut Vec<u8>,
+    ) {
+        let Some(above) = Above::of(event) else { return };
+        // An agent that begins anew after a restart takes the place of the one before.
+        let is_over = |it: &mut Call| it.above.call == above.call && it.above.agent != above.agent;
+        self.0.extract_if(.., is_over).for_each(|call| call.fail(ENDED, out));
+        // One that was approved may go to the client then.
+        if self.find(&(run.clone(), turn, id.clone())).is_none() {
+            let (name, input) = (name.clone(), input.clone());
+            let told = Told::Nothing;
+            let call = Call { above, run, turn, id, name, input, approval_id, told };
+            self.0.push(call);
+        }
+    }
+
+    fn find(&self, (run, turn, id): &(Text, u32, Text)) -> Option<usize> {
+        self.0.iter().position(|call| call.run == *run && call.turn == *turn && call.id == *id)
+    }
+
+    fn take(&mut self, place: &(Text, u32, Text)) -> Option<Call> {
+        self.find(place).map(|at| self.0.remove(at))
+    }
+}
