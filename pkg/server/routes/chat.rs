@@ -36,7 +36,9 @@ pub(super) async fn begin(
         let conversation = chat.conversation().unwrap_or_default();
         let run = service.open_run(&caller, &conversation);
         let run = run.filter(|run| answered.run_id().is_none_or(|id| id == run.id()));
-        let run = run.ok_or_else(|| Problem::not_found("open run of the chat", &conversation))?;
+        let Some(run) = run else {
+            return ended(&service, &caller, &conversation, &answered).await;
+        };
         run.settled().await?;
         let from = answered.next().unwrap_or_else(|| run.paused());
         // A place that is not there is told before anything is decided.
@@ -76,6 +78,23 @@ pub(super) async fn begin(
     let (conversation, guard) = (run.conversation.clone(), reading.guard(&run));
     let response = answer(&service, run, 0, UiMessageStream::new(), guard).await?;
     Ok(marked(response, &conversation))
+}
+
+/// Answers a page whose answer comes when its run has ended, for another page answered first, or none in time: with the rest of that run.
+async fn ended(
+    service: &Service,
+    caller: &agent::Caller,
+    conversation: &str,
+    answered: &Answered,
+) -> Result<Response, Problem> {
+    let missing = || Problem::not_found("open run of the chat", conversation);
+    let (id, from) = answered.run_id().zip(answered.next()).ok_or_else(missing)?;
+    let run = service.run_to_read(caller, id).await?;
+    if run.conversation != *conversation || !run.has_ended() {
+        return Err(missing());
+    }
+    let response = answer(service, run, from, UiMessageStream::new(), None).await?;
+    Ok(marked(response, conversation))
 }
 
 /// Returns the run of a chat that waits for its reader.

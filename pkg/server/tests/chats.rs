@@ -90,7 +90,18 @@ async fn use_chat_decides_and_runs_what_it_is_asked() {
         begun.map(|part| part["id"].clone()).collect::<Vec<_>>()
     };
     assert_ne!(ids(&first), ids(&third));
-    assert_eq!(chat(&app, "ann", ran).await.0, 404, "it has ended");
+    // Another page that answers the same reads how it went on, and one of another run or place nothing.
+    let (status, again, _) = chat(&app, "ann", ran.clone()).await;
+    assert_eq!((status, &again), (200, &third));
+    for (member, other) in [("runId", json!("run-x")), ("next", json!(9_999))] {
+        let mut other_place = ran.clone();
+        other_place["metadata"][member] = other;
+        let status = chat(&app, "ann", other_place).await.0;
+        assert_eq!(status, if member == "next" { 409 } else { 404 }, "{member}");
+    }
+    for token in ["bob", "eve"] {
+        assert_eq!(chat(&app, token, ran.clone()).await.0, 404, "{token}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
