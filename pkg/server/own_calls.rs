@@ -68,6 +68,12 @@ impl OwnCalls {
         told.map(|(_, place)| place.clone()).or_else(resumed)
     }
 
+    /// Returns those of these open calls that were told, each with the id that readers know it by.
+    pub(super) fn keyed(&self, open: Vec<ClientToolRequest>) -> Vec<(String, ClientToolRequest)> {
+        let key = |call: &ClientToolRequest| Some(self.place(call)?.key(&call.id));
+        open.into_iter().filter_map(|call| Some((key(&call)?, call))).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

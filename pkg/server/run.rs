@@ -211,8 +211,7 @@ impl Run {
 
     /// Returns the open calls at the client, of agents below too, each with the id that readers know it by.
     pub(super) fn own_calls(&self) -> Vec<(String, ClientToolRequest)> {
-        let open = self.client_calls.open().into_iter();
-        open.filter_map(|call| Some((self.own_calls.place(&call)?.key(&call.id), call))).collect()
+        self.own_calls.keyed(self.client_calls.open())
     }
 
     /// Returns `true` once its user went on to something else: it ends soon.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{
+    bare_call::firsts_of,
     builder::{CallForm, Holds, ToolDialectBuilder},
     description::{Bare, Grammar, Textual},
     found::{Ahead, Found},
@@ -12,7 +13,6 @@ use super::{
     role::Role,
     stops::Stops,
     strays::{Strays, strays},
-    unmarked::firsts_of,
 };
 
 /// The end of a turn in many vocabularies. Prose and HTML end in it too, so it counts directly behind

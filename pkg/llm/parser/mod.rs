@@ -3,6 +3,7 @@
 //! One scanner finds the markers for both parsers; what a dialect's markers and payloads are is
 //! described in data. The parsers are plain `&mut self` structs that give slices of their input.
 
+mod bare_call;
 mod builder;
 mod byteset;
 mod call;

@@ -2,9 +2,9 @@
 
 use super::{
     super::{
+        bare_call::name_of,
         content::{Emit, ParsedContent},
         token::TokenKind,
-        unmarked::name_of,
     },
     Foreign, ToolCallParser,
 };
