@@ -15,28 +15,38 @@ const CASE: u8 = 0x20;
 /// It takes no branch: which of many `<` begin nothing, and how many they are, is what no processor foresees.
 #[derive(Debug, Clone)]
 pub(super) struct FrontSieve {
-    behind: [Finder<0, KINDS>; BEHIND],
+    /// Each with its distance from the first byte.
+    behind: [(Finder<0, KINDS>, u32); BEHIND],
 }
 
+/// The bytes that are looked for at one place; `None` where they are any.
+type Kinds = Option<([u8; KINDS], usize)>;
+
 impl FrontSieve {
-    /// Creates a search for these markers; `None` where one is too short, and where they have too many bytes
-    /// at a place.
+    /// Creates a search for these markers; `None` where they have no byte, or too many, at each place.
     pub(super) fn new<'a>(markers: impl Iterator<Item = &'a str>) -> Option<Self> {
-        let mut kinds: [[Option<u8>; KINDS]; BEHIND] = [[None; KINDS]; BEHIND];
+        let mut kinds: [Kinds; BEHIND] = [Some(([0; KINDS], 0)); BEHIND];
         for marker in markers {
-            let (_, behind) = marker.as_bytes().split_first()?;
-            for (kinds, byte) in kinds.iter_mut().zip(behind.first_chunk::<BEHIND>()?) {
-                let kind = Some(byte | CASE);
-                *kinds.iter_mut().find(|own| own.is_none() || **own == kind)? = kind;
+            for (place, kinds) in (1..).zip(&mut kinds) {
+                *kinds = with(*kinds, marker.as_bytes().get(place).copied());
             }
         }
-        // Where there are fewer, one of them is looked for once more.
-        let [[Some(_), ..], ..] = kinds else { return None };
-        let finder = |kinds: [Option<u8>; KINDS]| {
-            let [first, ..] = kinds;
-            Finder::with_exact(kinds.map(|kind| kind.or(first).unwrap_or_default()), [])
+        let finder = |(at, kinds): (u32, &Kinds)| {
+            let (bytes, count) = (*kinds)?;
+            let (first, _) = bytes.split_first()?;
+            // Where there are fewer, one of them is looked for once more.
+            let mut all = [*first; KINDS];
+            all.get_mut(..count)?.copy_from_slice(bytes.get(..count)?);
+            (count > 0).then(|| (Finder::with_exact(all, []), at))
         };
-        Some(Self { behind: kinds.map(finder) })
+        let finders = (1..).zip(&kinds).map(finder);
+        // In the place of one that is any, another one is looked at twice.
+        let some = finders.clone().flatten().next()?;
+        let mut behind = [some; BEHIND];
+        for (own, found) in behind.iter_mut().zip(finders) {
+            *own = found.unwrap_or(some);
+        }
+        Some(Self { behind })
     }
 
     /// Returns those of `firsts`, a bit for each byte of the block, behind which a marker may go on, as far as
@@ -44,12 +54,22 @@ impl FrontSieve {
     #[inline(always)]
     pub(super) fn narrow(&self, firsts: u32, (block, before, length): Block) -> u32 {
         let lower = block.map(|byte| byte | CASE);
-        let [second, third, fourth] = &self.behind;
-        let behind = |finder: &Finder<0, KINDS>, place: usize| {
-            (finder.found(lower) >> before | u32::MAX << length) >> place
+        let behind = |(finder, at): &(Finder<0, KINDS>, u32)| {
+            (finder.found(lower) >> before | u32::MAX << length) >> (at & 3)
         };
-        firsts & behind(second, 1) & behind(third, 2) & behind(fourth, 3)
+        let [one, two, three] = &self.behind;
+        firsts & behind(one) & behind(two) & behind(three)
     }
+}
+
+/// Returns `kinds` with one more byte; a marker that ends before it may have any behind it.
+fn with(kinds: Kinds, byte: Option<u8>) -> Kinds {
+    let ((mut bytes, count), kind) = (kinds?, byte? | CASE);
+    if bytes.get(..count)?.contains(&kind) {
+        return kinds;
+    }
+    *bytes.get_mut(count)? = kind;
+    Some((bytes, count + 1))
 }
 
 #[cfg(test)]
@@ -84,9 +104,20 @@ mod tests {
     }
 
     #[test]
-    fn markers_that_are_short_or_of_many_kinds_have_none() {
-        assert!(FrontSieve::new(["<tool", "]]>"].into_iter()).is_none());
-        assert!(FrontSieve::new(["<aaa", "<baa", "<caa", "<daa", "<eaa"].into_iter()).is_none());
-        assert!(FrontSieve::new(["<aaa", "<Aaa", "<caa", "<daa", "<eaa"].into_iter()).is_some());
+    fn a_place_where_markers_have_many_bytes_or_none_tells_nothing() {
+        let keeps = |sieve: &FrontSieve, text: &str| {
+            sieve.narrow(1, (format!("{text:16}").into_bytes().try_into().unwrap(), 0, BLOCK)) == 1
+        };
+        let short = FrontSieve::new(["<tool", "<]"].into_iter()).unwrap();
+        assert!(keeps(&short, "<]x") && keeps(&short, "<tool") && !keeps(&short, "<x"));
+        let second = ["<xaa", "<xba", "<xca", "<xda", "<xea"];
+        let second = FrontSieve::new(second.into_iter()).unwrap();
+        assert!(keeps(&second, "<xqa") && !keeps(&second, "<xaq") && !keeps(&second, "<qaa"));
+        let many = ["<aaa", "<bbb", "<ccc", "<ddd", "<eee"];
+        assert!(FrontSieve::new(many.into_iter()).is_none());
+        assert!(
+            FrontSieve::new([].into_iter()).is_none()
+                && FrontSieve::new(["<"].into_iter()).is_none()
+        );
     }
 }
