@@ -170,7 +170,7 @@ impl Few {
 /// Returns the number of bits of at most four bytes.
 #[inline(always)]
 fn bits(bytes: usize) -> u32 {
-    (bytes & 7) as u32 * u8::BITS
+    u32::from((bytes & 7).to_le_bytes()[0]) * u8::BITS
 }
 
 #[cfg(test)]
