@@ -75,6 +75,15 @@ impl FollowedCode {
         self.bits & !FENCE == 0
     }
 
+    /// Passes a few bytes.
+    #[inline(always)]
+    pub(crate) fn pass_few(&mut self, bytes: &[u8]) {
+        let has_turn = bytes.iter().any(|byte| matches!(byte, b'`' | b'\n'));
+        if has_turn || self.bits & !(FENCE | SPAN) != 0 {
+            self.pass_each(bytes);
+        }
+    }
+
     /// Passes a block of `bytes` at `at`: these bytes without the first `before`, `length` in all.
     #[inline(always)]
     pub(crate) fn pass_block(

@@ -32,6 +32,25 @@ impl InlineBuf {
         self.length
     }
 
+    /// Returns the bytes where there are at least one and at most three.
+    #[inline(always)]
+    pub(crate) fn few(&self) -> Option<Few> {
+        let bytes = self.short.first_chunk().filter(|_| (1..=Few::MOST).contains(&self.length))?;
+        // What is behind them may be anything.
+        let within = u32::MAX.unbounded_shr(bits(FEW - self.length));
+        let bytes = u32::from_le_bytes(*bytes) & within;
+        Some(Few { bytes: bytes.to_le_bytes(), length: self.length })
+    }
+
+    /// Keeps these bytes alone.
+    #[inline(always)]
+    pub(crate) fn set_few(&mut self, few: Few) {
+        if let Some(front) = self.short.first_chunk_mut() {
+            *front = few.bytes;
+            self.length = few.length;
+        }
+    }
+
     /// Returns the number of bytes that there is still room for.
     pub(crate) const fn room(&self) -> usize {
         CAPACITY - self.length
@@ -101,6 +120,59 @@ impl InlineBuf {
     }
 }
 
+/// The bytes of a [`Few`], with one that it does not use.
+const FEW: usize = 4;
+
+/// At most three bytes of text, by value: these need no copy of a length that is not known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Few {
+    /// Those that are not used are 0.
+    bytes: [u8; FEW],
+    length: usize,
+}
+
+impl Few {
+    /// The most bytes.
+    const MOST: usize = FEW - 1;
+
+    /// Returns the last `length` bytes of `last`, from one to three.
+    #[inline(always)]
+    pub(crate) fn at_end(last: [u8; FEW], length: usize) -> Self {
+        let length = length.min(Self::MOST);
+        let bytes = u32::from_le_bytes(last).unbounded_shr(bits(FEW - length));
+        Self { bytes: bytes.to_le_bytes(), length }
+    }
+
+    /// Returns the first four of these bytes and those of `next`.
+    #[inline(always)]
+    pub(crate) fn before(self, next: [u8; FEW]) -> [u8; FEW] {
+        let next = u32::from_le_bytes(next).unbounded_shl(bits(self.length));
+        (u32::from_le_bytes(self.bytes) | next).to_le_bytes()
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        subslice(&self.bytes, ..self.length)
+    }
+
+    /// Returns the text; only whole characters go in.
+    #[inline(always)]
+    pub(crate) fn as_str(&self) -> &str {
+        match self.bytes {
+            // What is held most.
+            [b'<', 0, ..] => "<",
+            [b'<', b'/', 0, _] => "</",
+            _ => str::from_utf8(self.as_bytes()).unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns the number of bits of at most four bytes.
+#[inline(always)]
+fn bits(bytes: usize) -> u32 {
+    u32::from((bytes & 7).to_le_bytes()[0]) * u8::BITS
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +200,23 @@ mod tests {
         buffer.push_str(slice(&all, ..CAPACITY - 1));
         buffer.push_str("é");
         assert_eq!(buffer.len(), CAPACITY - 1, "no character is torn");
+    }
+
+    #[test]
+    fn a_few_bytes_are_the_same_text_by_value() {
+        for text in ["<", "</", "<t", "<th", "◁", "é", "\n<"] {
+            let before = format!("xyz{text}");
+            let few = Few::at_end(*before.as_bytes().last_chunk().unwrap(), text.len());
+            let mut buffer = InlineBuf::new();
+            assert!(buffer.few().is_none());
+            buffer.push_str("other text");
+            buffer.set_few(few);
+            assert_eq!((buffer.as_str(), few.as_str()), (text, text));
+            assert_eq!(buffer.few().unwrap().as_bytes(), text.as_bytes());
+            let all = format!("{text}abcd");
+            assert_eq!(few.before(*b"abcd"), all.as_bytes()[..4]);
+            buffer.push_str("abc");
+            assert!(buffer.few().is_none());
+        }
     }
 }

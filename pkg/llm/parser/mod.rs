@@ -19,6 +19,7 @@ mod echo;
 mod families;
 mod followed_code;
 mod found;
+mod front_sieve;
 mod fronts;
 mod function_tag;
 mod grammar;

@@ -8,16 +8,13 @@ use super::{
     code_spans::CodeSpans,
     followed_code::FollowedCode,
     found::Found,
-    inline_buf::{CAPACITY, InlineBuf},
-    stops::Stops,
+    inline_buf::{CAPACITY, Few, InlineBuf},
+    stops::{Stops, TAIL_BYTES},
 };
 use crate::types::{slice, subslice};
 
 /// The most bytes of a piece that are looked at in one go when a marker was cut.
 const STEP_BYTES: usize = 64;
-
-/// The most bytes at the end of a piece that wait for the next without being read.
-const TAIL_BYTES: usize = 3;
 
 /// Finds markers in text, holding back only what may still become one.
 #[derive(Debug)]
@@ -162,12 +159,34 @@ impl Scan {
     /// Holds the end of a piece, where a marker may begin, if it is short enough to be
     /// [settled](Self::settle), and no marker. Returns `false` where it is not.
     pub(super) fn hold_tail(&mut self, tail: &str, stops: &Stops) -> bool {
-        let most = if stops.fronts.has_short() { 1 } else { TAIL_BYTES };
-        let is_short = tail.len() <= most && self.held.is_empty();
+        let is_short = tail.len() <= stops.most_held() && self.held.is_empty();
         if is_short {
             self.held.push_str(tail);
         }
         is_short
+    }
+
+    /// Holds the end of `text`, from one to three bytes of it, where nothing was held.
+    #[inline(always)]
+    pub(super) fn hold_end(&mut self, text: &str, length: usize) {
+        if let Some(last) = text.as_bytes().last_chunk() {
+            self.held.set_few(Few::at_end(*last, length));
+        }
+    }
+
+    /// Takes the few bytes that are held, if the next text shows at one look that no marker begins with them.
+    /// Does nothing and returns `None` where it does not.
+    #[inline(always)]
+    pub(super) fn settle_few(&mut self, text: &str, stops: &Stops) -> Option<Few> {
+        let held = self.held.few()?;
+        let front = held.before(*text.as_bytes().first_chunk()?);
+        let has_others = held.as_bytes().iter().skip(1).any(|byte| stops.firsts.holds(*byte));
+        // A line end may be framing of a marker.
+        if matches!(front, [b'\r' | b'\n', ..]) || has_others || stops.may_begin(&front, 0) {
+            return None;
+        }
+        self.held.clear();
+        Some(held)
     }
 
     /// Takes the text that was read behind the last marker, before the current piece.

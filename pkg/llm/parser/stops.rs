@@ -1,10 +1,18 @@
 //! The bytes where markers may begin, and the text in which none does.
 
-use super::{byteset::ByteSet, followed_code::FollowedCode, fronts::Fronts, marker::MarkerSet};
+use super::{
+    byteset::ByteSet, followed_code::FollowedCode, front_sieve::FrontSieve, fronts::Fronts,
+    marker::MarkerSet,
+};
 use crate::{
-    json::{BLOCK, Block, Halves, Sieve, WIDE, last_block},
+    json::{BLOCK, Block, ByteKind, Finder, Halves, Sieve, WIDE, last_block},
     types::subslice,
 };
+
+/// The most bytes at the end of a piece that wait for the next without being read.
+pub(super) const TAIL_BYTES: usize = 3;
+
+const LINE_ENDS: Finder<1> = Finder::new([ByteKind::of(b'\n')]);
 
 /// The bytes where markers may begin, and a fast search for them.
 #[derive(Debug, Clone)]
@@ -19,6 +27,8 @@ pub(super) struct Stops {
     pub(super) turns: ByteSet,
     /// The first bytes of each of them, together.
     pub(super) fronts: Fronts,
+    /// A look at a block for the same; `None` where the markers differ too much.
+    in_block: Option<FrontSieve>,
     /// A look at longer text for the marks; `None` where a search for one byte, then for others, costs less.
     sieve: Option<Sieve>,
     /// Set where a line end may stand before a marker, with a carriage return of its own.
@@ -37,6 +47,7 @@ impl Stops {
             turns: firsts.with(*b"`\n"),
             firsts,
             seconds,
+            in_block: FrontSieve::new(sets.clone().into_iter().flat_map(MarkerSet::texts)),
             fronts: Fronts::new(sets),
             has_line_ends: false,
         }
@@ -53,6 +64,7 @@ impl Stops {
             turns: firsts.with(*b"`\n"),
             firsts,
             seconds,
+            in_block: self.in_block.clone(),
             fronts: self.fronts.clone(),
             has_line_ends: true,
         }
@@ -131,12 +143,45 @@ impl Stops {
         is_far || self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Returns `true` when one look says that no marker begins in `text`, which is one block; `code` then
-    /// becomes the state behind it. It calls nothing.
+    /// Returns the length of the front of `text`, which is one block, in which no marker begins, where the
+    /// rest is short enough to be held; `code` then becomes the state behind it.
     #[inline(always)]
-    pub(super) fn are_far_in_block(&self, text: &str, code: &mut FollowedCode) -> bool {
-        let Ok(block) = text.as_bytes().try_into() else { return false };
-        self.firsts.are_absent_in_block(block) && code.pass_at_once(block, 0, BLOCK)
+    pub(super) fn front_of_block(&self, text: &str, code: &mut FollowedCode) -> Option<usize> {
+        let block = text.as_bytes().try_into().ok()?;
+        let end = self.end_in_block(block)?;
+        code.pass_at_once(block, 0, end).then_some(end)
+    }
+
+    /// Returns the place of the first marker that may begin in `block`, else its length; `None` where more
+    /// than a few bytes are behind it.
+    #[inline(always)]
+    pub(super) fn end_in_block(&self, block: [u8; BLOCK]) -> Option<usize> {
+        let found = self.firsts.in_block(block);
+        if found == 0 && !self.may_end_in_framing(&block) {
+            return Some(BLOCK);
+        }
+        let markers = self.markers_among(found, (block, 0, BLOCK));
+        let end = self.first_marker((&block, 0), markers.into()).unwrap_or(BLOCK);
+        let end = if self.has_line_ends { line_end(&block, 0, end) } else { end };
+        (BLOCK - end <= self.most_held()).then_some(end)
+    }
+
+    /// Returns the most bytes at the end of a piece that wait for the next without being read.
+    pub(super) fn most_held(&self) -> usize {
+        if self.fronts.has_short() { 1 } else { TAIL_BYTES }
+    }
+
+    /// Returns those of `firsts`, a bit for each byte of the block, at which a marker may begin.
+    #[inline(always)]
+    fn markers_among(&self, firsts: u32, block: Block) -> u32 {
+        match &self.in_block {
+            Some(sieve) if self.has_line_ends => {
+                let (bytes, before, _) = block;
+                sieve.narrow(firsts, block) | firsts & LINE_ENDS.found(bytes) >> before
+            }
+            Some(sieve) => sieve.narrow(firsts, block),
+            None => firsts,
+        }
     }
 
     /// Returns `true` when one look for all of them at once says that no marker, span or fence begins in
@@ -205,7 +250,11 @@ impl Stops {
         (block, before, length): Block,
     ) -> Option<usize> {
         let firsts = self.firsts.in_block(block) >> before & !(u32::MAX << length);
-        self.first_marker((bytes, at), firsts.into())
+        if firsts == 0 {
+            return None;
+        }
+        let markers = self.markers_among(firsts, (block, before, length));
+        self.first_marker((bytes, at), markers.into())
     }
 
     /// Returns the first place where a marker may begin of those that a bit says, from `at` on.

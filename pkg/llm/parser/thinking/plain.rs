@@ -22,6 +22,10 @@ impl ThinkingParser {
             self.give_value(text, out);
         } else if self.way == Way::Call && self.calls.is_in_markup() {
             self.look_in_markup(text, out);
+        } else if self.way == Way::Tail {
+            self.look_behind_tail(text, out);
+        } else if self.way == Way::Thinking {
+            self.look_at_thinking(text, out);
         } else {
             self.look_further(text, out);
         }
@@ -66,11 +70,47 @@ impl ThinkingParser {
 
     #[inline(never)]
     fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
-        if self.calls.take_block(text, Some(&self.stops.in_message)) {
-            self.give_text(text, out);
-        } else {
-            self.look_in_message(text, out);
+        match self.calls.take_block(text, Some(&self.stops.in_message)) {
+            Some(end) if end == text.len() => self.give_text(text, out),
+            Some(end) => {
+                self.way = Way::Tail;
+                self.give_text(slice(text, ..end), out);
+            }
+            None => self.look_in_message(text, out),
         }
+    }
+
+    /// Takes one block of reasoning of which at most the last few bytes may begin a marker.
+    #[inline(never)]
+    fn look_at_thinking(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        let stops = &self.stops.in_thinking;
+        match text.as_bytes().try_into().ok().and_then(|block| stops.end_in_block(block)) {
+            Some(end) if end == text.len() => out(ResponsePiece::Thinking(text)),
+            Some(end) => {
+                self.scan.hold_end(text, text.len() - end);
+                self.way = Way::Tail;
+                out(ResponsePiece::Thinking(slice(text, ..end)));
+            }
+            None => self.look_further(text, out),
+        }
+    }
+
+    /// Takes text behind a few bytes that are held.
+    #[inline(never)]
+    fn look_behind_tail(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        let stops = &self.stops;
+        if let State::Thinking(_) = self.state {
+            if let Some(held) = self.scan.settle_few(text, &stops.in_thinking) {
+                self.way = Way::Thinking;
+                out(ResponsePiece::Thinking(held.as_str()));
+                return self.look_at_thinking(text, out);
+            }
+        } else if let Some(held) = self.calls.settle(text, Some(&stops.in_message)) {
+            self.way = Way::Message;
+            self.give_text(held.as_str(), out);
+            return self.look_at_block(text, out);
+        }
+        self.parse_slowly(text, out);
     }
 
     /// Takes text of more than a block, for which the first look knows nothing.
@@ -157,7 +197,8 @@ impl ThinkingParser {
             Way::Thinking if self.stops.in_thinking.are_absent(text) && !text.is_empty() => {
                 out(ResponsePiece::Thinking(text));
             }
-            Way::Markers | Way::Message | Way::Call | Way::Thinking | Way::Tail => {
+            Way::Tail => self.look_behind_tail(text, out),
+            Way::Markers | Way::Message | Way::Call | Way::Thinking => {
                 self.parse_slowly(text, out);
             }
         }

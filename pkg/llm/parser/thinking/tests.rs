@@ -1,6 +1,11 @@
 //! The bounds of what is held back before a section of reasoning.
 
-use crate::llm::parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect, families};
+use std::iter;
+
+use crate::{
+    json::BLOCK,
+    llm::parser::{ThinkingDialect, ThinkingParser, ThinkingPiece, ToolDialect, families},
+};
 
 /// Reads `pieces` and gives reasoning and message, joined.
 fn read<'t>(
@@ -214,4 +219,54 @@ fn reasoning_is_written_as_it_is_read() {
     assert_eq!(without, ["none", "harmony"]);
     let written = ThinkingDialect::THINK.write("Hm.").unwrap();
     assert_eq!(written, "<think>\nHm.\n</think>\n\n");
+}
+
+/// Of a whole block, a cut front is held and settled by ways of their own; a character alone takes none.
+#[test]
+fn a_front_that_a_block_cuts_reads_as_character_by_character() {
+    let fronts = [
+        "<", "</", "<t", "<th", "</t", "<T", "<\n", "<`", "\n<", "\r", "\r\n", "\n\n", "<<", "a<b",
+    ];
+    let rests = [
+        "think>in</think> and on",
+        "/think>\n\nout `<think>` and",
+        "hink> <thi of it",
+        "p> of HTML <p> a<b",
+        "` is code </think> no",
+        "\n</thinking>\nis out <tool",
+        "ool>{} <",
+        "<think>in",
+        "ink>`x",
+        "x",
+        "a<",
+        "\u{25C1}",
+    ];
+    let dialects = [
+        (ThinkingDialect::THINK, ToolDialect::NONE),
+        (ThinkingDialect::FORGE, ToolDialect::FORGE),
+        (ThinkingDialect::AUTO, ToolDialect::AUTO),
+    ];
+    for (thinking, tools) in &dialects {
+        for (front, rest) in fronts.iter().flat_map(|front| rests.iter().map(move |it| (front, it)))
+        {
+            for lead in ["Some words of text, of which ", "See `", "A line\n  "] {
+                for (ahead, is_inside) in (0..4).flat_map(|ahead| [(ahead, false), (ahead, true)]) {
+                    let fill = 48 - (lead.len() + front.len() + ahead) % BLOCK;
+                    let text = format!("{lead}{:<fill$}{front}{rest} which is all of it", "a < b");
+                    let parser = ThinkingParser::new(thinking, tools);
+                    let parser = if is_inside { parser.starting_inside() } else { parser };
+                    let again = ThinkingParser::new(thinking, tools);
+                    let again = if is_inside { again.starting_inside() } else { again };
+                    let mut rest = text.as_str();
+                    let blocks = iter::from_fn(|| {
+                        let (block, behind) = rest.split_at(rest.floor_char_boundary(BLOCK));
+                        rest = behind;
+                        (!block.is_empty()).then_some(block)
+                    });
+                    let chars = text.split_inclusive(|_: char| true);
+                    assert_eq!(read(parser, blocks), read(again, chars), "{text:?} {is_inside}");
+                }
+            }
+        }
+    }
 }

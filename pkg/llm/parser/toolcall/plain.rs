@@ -8,6 +8,7 @@ use crate::{
     llm::parser::{
         content::{Emit, ParsedContent},
         grammar::{CutEntity, Escapable, Plain},
+        inline_buf::Few,
         stops::Stops,
         token::TokenKind,
     },
@@ -225,6 +226,8 @@ impl ToolCallParser {
             out(ParsedContent::CallVerbatim(text));
         } else if self.is_in_markup() {
             self.look_in_markup(text, out);
+        } else if self.way == Way::Tail {
+            self.look_behind_tail(text, out);
         } else {
             self.look_further(text, out);
         }
@@ -260,11 +263,23 @@ impl ToolCallParser {
 
     #[inline(never)]
     fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        if self.take_block(text, None) {
-            out(ParsedContent::Text(text));
-        } else {
-            self.look_in_text(text, out);
+        match self.take_block(text, None) {
+            Some(end) if end == text.len() => out(ParsedContent::Text(text)),
+            Some(end) => {
+                self.way = Way::Tail;
+                out(ParsedContent::Text(slice(text, ..end)));
+            }
+            None => self.look_in_text(text, out),
         }
+    }
+
+    /// Takes text behind a few bytes that are held.
+    #[inline(never)]
+    fn look_behind_tail(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        let Some(held) = self.settle(text, None) else { return self.parse_slowly(text, out) };
+        self.way = Way::Text;
+        out(ParsedContent::Text(held.as_str()));
+        self.look_at_block(text, out);
     }
 
     /// Takes text of more than a block, for which the first look knows nothing.
@@ -304,7 +319,8 @@ impl ToolCallParser {
             Way::Value(Plain::Nothing) => self.parse_slowly(text, out),
             Way::Value(_) | Way::Escape | Way::Held => self.look_in_value(text, out),
             Way::Entity(_) => self.look_behind_entity(text, out),
-            Way::Markers | Way::Text | Way::Tail => self.parse_slowly(text, out),
+            Way::Tail => self.look_behind_tail(text, out),
+            Way::Markers | Way::Text => self.parse_slowly(text, out),
         }
     }
 
@@ -366,14 +382,35 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes one block of message text; returns `false` for text of another length, and where one look does
-    /// not tell that no marker begins in it. The markers are those of the dialect, or begin at `stops`.
+    /// Takes one block of message text of which at most the last few bytes may begin a marker, and holds
+    /// these; returns the length of the text before them, and `None` for text of another length and where one
+    /// look does not tell. The markers are those of the dialect, or begin at `stops`; nothing was held.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_block(&mut self, text: &str, stops: Option<&Stops>) -> bool {
+    pub(in crate::llm::parser) fn take_block(
+        &mut self,
+        text: &str,
+        stops: Option<&Stops>,
+    ) -> Option<usize> {
         let stops = stops.unwrap_or(&self.stops);
-        let is_taken = stops.are_far_in_block(text, &mut self.literal);
-        self.passed += if is_taken { text.len() } else { 0 };
-        is_taken
+        let end = stops.front_of_block(text, &mut self.literal)?;
+        if end < text.len() {
+            self.scan.hold_end(text, text.len() - end);
+        }
+        self.passed += text.len();
+        Some(end)
+    }
+
+    /// Takes the few bytes that are held, if `text` shows at one look that none of those markers begins with
+    /// them; `None` where it does not.
+    #[inline(always)]
+    pub(in crate::llm::parser) fn settle(
+        &mut self,
+        text: &str,
+        stops: Option<&Stops>,
+    ) -> Option<Few> {
+        let held = self.scan.settle_few(text, stops.unwrap_or(&self.stops))?;
+        self.literal.pass_few(held.as_bytes());
+        Some(held)
     }
 
     /// Takes message text; returns `false` where a marker may begin in it: one of the dialect, or one
