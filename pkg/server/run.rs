@@ -214,11 +214,6 @@ impl Run {
         self.own_calls.keyed(self.client_calls.open())
     }
 
-    /// Returns `true` once its user went on to something else: it ends soon.
-    pub(super) fn is_left(&self) -> bool {
-        self.steering.is_left()
-    }
-
     /// Returns the number of the event before which the last answer was paused; 0 for none.
     pub(super) fn paused(&self) -> u64 {
         self.paused.load(Ordering::Acquire)
@@ -236,8 +231,8 @@ impl Run {
             Progress::Running => ("running", None),
             Progress::Ended(end) => (status(end.status), Some(*end)),
         };
-        let (run_id, conversation_id) = (self.id(), &*self.conversation);
-        let request = self.about.as_deref();
+        let (run_id, conversation_id, request) =
+            (self.id(), &*self.conversation, self.about.as_deref());
         let used = || *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let usage = end.as_ref().map_or_else(used, |end| end.usage);
         let cost = end.as_ref().and_then(|end| end.spent?.cost);
@@ -257,8 +252,8 @@ impl Run {
 
     /// Returns a run that is not under way here, as the store has it.
     pub(super) fn stored(record: &RunRecord) -> Self {
-        let (conversation, owner) = (record.conversation.clone(), record.owner.clone());
-        let mut run = Self::new(record.key.clone(), conversation, owner, Ways::none());
+        let RunRecord { key, conversation, owner, .. } = record.clone();
+        let mut run = Self::new(key, conversation, owner, Ways::none());
         run.kept = tokio::sync::Mutex::new(record.progress);
         let run = run.about(record.about.clone());
         let status = match record.progress {

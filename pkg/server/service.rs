@@ -436,7 +436,7 @@ impl Service {
     /// Returns the run of a conversation that goes on; not one that its user has left for another.
     pub(super) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<Run>> {
         let runs = self.0.runs.open(&scope(caller), conversation);
-        let run = runs.iter().find(|run| !run.is_left()).or(runs.first());
+        let run = runs.iter().find(|run| !run.steering.is_left()).or(runs.first());
         run.filter(|run| run.owner == caller.id).cloned()
     }
 
@@ -444,7 +444,7 @@ impl Service {
     pub(super) fn runs_to_stop(&self, caller: &Caller, conversation: &str) -> Vec<Arc<Run>> {
         let mut runs = self.0.runs.open(&scope(caller), conversation);
         runs.retain(|run| run.owner == caller.id);
-        let left = runs.iter().take_while(|run| run.is_left()).count();
+        let left = runs.iter().take_while(|run| run.steering.is_left()).count();
         runs.truncate(left + 1);
         runs
     }

@@ -32,17 +32,17 @@ pub(super) struct Worded<S> {
     stream: S,
     /// What is left of a refusal.
     refusal: Vec<u8>,
-    is_refused: bool,
     /// `true` when the last write was taken whole.
     is_between: bool,
-    rest: Option<Pin<Box<Sleep>>>,
-    rest_bytes: usize,
+    /// The bytes of the rest of a request that were read; `None` while none was refused.
+    rest_bytes: Option<usize>,
+    rest_timeout: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Worded<S> {
     pub(super) fn new(stream: S) -> Self {
-        let (refusal, is_refused, is_between) = (Vec::new(), false, true);
-        Self { stream, refusal, is_refused, is_between, rest: None, rest_bytes: 0 }
+        let (refusal, is_between) = (Vec::new(), true);
+        Self { stream, refusal, is_between, rest_bytes: None, rest_timeout: None }
     }
 
     fn poll_refusal(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -57,15 +57,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Worded<S> {
 
     /// Reads what still comes of a refused request, as far as it may.
     fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let rest = self.rest.get_or_insert_with(|| Box::pin(sleep(REST_TIMEOUT)));
-        if rest.as_mut().poll(context).is_ready() {
+        let timeout = self.rest_timeout.get_or_insert_with(|| Box::pin(sleep(REST_TIMEOUT)));
+        if timeout.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
         let mut piece = [0; 4 << 10];
-        while self.rest_bytes < MAX_REST_BYTES {
+        let bytes = self.rest_bytes.get_or_insert(0);
+        while *bytes < MAX_REST_BYTES {
             let mut piece = ReadBuf::new(&mut piece);
             match ready!(Pin::new(&mut self.stream).poll_read(context, &mut piece)) {
-                Ok(()) if !piece.filled().is_empty() => self.rest_bytes += piece.filled().len(),
+                Ok(()) if !piece.filled().is_empty() => *bytes += piece.filled().len(),
                 Ok(()) | Err(_) => break,
             }
         }
@@ -94,7 +95,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Worded<S> {
         if this.is_between
             && let Some(refusal) = worded(bytes)
         {
-            (this.refusal, this.is_refused) = (refusal, true);
+            (this.refusal, this.rest_bytes) = (refusal, Some(0));
             return Poll::Ready(Ok(bytes.len()));
         }
         let count = ready!(Pin::new(&mut this.stream).poll_write(context, bytes))?;
@@ -129,11 +130,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Worded<S> {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.rest.is_none() {
+        if this.rest_timeout.is_none() {
             ready!(this.poll_refusal(context))?;
             ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
         }
-        if this.is_refused {
+        if this.rest_bytes.is_some() {
             ready!(this.poll_rest(context));
         }
         Poll::Ready(Ok(()))
