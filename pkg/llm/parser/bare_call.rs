@@ -1,4 +1,4 @@
-//! What a call without a marker looks like.
+//! The look of a call without a marker.
 
 use super::{
     description::Bare,
