@@ -111,6 +111,16 @@ impl ByteSet {
         matches!(&self.search, Search::Few(finder) if finder.are_absent(bytes))
     }
 
+    /// Returns `true` when one quick look says that no byte of `block` is in the set.
+    #[inline(always)]
+    pub(super) fn are_absent_in_block(&self, block: [u8; BLOCK]) -> bool {
+        match (&self.one, &self.search) {
+            (Some(finder), _) => finder.found(block) == 0,
+            (None, Search::Few(finder)) => finder.found(block) == 0,
+            (None, Search::Many(_) | Search::EachByte) => false,
+        }
+    }
+
     /// Returns `true` when one quick look says that no byte of `text` is in the set.
     #[inline(always)]
     pub(super) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {

@@ -143,6 +143,16 @@ impl Stops {
         is_far || self.find(text.as_bytes(), 0) == text.len()
     }
 
+    /// Returns `true` when one look says that no marker begins in `text`, which is one block; `code` then
+    /// becomes the state behind it. It calls nothing.
+    #[inline(always)]
+    pub(super) fn are_far_in_block(&self, text: &str, code: &mut FollowedCode) -> bool {
+        let Ok(block) = text.as_bytes().try_into() else { return false };
+        self.firsts.are_absent_in_block(block)
+            && !self.may_end_in_framing(&block)
+            && code.pass_at_once(block, 0, BLOCK)
+    }
+
     /// Returns the length of the front of `text`, which is one block, in which no marker begins, where the
     /// rest is short enough to be held; `code` then becomes the state behind it.
     #[inline(always)]

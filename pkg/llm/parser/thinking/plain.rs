@@ -70,7 +70,16 @@ impl ThinkingParser {
 
     #[inline(never)]
     fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
-        match self.calls.take_block(text, Some(&self.stops.in_message)) {
+        if self.calls.take_block(text, Some(&self.stops.in_message)) {
+            self.give_text(text, out);
+        } else {
+            self.look_at_marks(text, out);
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_marks(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
+        match self.calls.take_front(text, Some(&self.stops.in_message)) {
             Some(end) if end == text.len() => self.give_text(text, out),
             Some(end) => {
                 self.way = Way::Tail;

@@ -4,6 +4,7 @@ mod beginning;
 mod echo;
 mod ends;
 mod entering;
+mod front;
 mod in_code;
 mod next_marker;
 mod plain;

@@ -8,7 +8,6 @@ use crate::{
     llm::parser::{
         content::{Emit, ParsedContent},
         grammar::{CutEntity, Escapable, Plain},
-        inline_buf::Few,
         stops::Stops,
         token::TokenKind,
     },
@@ -263,7 +262,16 @@ impl ToolCallParser {
 
     #[inline(never)]
     fn look_at_block(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
-        match self.take_block(text, None) {
+        if self.take_block(text, None) {
+            out(ParsedContent::Text(text));
+        } else {
+            self.look_at_marks(text, out);
+        }
+    }
+
+    #[inline(never)]
+    fn look_at_marks(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
+        match self.take_front(text, None) {
             Some(end) if end == text.len() => out(ParsedContent::Text(text)),
             Some(end) => {
                 self.way = Way::Tail;
@@ -382,35 +390,14 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes one block of message text of which at most the last few bytes may begin a marker, and holds
-    /// these; returns the length of the text before them, and `None` for text of another length and where one
-    /// look does not tell. The markers are those of the dialect, or begin at `stops`; nothing was held.
+    /// Takes one block of message text; returns `false` for text of another length, and where one look does
+    /// not tell that no marker begins in it. The markers are those of the dialect, or begin at `stops`.
     #[inline(always)]
-    pub(in crate::llm::parser) fn take_block(
-        &mut self,
-        text: &str,
-        stops: Option<&Stops>,
-    ) -> Option<usize> {
+    pub(in crate::llm::parser) fn take_block(&mut self, text: &str, stops: Option<&Stops>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
-        let end = stops.front_of_block(text, &mut self.literal)?;
-        if end < text.len() {
-            self.scan.hold_end(text, text.len() - end);
-        }
-        self.passed += text.len();
-        Some(end)
-    }
-
-    /// Takes the few bytes that are held, if `text` shows at one look that none of those markers begins with
-    /// them; `None` where it does not.
-    #[inline(always)]
-    pub(in crate::llm::parser) fn settle(
-        &mut self,
-        text: &str,
-        stops: Option<&Stops>,
-    ) -> Option<Few> {
-        let held = self.scan.settle_few(text, stops.unwrap_or(&self.stops))?;
-        self.literal.pass_few(held.as_bytes());
-        Some(held)
+        let is_taken = stops.are_far_in_block(text, &mut self.literal);
+        self.passed += if is_taken { text.len() } else { 0 };
+        is_taken
     }
 
     /// Takes message text; returns `false` where a marker may begin in it: one of the dialect, or one
