@@ -10,7 +10,7 @@ const GAP: std::ops::RangeInclusive<u8> = b'Z' + 1..=b'a' - 1;
 /// A search for a kind of bytes, for one byte, and for those [between the letters](Self::is_in_gap). It may
 /// stop at others, and misses none.
 ///
-/// What is looked for is one range as far as it can be: of a range, the least difference in all blocks is
+/// As many bytes as can be are looked for as one range: of a range, the least difference in all blocks is
 /// compared once, where each other byte is compared in each block.
 #[derive(Debug, Clone)]
 pub(crate) struct Sieve {

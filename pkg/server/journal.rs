@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, Notify};
 
 use super::{
     Problem,
+    journal_line::Line,
     undelivered::Undelivered,
     words::{Answered, Counts},
 };
@@ -150,45 +151,6 @@ struct Request {
 #[derive(Deserialize)]
 struct Place {
     turn: u32,
-}
-
-/// The facts that a line tells of itself.
-#[derive(Deserialize)]
-struct Line<'l, M> {
-    #[serde(borrow, bound(deserialize = "M: Deserialize<'de>"))]
-    record: Record<'l, M>,
-}
-
-#[derive(Deserialize)]
-struct Record<'l, M> {
-    began: Option<Began>,
-    #[serde(borrow, bound(deserialize = "M: Deserialize<'de>"))]
-    took: Option<Took<'l, M>>,
-}
-
-#[derive(Deserialize)]
-struct Began {
-    state: State,
-}
-
-#[derive(Deserialize)]
-struct State {
-    outcome: Outcome,
-}
-
-#[derive(Deserialize)]
-struct Outcome {
-    run_id: Text,
-}
-
-/// An input that a run took; the messages of other versions are not read.
-#[derive(Deserialize)]
-struct Took<'l, M> {
-    #[serde(borrow)]
-    input: Option<&'l RawValue>,
-    messages: Vec<M>,
-    #[serde(default)]
-    events: u64,
 }
 
 impl StoredJournal {

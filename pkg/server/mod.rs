@@ -41,6 +41,7 @@ mod health;
 mod hosts;
 mod identity;
 mod journal;
+mod journal_line;
 mod keep;
 mod latency;
 mod latency_records;

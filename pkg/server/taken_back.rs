@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 
+use super::journal_line::{Line, Rewound};
 use crate::{
     store::{ConversationKey, ConversationStore, StoreError},
     types::Text,
@@ -24,46 +24,6 @@ pub(super) struct TakenBack {
     /// The runs that have messages, each with the number of its first.
     begins: Vec<(Text, u64)>,
     ranges: Vec<Range<u64>>,
-}
-
-#[derive(Deserialize)]
-struct Line<'l> {
-    #[serde(borrow)]
-    record: Record<'l>,
-}
-
-#[derive(Deserialize)]
-struct Record<'l> {
-    began: Option<Began>,
-    #[serde(borrow)]
-    took: Option<Took<'l>>,
-    rewound: Option<Rewound>,
-}
-
-#[derive(Deserialize)]
-struct Began {
-    state: State,
-}
-
-#[derive(Deserialize)]
-struct State {
-    outcome: Outcome,
-}
-
-#[derive(Deserialize)]
-struct Outcome {
-    run_id: Text,
-}
-
-#[derive(Deserialize)]
-struct Took<'l> {
-    #[serde(borrow)]
-    messages: Vec<&'l RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Rewound {
-    run: Text,
 }
 
 impl TakenBack {
@@ -93,7 +53,9 @@ impl TakenBack {
     fn note(&mut self, entry: u64, line: &str) {
         self.messages += entry.saturating_sub(self.entries);
         self.entries = entry + 1;
-        let Ok(Line { record }) = serde_json::from_str::<Line<'_>>(line) else { return };
+        let Ok(Line { record }) = serde_json::from_str::<Line<'_, IgnoredAny>>(line) else {
+            return;
+        };
         if let Some(began) = record.began {
             self.began = Some(began.state.outcome.run_id);
         }

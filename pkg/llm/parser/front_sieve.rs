@@ -12,7 +12,7 @@ const CASE: u8 = 0x20;
 /// A search for places at which the second, third and fourth byte are some that markers have there, whatever
 /// the case of letters.
 ///
-/// It takes no branch: which of many `<` begin nothing, and how many they are, is what no processor foresees.
+/// The search has no branch: no processor foresees which of many `<` begin nothing, and how many they are.
 #[derive(Debug, Clone)]
 pub(super) struct FrontSieve {
     /// Each with its distance from the first byte.

@@ -14,7 +14,7 @@ use crate::{
     store::{LogKey, RunChange, Stores},
 };
 
-/// What a model reads: texts of the user, and results.
+/// The texts of the user and the results that a model reads.
 fn seen(request: &Asked) -> Vec<String> {
     let mut seen = Vec::new();
     for message in &request.messages {
