@@ -18,6 +18,7 @@ use super::{
     run::{RUN_END, Run},
     run_records::Records,
     service::Service,
+    shared_frames::FrameReader,
     streamed::Streamed,
 };
 use crate::{store::LogRecord, types::Envelope};
@@ -47,7 +48,8 @@ pub(super) fn answer(
     from: u64,
     mut guard: Option<Guard>,
 ) -> Response {
-    let records = Records::new(service.log(), Arc::clone(&run), from);
+    let reader = FrameReader::new(&run.frames);
+    let records = Records::new(service.log(), run, from);
     let frames = records.map_while(move |record| match record {
         Ok((number, record)) => {
             if let Some(guard) = &mut guard
@@ -55,7 +57,7 @@ pub(super) fn answer(
             {
                 guard.disarm();
             }
-            Some(run.frames.frame(number, &record))
+            Some(reader.frame(number, &record))
         }
         Err(error) => {
             tracing::debug!(%error, "a reader is let go");

@@ -1,7 +1,7 @@
 //! A run of the service, from its first event to the end of its log.
 
 use std::sync::{
-    Mutex, PoisonError,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
 
@@ -46,7 +46,7 @@ pub(super) struct Run {
     pub(super) steering: Steering,
     pub(super) cancel: CancellationToken,
     /// The newest frames, which its readers share.
-    pub(super) frames: SharedFrames,
+    pub(super) frames: Arc<SharedFrames>,
     /// The newest events, where readers need them.
     pub(super) events: SharedEvents,
     progress: Mutex<Progress>,
@@ -124,7 +124,7 @@ impl Run {
             questions,
             steering,
             cancel,
-            frames: SharedFrames::default(),
+            frames: Arc::default(),
             events: SharedEvents::default(),
             progress: Mutex::new(Progress::Queued),
             used: Mutex::default(),

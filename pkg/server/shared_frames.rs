@@ -1,60 +1,97 @@
 //! Frames that the readers of a run share.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use bytes::Bytes;
 
 use super::{encode::head, pieces::Pieces};
 use crate::store::LogRecord;
 
-/// Newest frames of a run that its readers share.
-const SHARED: usize = 16;
+/// Newest frames of a run that its readers share: more than events come while a reader is not polled.
+const SHARED: usize = 64;
 
 /// Longest frame that is shared, in bytes.
-const SHARED_BYTES: usize = 4 << 10;
+const SHARED_BYTES: usize = 1 << 10;
 
-/// The newest frames of a run that goes on. Readers that have all that there is wait for the same event: the first of them makes its frame.
+/// The newest frames of a run that goes on. Readers that have all that there is wait for the same event: the first of them makes its frame. Of a run with one
+/// reader none is kept.
 #[derive(Debug)]
-pub(super) struct SharedFrames(Mutex<Option<Newest>>);
+pub(super) struct SharedFrames {
+    newest: Mutex<Option<Newest>>,
+    readers: AtomicUsize,
+}
 
 #[derive(Debug, Default)]
 struct Newest {
-    frames: [(u64, Bytes); SHARED],
+    /// [`SHARED`] places, or none before the first frame that is shared.
+    frames: Vec<(u64, Bytes)>,
     pieces: Pieces,
 }
 
 impl Default for SharedFrames {
     fn default() -> Self {
-        Self(Mutex::new(Some(Newest::default())))
+        Self { newest: Mutex::new(Some(Newest::default())), readers: AtomicUsize::new(0) }
     }
 }
 
 impl SharedFrames {
     /// Returns the frame of a record, which has this number among the records of the run.
-    pub(super) fn frame(&self, number: u64, record: &LogRecord) -> Bytes {
-        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = usize::try_from(number).unwrap_or_default() % SHARED;
+    fn frame(&self, number: u64, record: &LogRecord) -> Bytes {
+        let mut shared = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Newest { frames, pieces }) = &mut *shared else {
             drop(shared);
             let mut out = Vec::new();
             numbered(number, record, &mut out);
             return out.into();
         };
-        match frames.get_mut(at) {
-            Some((of, frame)) if *of == number && !frame.is_empty() => frame.clone(),
-            place => {
-                let frame = pieces.piece(|out| numbered(number, record, out));
-                if let Some(place) = place.filter(|_| frame.len() <= SHARED_BYTES) {
-                    *place = (number, frame.clone());
-                }
-                frame
+        let at = usize::try_from(number).unwrap_or_default() % SHARED;
+        if let Some((of, frame)) = frames.get(at)
+            && *of == number
+            && !frame.is_empty()
+        {
+            return frame.clone();
+        }
+        let frame = pieces.piece(|out| numbered(number, record, out));
+        if self.readers.load(Ordering::Relaxed) > 1 && frame.len() <= SHARED_BYTES {
+            if frames.is_empty() {
+                frames.resize(SHARED, (0, Bytes::new()));
+            }
+            // Who is behind leaves the newer ones to the others.
+            if let Some(place) = frames.get_mut(at).filter(|(of, it)| *of < number || it.is_empty())
+            {
+                *place = (number, frame.clone());
             }
         }
+        frame
     }
 
     /// Lets all frames go, and keeps none from now on: the run has ended, and its readers come one by one.
     pub(super) fn end(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// A reader of the frames of a run.
+pub(super) struct FrameReader(Arc<SharedFrames>);
+
+impl FrameReader {
+    pub(super) fn new(frames: &Arc<SharedFrames>) -> Self {
+        frames.readers.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(frames))
+    }
+
+    /// Returns the frame of a record, which has this number among the records of the run.
+    pub(super) fn frame(&self, number: u64, record: &LogRecord) -> Bytes {
+        self.0.frame(number, record)
+    }
+}
+
+impl Drop for FrameReader {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -75,19 +112,43 @@ mod tests {
         LogRecord::new("kind", at.to_string())
     }
 
+    fn frames(readers: usize) -> SharedFrames {
+        SharedFrames { readers: AtomicUsize::new(readers), ..SharedFrames::default() }
+    }
+
     #[test]
     fn readers_share_a_frame_and_never_get_that_of_another_number() {
-        let frames = SharedFrames::default();
-        for at in (0..40).chain(5..30) {
+        let frames = frames(2);
+        for (at, is_newer) in (0..200).map(|at| (at, true)).chain((5..136).map(|at| (at, false))) {
             let (one, other) = (frames.frame(at, &record(at)), frames.frame(at, &record(at)));
             assert_eq!(one, format!("id: {at}\nevent: kind\ndata: {at}\n\n"));
-            assert_eq!(one.as_ptr(), other.as_ptr(), "it is made once");
+            assert_eq!(one.as_ptr() == other.as_ptr(), is_newer, "{at}: a newer one is made once");
+        }
+        let kept = frames.frame(199, &record(199));
+        assert_eq!(kept.as_ptr(), frames.frame(199, &record(199)).as_ptr(), "older ones leave it");
+    }
+
+    #[test]
+    fn readers_that_take_turns_share_what_came_between_them() {
+        let frames = frames(2);
+        let read = |from: u64| -> Vec<_> {
+            (from..from + SHARED as u64).map(|at| frames.frame(at, &record(at)).as_ptr()).collect()
+        };
+        for from in [0, 64, 100] {
+            assert_eq!(read(from), read(from), "from {from}");
         }
     }
 
     #[test]
+    fn of_a_run_with_one_reader_no_frame_is_kept() {
+        let frames = frames(1);
+        assert_ne!(frames.frame(1, &record(1)).as_ptr(), frames.frame(1, &record(1)).as_ptr());
+        assert!(frames.newest.lock().unwrap().as_ref().unwrap().frames.is_empty());
+    }
+
+    #[test]
     fn a_long_frame_and_a_run_that_has_ended_keep_nothing() {
-        let frames = SharedFrames::default();
+        let frames = frames(2);
         let long = LogRecord::new("kind", vec![b'1'; SHARED_BYTES]);
         assert_ne!(frames.frame(0, &long).as_ptr(), frames.frame(0, &long).as_ptr());
         let before = frames.frame(1, &record(1));
