@@ -73,7 +73,7 @@ pub(crate) const ROWS: [Row; 49] = [
     row("apart_prose",        Stages::Apart,     Of(corpus::prose),       16, (3.0, 2.0), 154.0),
     row("auto_calls",         Stages::AutoCalls, Of(corpus::prose),       16, (2.0, 1.5), 87.0),
     row("calls_json",         Stages::Calls,     Of(corpus::json_text),   16, (3.0, 1.6), 123.0),
-    row("calls_small",        Stages::Calls,     Of(corpus::small_calls), 16, (5.2, 3.0), 325.0),
+    row("calls_small",        Stages::Calls,     Of(corpus::small_calls), 16, (5.5, 3.0), 325.0),
     row("calls_xml",          Stages::Calls,     Of(corpus::xml_text),    16, (4.1, 3.0), 193.0),
     row("both_thinking_json", Stages::Both,      Of(thinking_and_calls),  16, (3.0, 2.6), 138.0),
     row("call_hermes",      Stages::Dialect("hermes"),      Call(grammars::hermes, corpus::prose),      16, (2.4, 1.6), 117.0),

@@ -1,5 +1,7 @@
 //! A few bytes to look for, and finding the first of them.
 
+use std::iter;
+
 use crate::json::{BLOCK, ByteKind, Finder, Halves, Sieve, WIDE};
 
 /// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
@@ -213,7 +215,13 @@ fn padded<const N: usize>(kinds: &[ByteKind]) -> Option<[ByteKind; N]> {
 }
 
 fn bytes_of(members: [u64; 4]) -> impl Iterator<Item = u8> {
-    (0..=u8::MAX).filter(move |byte| holds(&members, *byte))
+    [0, 64, 128, 192].into_iter().zip(members).flat_map(|(first, mut word)| {
+        iter::from_fn(move || {
+            let bit = u8::try_from(word.trailing_zeros()).ok()?;
+            word &= word.checked_sub(1)?;
+            Some(first | bit)
+        })
+    })
 }
 
 fn insert(members: &mut [u64; 4], byte: u8) {
@@ -234,11 +242,12 @@ fn pair(first: u8, second: u8) -> ByteKind {
 
 /// Returns `true` when one term for both stops at nothing that is frequent in prose.
 fn is_cheap_pair(first: u8, second: u8) -> bool {
-    let mask = !(first ^ second);
-    mask.count_zeros() <= 2
-        && (0..=u8::MAX).all(|byte| {
-            byte & mask != first & mask
-                || byte == first
+    let differing = first ^ second;
+    let lowest = differing & differing.wrapping_neg();
+    // The term stops at these two as well, if they are others.
+    differing.count_ones() <= 2
+        && [first ^ lowest, second ^ lowest].into_iter().all(|byte| {
+            byte == first
                 || byte == second
                 || byte.is_ascii_uppercase()
                 || matches!(byte, b'>' | b'|' | b'_' | b'^' | b'\\' | b'@' | 0..=9 | 11..=31 | 0x7F)
@@ -248,6 +257,32 @@ fn is_cheap_pair(first: u8, second: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_set_lists_the_bytes_that_it_holds_in_their_order() {
+        for bytes in [&b""[..], b"\0", b"<", &[0, 63, 64, 127, 128, 191, 192, 255]] {
+            let set = ByteSet::new(bytes.iter().copied());
+            assert!(set.iter().eq(bytes.iter().copied()), "{bytes:?}");
+        }
+        let all: Vec<u8> = (0..=u8::MAX).collect();
+        assert!(ByteSet::new(all.iter().copied()).iter().eq(all));
+    }
+
+    #[test]
+    fn a_cheap_pair_stops_at_itself_and_at_what_is_rare_only() {
+        let is_rare = |byte: u8| byte.is_ascii_uppercase() || b">|_^\\@".contains(&byte);
+        let is_control = |byte: u8| byte.is_ascii_control() && byte != b'\n';
+        let stops_at = |sieve: &Finder<1>, byte: u8| sieve.found([byte; BLOCK]) != 0;
+        for (first, second) in (0..=u8::MAX).flat_map(|one| (0..=u8::MAX).map(move |it| (one, it)))
+        {
+            let is_cheap = (first ^ second).count_ones() <= 2 && {
+                let sieve = Finder::new([pair(first, second)]);
+                let mut others = (0..=u8::MAX).filter(|byte| ![first, second].contains(byte));
+                others.all(|it| is_rare(it) || is_control(it) || !stops_at(&sieve, it))
+            };
+            assert_eq!(is_cheap_pair(first, second), is_cheap, "{first} {second}");
+        }
+    }
 
     /// Returns the position of the first member: the sieve stops there, if not before.
     fn find(set: &ByteSet, bytes: &[u8]) -> usize {

@@ -1,6 +1,9 @@
 //! Descriptions made ready for the parsers: markers in sets, with what each of them means.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock},
+};
 
 use super::{
     bare_call::firsts_of,
@@ -90,25 +93,17 @@ impl Compiled {
         turn_ends: &[&str],
         counting: Strays<'_>,
     ) -> Self {
-        let (mut openers, mut closers, mut roles) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut forms, mut bare, mut holds) = (Vec::new(), Vec::new(), Vec::new());
+        let mut text = TextMarkers::default();
+        let mut closers = Vec::new();
+        let (mut forms, mut bare) = (Vec::new(), Vec::new());
         for tools in descriptions {
             for call in tools.calls {
-                let opener = call.opener_in_text(tools);
-                if !openers.contains(&opener) {
-                    openers.push(opener);
-                    roles.push(Role::Call(forms.len()));
-                }
+                text.add(call.opener_in_text(tools), Role::Call(forms.len()));
                 forms.push(CompiledForm::new(call, tools, descriptions));
             }
             for wrapper in tools.wrappers {
-                let opener = tools.opener_in_text(wrapper);
-                if !openers.contains(&opener) {
-                    openers.push(opener);
-                    roles.push(Role::WrapperOpener(wrapper.holds));
-                }
-                closers.push(wrapper.closer);
-                holds.push(wrapper.holds);
+                text.add(tools.opener_in_text(wrapper), Role::WrapperOpener(wrapper.holds));
+                closers.push((wrapper.closer, Role::WrapperCloser(wrapper.holds)));
             }
             if let Some(Bare::Name(_)) = tools.bare {
                 for call in tools.calls {
@@ -121,56 +116,36 @@ impl Compiled {
                 forms.push(CompiledForm::bare(kind, tools));
             }
         }
-        let opener_count = openers.len();
+        let opener_count = text.markers.len();
         let calls = descriptions.iter().flat_map(|tools| tools.calls);
-        let call_closers: Vec<_> = calls.flat_map(|call| call.closers.iter()).collect();
-        for end in turn_ends.iter().chain(&[SENTENCE_END]) {
+        let call_closers: Vec<_> = calls.clone().flat_map(|call| call.closers.iter()).collect();
+        for end in turn_ends.iter().chain(&[SENTENCE_END]).filter(|_| !forms.is_empty()) {
             let marker = Marker::exact(end);
-            if forms.is_empty() || openers.contains(&marker) {
-                continue;
-            }
-            openers.push(marker);
-            roles.push(Role::TurnEnd {
-                closes_wrapper: closers.contains(&marker),
+            let role = Role::TurnEnd {
+                closes_wrapper: closers.iter().any(|(closer, _)| *closer == marker),
                 closes_call: call_closers.contains(&marker),
                 only_behind_call: *end == SENTENCE_END,
-            });
+            };
+            text.add(marker, role);
         }
         for marker in descriptions.iter().flat_map(|tools| tools.inline) {
-            openers.push(*marker);
-            roles.push(Role::Inline);
+            text.add(*marker, Role::Inline);
         }
-        let (mut first_closer, named) = (
-            openers.len(),
-            match counting {
-                Strays::Always(named) => named,
-                Strays::BehindCalls | Strays::Never => &[],
-            },
-        );
+        let mut first_closer = text.markers.len();
+        let named = match counting {
+            Strays::Always(named) => named,
+            Strays::BehindCalls | Strays::Never => &[],
+        };
         let tokens = descriptions.iter().filter(|_| counting != Strays::Never);
-        for (token, role) in tokens.flat_map(|tools| strays(tools, named)) {
-            if !openers.contains(&token) {
-                openers.push(token);
-                roles.push(role);
-            }
-        }
+        text.add_all(tokens.flat_map(|tools| strays(tools, named)));
         if counting != Strays::BehindCalls {
-            first_closer = openers.len();
+            first_closer = text.markers.len();
         }
-        for (closer, holds) in closers.into_iter().zip(holds) {
-            if !openers.contains(&closer) {
-                openers.push(closer);
-                roles.push(Role::WrapperCloser(holds));
-            }
-        }
-        let first_orphan = openers.len();
-        for closer in descriptions.iter().flat_map(|tools| tools.calls).flat_map(CallForm::ends) {
-            if !openers.contains(&closer) {
-                openers.push(closer);
-                roles.push(Role::CallCloser);
-            }
-        }
-        let text = MarkerSet::new(openers);
+        text.add_all(closers);
+        let first_orphan = text.markers.len();
+        text.add_all(calls.flat_map(CallForm::ends).map(|end| (end, Role::CallCloser)));
+        let TextMarkers { markers, roles, .. } = text;
+        let text = MarkerSet::new(markers);
         let (name, example) = descriptions.first().map_or(("", ""), |it| (it.name, it.example));
         Self {
             name,
@@ -275,6 +250,29 @@ impl Compiled {
             }
         });
         self.forms.get(form).unwrap_or(&NONE)
+    }
+}
+
+/// The markers of message text while they are collected, each once, with the role that was given first.
+#[derive(Default)]
+struct TextMarkers<'a> {
+    markers: Vec<Marker<'a>>,
+    roles: Vec<Role>,
+    seen: HashSet<Marker<'a>>,
+}
+
+impl<'a> TextMarkers<'a> {
+    fn add(&mut self, marker: Marker<'a>, role: Role) {
+        if self.seen.insert(marker) {
+            self.markers.push(marker);
+            self.roles.push(role);
+        }
+    }
+
+    fn add_all(&mut self, markers: impl IntoIterator<Item = (Marker<'a>, Role)>) {
+        for (marker, role) in markers {
+            self.add(marker, role);
+        }
     }
 }
 

@@ -4,6 +4,8 @@ mod form;
 #[cfg(test)]
 mod tests;
 
+use std::hash::{Hash, Hasher};
+
 use self::form::Form;
 use super::{
     byteset::ByteSet,
@@ -22,6 +24,13 @@ pub(crate) struct Marker<'a> {
     text: &'a str,
     form: Form,
     next: Next,
+}
+
+impl Hash for Marker<'_> {
+    // Few markers have one text.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
 }
 
 /// The text that has to follow a marker, which is not part of it.
