@@ -37,7 +37,7 @@ const INSTRUCTIONS: [(&str, &str, (f64, f64)); 7] = [
     ("http_pipeline_instructions", "events", (9_500.0, 8_500.0)),
     ("http_start_instructions", "start", (9_800.0, 8_800.0)),
     ("http_run_stream_instructions", "run", (10_700.0, 9_500.0)),
-    ("http_call_instructions", "call-run", (12_250.0, 9_500.0)),
+    ("http_call_instructions", "call-run", (12_700.0, 9_500.0)),
     // The whole way of a chunk, to a browser: as fast as the model can, and each chunk alone.
     ("browser_instructions", "browser", (20_000.0, 14_000.0)),
     ("browser_each_instructions", "browser-each", (22_500.0, 16_000.0)),
