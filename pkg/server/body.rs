@@ -18,7 +18,6 @@ use super::{
     run::{RUN_END, Run},
     run_records::Records,
     service::Service,
-    shared_frames::FrameReader,
     streamed::Streamed,
 };
 use crate::{store::LogRecord, types::Envelope};
@@ -48,7 +47,7 @@ pub(super) fn answer(
     from: u64,
     mut guard: Option<Guard>,
 ) -> Response {
-    let reader = FrameReader::new(&run.frames);
+    let shared = Arc::clone(&run.frames);
     let records = Records::new(service.log(), run, from);
     let frames = records.map_while(move |record| match record {
         Ok((number, record)) => {
@@ -57,7 +56,7 @@ pub(super) fn answer(
             {
                 guard.disarm();
             }
-            Some(reader.frame(number, &record))
+            Some(shared.frame(number, &record))
         }
         Err(error) => {
             tracing::debug!(%error, "a reader is let go");

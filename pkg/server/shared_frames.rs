@@ -1,17 +1,17 @@
 //! Frames that the readers of a run share.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
 use super::{encode::head, pieces::Pieces};
 use crate::store::LogRecord;
 
-/// Newest frames of a run that its readers share: more than events come while a reader is not polled.
+/// Newest frames of a run that its readers share. A reader may come to this many at a time.
 const SHARED: usize = 64;
+
+/// Those that have the frames of a run with one reader.
+const RUN_AND_READER: usize = 2;
 
 /// Longest frame that is shared, in bytes.
 const SHARED_BYTES: usize = 1 << 10;
@@ -19,10 +19,7 @@ const SHARED_BYTES: usize = 1 << 10;
 /// The newest frames of a run that goes on. Readers that have all that there is wait for the same event: the first of them makes its frame. Of a run with one
 /// reader none is kept.
 #[derive(Debug)]
-pub(super) struct SharedFrames {
-    newest: Mutex<Option<Newest>>,
-    readers: AtomicUsize,
-}
+pub(super) struct SharedFrames(Mutex<Option<Newest>>);
 
 #[derive(Debug, Default)]
 struct Newest {
@@ -33,14 +30,14 @@ struct Newest {
 
 impl Default for SharedFrames {
     fn default() -> Self {
-        Self { newest: Mutex::new(Some(Newest::default())), readers: AtomicUsize::new(0) }
+        Self(Mutex::new(Some(Newest::default())))
     }
 }
 
 impl SharedFrames {
-    /// Returns the frame of a record, which has this number among the records of the run.
-    fn frame(&self, number: u64, record: &LogRecord) -> Bytes {
-        let mut shared = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the frame of a record, which has this number among the records of the run. The run has these frames, and so has each of its readers.
+    pub(super) fn frame(self: &Arc<Self>, number: u64, record: &LogRecord) -> Bytes {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Newest { frames, pieces }) = &mut *shared else {
             drop(shared);
             let mut out = Vec::new();
@@ -55,7 +52,7 @@ impl SharedFrames {
             return frame.clone();
         }
         let frame = pieces.piece(|out| numbered(number, record, out));
-        if self.readers.load(Ordering::Relaxed) > 1 && frame.len() <= SHARED_BYTES {
+        if Arc::strong_count(self) > RUN_AND_READER && frame.len() <= SHARED_BYTES {
             if frames.is_empty() {
                 frames.resize(SHARED, (0, Bytes::new()));
             }
@@ -70,28 +67,7 @@ impl SharedFrames {
 
     /// Lets all frames go, and keeps none from now on: the run has ended, and its readers come one by one.
     pub(super) fn end(&self) {
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-/// A reader of the frames of a run.
-pub(super) struct FrameReader(Arc<SharedFrames>);
-
-impl FrameReader {
-    pub(super) fn new(frames: &Arc<SharedFrames>) -> Self {
-        frames.readers.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(frames))
-    }
-
-    /// Returns the frame of a record, which has this number among the records of the run.
-    pub(super) fn frame(&self, number: u64, record: &LogRecord) -> Bytes {
-        self.0.frame(number, record)
-    }
-}
-
-impl Drop for FrameReader {
-    fn drop(&mut self) {
-        self.0.readers.fetch_sub(1, Ordering::Relaxed);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -112,13 +88,16 @@ mod tests {
         LogRecord::new("kind", at.to_string())
     }
 
-    fn frames(readers: usize) -> SharedFrames {
-        SharedFrames { readers: AtomicUsize::new(readers), ..SharedFrames::default() }
+    /// The frames as a run has them, and so many readers of it.
+    fn run_and_readers(readers: usize) -> (Arc<SharedFrames>, Vec<Arc<SharedFrames>>) {
+        let run: Arc<SharedFrames> = Arc::default();
+        let readers = (0..readers).map(|_| Arc::clone(&run)).collect();
+        (run, readers)
     }
 
     #[test]
     fn readers_share_a_frame_and_never_get_that_of_another_number() {
-        let frames = frames(2);
+        let (frames, _readers) = run_and_readers(2);
         for (at, is_newer) in (0..200).map(|at| (at, true)).chain((5..136).map(|at| (at, false))) {
             let (one, other) = (frames.frame(at, &record(at)), frames.frame(at, &record(at)));
             assert_eq!(one, format!("id: {at}\nevent: kind\ndata: {at}\n\n"));
@@ -130,7 +109,7 @@ mod tests {
 
     #[test]
     fn readers_that_take_turns_share_what_came_between_them() {
-        let frames = frames(2);
+        let (frames, _readers) = run_and_readers(2);
         let read = |from: u64| -> Vec<_> {
             (from..from + SHARED as u64).map(|at| frames.frame(at, &record(at)).as_ptr()).collect()
         };
@@ -140,15 +119,21 @@ mod tests {
     }
 
     #[test]
-    fn of_a_run_with_one_reader_no_frame_is_kept() {
-        let frames = frames(1);
-        assert_ne!(frames.frame(1, &record(1)).as_ptr(), frames.frame(1, &record(1)).as_ptr());
-        assert!(frames.newest.lock().unwrap().as_ref().unwrap().frames.is_empty());
+    fn frames_are_kept_while_a_run_has_more_than_one_reader() {
+        let (frames, mut readers) = run_and_readers(1);
+        let is_shared =
+            |at| frames.frame(at, &record(at)).as_ptr() == frames.frame(at, &record(at)).as_ptr();
+        assert!(!is_shared(1));
+        assert!(frames.0.lock().unwrap().as_ref().unwrap().frames.is_empty(), "nor has it room");
+        readers.push(Arc::clone(&frames));
+        assert!(is_shared(2));
+        readers.pop();
+        assert!(!is_shared(3), "the second reader has left");
     }
 
     #[test]
     fn a_long_frame_and_a_run_that_has_ended_keep_nothing() {
-        let frames = frames(2);
+        let (frames, _readers) = run_and_readers(2);
         let long = LogRecord::new("kind", vec![b'1'; SHARED_BYTES]);
         assert_ne!(frames.frame(0, &long).as_ptr(), frames.frame(0, &long).as_ptr());
         let before = frames.frame(1, &record(1));

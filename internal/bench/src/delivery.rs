@@ -67,7 +67,7 @@ const WAYS: [Way; 4] = [
         gates: ["served_16_instructions", "served_16_allocations"],
         least: 0.0,
         instructions: (2_000.0, 1_700.0),
-        allocations: (0.25, 0.1),
+        allocations: (0.19, 0.1),
     },
     Way {
         workload: "sent-1",

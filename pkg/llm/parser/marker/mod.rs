@@ -27,7 +27,7 @@ pub(crate) struct Marker<'a> {
 }
 
 impl Hash for Marker<'_> {
-    // Few markers have one text.
+    // The text tells almost all markers apart.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.text.hash(state);
     }
