@@ -67,8 +67,7 @@ features: ## lint the library without features and with each alone, test it with
 	done; }; \
 	(export CARGO_TARGET_DIR=target/features; half 0) & other=$$!; \
 	half 1 && wait $$other || { wait $$other; exit 1; }
-	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features http transport
-	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features schema tools::
+	$(CARGO) test -q $(QUICK) -p $(PACKAGE) --lib --no-default-features --features http,schema -- transport tools::
 
 crates: ## count the crates a user builds: library at most 125, command at most 200
 	@set -e; limit() { \

@@ -1,6 +1,10 @@
 //! The stages that read a text, and what they gave.
 
-use std::{hint::black_box, ops::AddAssign, sync::Arc};
+use std::{
+    hint::black_box,
+    ops::AddAssign,
+    sync::{Arc, LazyLock},
+};
 
 use forgeline::{
     llm::parser::{
@@ -44,12 +48,15 @@ impl Stages {
     }
 }
 
+/// The tools' schemas, which an agent has once for all of its streams.
+static SCHEMAS: LazyLock<Arc<[(Text, serde_json::Value)]>> =
+    LazyLock::new(|| Arc::from([(Text::from("write_file"), corpus::write_file_schema())]));
+
 /// The parser of the calls in `dialect`; an unknown one must not pass for none.
 pub(crate) fn parser_of(dialect: &str) -> Result<ToolCallParser> {
-    let schemas: Arc<[_]> = Arc::from([(Text::from("write_file"), corpus::write_file_schema())]);
     let known = ToolDialect::by_name(dialect);
     let known = known.ok_or_else(|| format!("no dialect is named {dialect:?}"))?;
-    Ok(ToolCallParser::new(&known).schemas(schemas))
+    Ok(ToolCallParser::new(&known).schemas(Arc::clone(&SCHEMAS)))
 }
 
 /// What came out of the stages, counted while they are measured.

@@ -27,7 +27,8 @@ pub(in crate::llm) struct EventBody<R> {
     sse: SseDecoder,
     limits: SseLimits,
     form: Form,
-    /// A whole answer, at most `max_event_bytes` long; else the first [`HEAD_BYTES`] of the body.
+    /// A whole answer, at most `max_event_bytes` long; else the first [`HEAD_BYTES`] of the body, until an event
+    /// is read.
     head: Vec<u8>,
     received: u64,
     has_events: bool,
@@ -108,7 +109,7 @@ impl<R: EventReader + Default> EventBody<R> {
         emit: Emit<'_>,
     ) -> Result<(), ProviderError> {
         self.received += bytes.len() as u64;
-        if self.form != Form::Events || self.head.len() < HEAD_BYTES {
+        if !self.has_events {
             self.keep_head(bytes)?;
         }
         if self.form == Form::Whole {
@@ -116,7 +117,11 @@ impl<R: EventReader + Default> EventBody<R> {
         }
         let mut input = bytes;
         while let Some(event) = self.sse.next_event(&mut input)? {
-            self.has_events = true;
+            if !self.has_events {
+                self.has_events = true;
+                // Only what no event was read from is quoted.
+                self.head = Vec::new();
+            }
             self.stream.event(event.event, event.data, event.offset, emit)?;
         }
         Ok(())
