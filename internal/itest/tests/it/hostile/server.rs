@@ -14,6 +14,7 @@ use forgeline::{
     agent::core::{StreamEnd, StreamMachine, StreamOptions},
     llm::{
         Provider, ProviderError, Request, Timeouts,
+        sse::SseLimits,
         transport::{HttpRequest, HttpResponse, Transport, TransportError},
     },
     types::{AgentEvent, Completion},
@@ -229,10 +230,20 @@ pub(super) async fn ask_for(provider: &dyn Provider, request: Request) -> Outcom
 }
 
 pub(super) async fn met(wire: &Wire, server: &Arc<Server>, timeouts: Timeouts) -> Outcome {
+    met_within(SseLimits::default(), wire, server, timeouts).await
+}
+
+pub(super) async fn met_within(
+    limits: SseLimits,
+    wire: &Wire,
+    server: &Arc<Server>,
+    timeouts: Timeouts,
+) -> Outcome {
     let transport: Arc<dyn Transport> = Arc::clone(server) as _;
     let provider = wire.provider("http://h", &move |mut setup| {
         setup.transport = Some(Arc::clone(&transport));
         setup.timeouts = timeouts;
+        setup.limits = limits;
         setup
     });
     ask(&*provider).await
