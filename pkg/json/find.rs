@@ -54,6 +54,12 @@ impl<'t> Halves<'t> {
         self.last.last_chunk().is_some_and(has_line_end)
     }
 
+    /// Returns the last four bytes, the last of them on top.
+    #[inline(always)]
+    pub(crate) fn last_four(self) -> u32 {
+        self.last.last_chunk().map_or(0, |last| u32::from_le_bytes(*last))
+    }
+
     /// Returns the number of bytes.
     #[inline(always)]
     pub(crate) fn len(self) -> usize {
