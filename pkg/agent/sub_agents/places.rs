@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{self, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::Draw;
@@ -58,6 +58,8 @@ pub(crate) struct Family {
     /// The part of the budget above.
     draw: Option<Draw>,
     held: Mutex<Held>,
+    /// Held by a call that has ended while it waits for the place of its run.
+    ending: sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -86,8 +88,8 @@ impl Family {
             );
             return Err(ToolError::failed(problem));
         }
-        let held = Mutex::default();
-        Ok(Self { depth: depth + 1, max_depth, places: places.clone(), draw, held })
+        let (held, ending) = Default::default();
+        Ok(Self { depth: depth + 1, max_depth, places: places.clone(), draw, held, ending })
     }
 
     /// Returns the part of the budget above.
@@ -111,7 +113,14 @@ impl Family {
     /// Takes the place again behind a call, once the run waits for no other agent; one that is told to stop goes on
     /// without.
     pub(crate) async fn call_ended(&self, stop: &CancellationToken) {
-        self.go_on(stop, |held| held.place.is_none() && held.waits_for == 0).await;
+        let wants_place = |held: &Held| held.place.is_none() && held.waits_for == 0;
+        if !wants_place(&self.lock()) {
+            return;
+        }
+        // A run that had one place and waited for another would keep it from those who do the same.
+        if let Some(_alone) = stop.run_until_cancelled(self.ending.lock()).await {
+            self.go_on(stop, wants_place).await;
+        }
     }
 
     /// Takes the place again behind all calls. The task of one that was given up may still be there, and waits for
@@ -159,5 +168,45 @@ impl Drop for Waiting {
             let mut held = above.lock();
             held.waits_for = held.waits_for.saturating_sub(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt as _, future::join_all};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn calls_that_end_at_once_wait_for_one_place() {
+        let (places, stop) = (Places::new(1), CancellationToken::new());
+        let family = Family::below(None, 1, &places, None).unwrap();
+        let ends = join_all((0..8).map(|_| family.call_ended(&stop)));
+        assert!(ends.now_or_never().is_some(), "there is a place for the run");
+        assert_eq!(places.free(), 0);
+
+        // As where another run has it.
+        family.end();
+        let other = Family::below(None, 1, &places, None).unwrap();
+        assert!(other.begin(&stop).await);
+        let mut ends = std::pin::pin!(join_all((0..8).map(|_| family.call_ended(&stop))));
+        assert!(ends.as_mut().now_or_never().is_none());
+        other.end();
+        assert!(ends.as_mut().now_or_never().is_some());
+        family.end();
+        assert_eq!(places.free(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_run_that_is_told_to_stop_waits_for_no_place() {
+        let (places, stop) = (Places::new(1), CancellationToken::new());
+        let other = Family::below(None, 1, &places, None).unwrap();
+        assert!(other.begin(&stop).await);
+        let family = Family::below(None, 1, &places, None).unwrap();
+        let mut ends = std::pin::pin!(join_all((0..8).map(|_| family.call_ended(&stop))));
+        assert!(ends.as_mut().now_or_never().is_none());
+        stop.cancel();
+        assert!(ends.now_or_never().is_some());
+        assert_eq!(places.free(), 0, "the other one has it");
     }
 }
