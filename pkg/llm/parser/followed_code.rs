@@ -128,6 +128,9 @@ impl FollowedCode {
         if !has_marks && ticks & (in_fence | LAST) == 0 {
             return self.turn_without_marks(ticks, line_ends, text);
         }
+        if self.is_inside_line(line_ends) {
+            return self.turn_in_line::<WIDE>(ticks, text.len());
+        }
         let spaces = SPACES.found_at_top(text);
         let marks = if has_marks { MARKS.found_at_top(text) } else { 0 };
         self.turn::<WIDE>(Masks { ticks, line_ends, spaces, marks }, text.len())
