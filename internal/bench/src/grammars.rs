@@ -131,7 +131,8 @@ pub(crate) fn gates(report: &mut Report) {
         }
         let [short, .., long] = &sizes;
         for (short, long) in short.iter().zip(long) {
-            flatness = flatness.max(long.0.ours_ns / short.0.ours_ns);
+            // Each beside its floor: what disturbs one of them for a while would pass for a slope.
+            flatness = flatness.max(long.0.ratio / short.0.ratio);
             let further = (long.3 - short.3) as u64;
             steady = steady.max(per(long.2.saturating_sub(short.2), further));
         }
