@@ -1,6 +1,6 @@
 //! The calls of an answer, while they run: each is a task of its own.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -30,7 +30,7 @@ use crate::{
         parts::Parts,
         prompts::notes,
         state::{CallId, Decided, Failure, Returned, RunState, StepInput, ToolEnd, Verdict},
-        sub_agents::{Above, Draw, Purse},
+        sub_agents::{Above, Draw, Family, Purse},
         tools::{CallPlace, ToolContext},
     },
     types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Text, ToolCall},
@@ -351,6 +351,26 @@ impl<'a> RunningCalls<'a> {
         }
         None
     }
+}
+
+/// Takes the place of the run again behind all calls, and passes on what agents in the background tell meanwhile: one
+/// that could tell nothing would keep the place that it has.
+pub(super) async fn take_place(
+    family: &Family,
+    mut calls: Option<&mut RunningCalls<'_>>,
+    emitter: &mut Emitter,
+) {
+    let cancel = emitter.cancel().clone();
+    let mut taken = pin!(family.calls_ended(&cancel));
+    while let Some(calls) = calls.as_deref_mut() {
+        let news = tokio::select! {
+            biased;
+            () = &mut taken => return,
+            news = calls.heard_beside() => news,
+        };
+        calls.pass_on(news, emitter).await;
+    }
+    taken.await;
 }
 
 impl Drop for RunningCalls<'_> {

@@ -111,7 +111,6 @@ struct Driver<'a> {
     writer: Option<&'a mut Writer>,
     /// The inputs that the journal does not have yet, in order.
     taken: VecDeque<Taken>,
-    /// The place from which a run that was put away goes on.
     resumed: Option<Box<Resumed>>,
 }
 
@@ -444,7 +443,8 @@ impl<'a> Driver<'a> {
         if let Some(Due::Answer(..) | Due::Summary(_)) = self.due
             && let Some(family) = nesting::own_family()
         {
-            Box::pin(family.calls_ended(self.conversation.emitter.cancel())).await;
+            let emitter = &mut self.conversation.emitter;
+            Box::pin(calls::take_place(&family, self.calls.as_deref_mut(), emitter)).await;
         }
         match self.due.take() {
             Some(Due::Prompt) => return self.prepare().await,

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::*;
 use crate::{
     agent::{
-        Budget, Decision, Places, RunInput, SubAgentEvent,
+        AgentConfig, Budget, Decision, Places, RunInput, SubAgentEvent,
         journal::MemoryJournal,
         tools::{Tool, ToolEffects},
     },
@@ -114,6 +114,34 @@ async fn the_run_goes_on_and_reads_the_report_when_it_asks() {
     );
     assert!(working.contains("still at work"), "{working}");
     assert!(results.iter().all(|(_, is_error)| !is_error), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_its_place_holds_none_of_them_up() {
+    let places = Places::new(1);
+    // It has the place when the call that had it is given up, and more to tell than waits in a queue.
+    let many = (0..100).fold(ScriptedTurn::new(), |turn, _| turn.text("word "));
+    let below =
+        DefaultAgent::builder(Slow(ScriptedProvider::new([many]), Duration::from_millis(9)));
+    let below = below.build().unwrap().into_tool("below", "").places(&places).in_background();
+    // Its own tool does not listen, so that it is there when its call is given up.
+    let deaf = tool_fn("deaf", "Sleeps.", |_: ToolContext, _: Nothing| async {
+        sleep(LONG).await;
+        "slept"
+    });
+    let hangs = of([ScriptedTurn::new().call("deaf", json!({}))]).tool(deaf).build().unwrap();
+    let hangs = hangs.into_tool("hangs", "").places(&places).timeout(Duration::from_secs(1));
+    let turn = begin("below").call("hangs", json!({ "task": "Do it." }));
+    let config = AgentConfig::default().tool_grace(Duration::from_nanos(1));
+    let middle = of([turn, text("Done.")]).config(config).tools(below).tool(hangs);
+    let middle = middle.build().unwrap().into_tool("middle", "").places(&places);
+    let above =
+        of([ScriptedTurn::new().call("middle", json!({ "task": "Do it." })), text("Above.")]);
+    let agent = above.tool(middle).build().unwrap();
+    let began = tokio::time::Instant::now();
+    assert_eq!(agent.run("Go.").await.unwrap().text, "Above.");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!((read(&agent)[0].0.as_str(), places.free()), ("Done.", 1));
 }
 
 #[tokio::test(start_paused = true)]
