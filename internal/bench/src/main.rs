@@ -47,7 +47,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "usage: forgeline-bench gates | bench [checks | context | delivery | http | protocols | run | start | turn | parsers [ROW…]] | work NAME COUNT | serve | latency KIND ADDRESS \
-                     | report RESULTS DOCS | service BINARY [50 | 2000 | resume | submits | waiting | idle]… | floor";
+                     | report RESULTS DOCS | service BINARY [50 | 2000 | resume | submits | waiting | idle]… | floor MODEL";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }),
         ["service", binary, rows @ ..] => driven(Path::new(binary), rows),
-        ["floor"] => floor().map(|()| ExitCode::SUCCESS),
+        ["floor", model] => floor(model).map(|()| ExitCode::SUCCESS),
         ["work", name, count] => work(name, count),
         _ => Err(USAGE.into()),
     };
@@ -154,8 +154,9 @@ fn driven(binary: &Path, rows: &[&str]) -> Result<ExitCode> {
 }
 
 /// Is the server that a service is measured beside, with as many threads as it has.
-fn floor() -> Result<()> {
-    let served = tokio::runtime::Runtime::new()?.block_on(service::floor());
+fn floor(model: &str) -> Result<()> {
+    let model = model.parse().map_err(|_| USAGE)?;
+    let served = tokio::runtime::Runtime::new()?.block_on(service::floor(model));
     served.map_err(|error| error.to_string().into())
 }
 

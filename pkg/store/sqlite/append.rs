@@ -29,6 +29,10 @@ static STATEMENTS: LazyLock<[String; MAX_TOGETHER]> = LazyLock::new(|| {
     })
 });
 
+/// Appends to a log that is open and ends there, or does nothing.
+pub(super) const APPEND: &str = "INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
+                                 WHERE scope = ?1 AND name = ?2 AND ends = ?3 AND state = 0 AND ?4 > 0";
+
 /// Records that are to be appended to a log, in one row.
 #[derive(Debug)]
 pub(super) struct Append {
@@ -46,18 +50,15 @@ impl Append {
         connection: &mut SqliteConnection,
     ) -> Result<Result<(), LogError>, StoreError> {
         let Self { key, at, count, data } = self;
-        let appended = sqlx::query(
-            "INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
-             WHERE scope = ?1 AND name = ?2 AND ends = ?3 AND state = 0 AND ?4 > 0",
-        )
-        .bind(key.scope.as_str())
-        .bind(key.name.as_str())
-        .bind(int(*at))
-        .bind(int(*count as u64))
-        .bind(data.as_slice())
-        .execute(&mut *connection)
-        .await
-        .map_err(errors::of)?;
+        let appended = sqlx::query(APPEND)
+            .bind(key.scope.as_str())
+            .bind(key.name.as_str())
+            .bind(int(*at))
+            .bind(int(*count as u64))
+            .bind(data.as_slice())
+            .execute(&mut *connection)
+            .await
+            .map_err(errors::of)?;
         if appended.rows_affected() > 0 {
             return Ok(Ok(()));
         }

@@ -2,12 +2,14 @@
 
 use std::{fs::File, io::ErrorKind, path::Path, time::Duration};
 
+use rusqlite::{Connection, OpenFlags};
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
 use super::{
+    at_once::AtOnce,
     bounded::WAIT,
     errors,
     schema::{APPLICATION_ID, MIGRATIONS},
@@ -35,6 +37,7 @@ pub(super) struct Opened {
     pub(super) writer: SqliteConnection,
     /// For moving what was committed into the file.
     pub(super) mover: SqliteConnection,
+    pub(super) at_once: AtOnce,
     pub(super) readers: SqlitePool,
     pub(super) lock: Lock,
 }
@@ -120,18 +123,42 @@ pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> 
     let mut writer = writing.connect().await.map_err(errors::of)?;
     migrate(&mut writer).await?;
     let mover = writing.connect().await.map_err(errors::of)?;
+    let mut max_pages = None;
     if let Some(bytes) = options.max_bytes {
         let page: i64 = scalar(&mut writer, "PRAGMA page_size").await?;
-        let pages = bytes / u64::try_from(page).unwrap_or(4_096).max(1);
-        let limit = format!("PRAGMA max_page_count = {}", pages.max(1));
+        let pages = (bytes / u64::try_from(page).unwrap_or(4_096).max(1)).max(1);
+        let limit = format!("PRAGMA max_page_count = {pages}");
         let set = sqlx::query(AssertSqlSafe(limit)).execute(&mut writer).await;
         set.map_err(errors::of)?;
+        max_pages = Some(pages);
     }
+    let at_once = match options.durability {
+        Durability::Process => Some(connect(path, max_pages).map_err(|error| {
+            let reason = format!("{}: {error}", path.display());
+            StoreError::Unavailable { reason }
+        })?),
+        Durability::Power => None,
+    };
+    let at_once = AtOnce::new(at_once);
     // Reading never creates or changes the file.
     let reading = base(path).pragma("query_only", "1");
     let pool = SqlitePoolOptions::new().max_connections(MAX_READERS).acquire_timeout(WAIT);
     let readers = pool.connect_with(reading).await.map_err(errors::of)?;
-    Ok(Opened { writer, mover, readers, lock })
+    Ok(Opened { writer, mover, at_once, readers, lock })
+}
+
+/// Connects for appends on threads of the runtime: it waits for no lock, and moves nothing into the main file.
+fn connect(path: &Path, max_pages: Option<u64>) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.execute_batch(&format!(
+        "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = {WAL_BYTES}"
+    ))?;
+    if let Some(pages) = max_pages {
+        connection.execute_batch(&format!("PRAGMA max_page_count = {pages}"))?;
+    }
+    Ok(connection)
 }
 
 fn base(path: &Path) -> SqliteConnectOptions {

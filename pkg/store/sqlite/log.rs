@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_core::{future::BoxFuture, stream::BoxStream};
 use sqlx::SqliteConnection;
+use tokio::task::coop::consume_budget;
 
 use super::{
     SqliteStore,
@@ -166,13 +167,19 @@ impl EventLog for SqliteStore {
                 );
                 return Err(LogError::Unavailable { reason });
             }
-            let (tails, grown, bytes) = (Arc::clone(&self.0.tails), key.clone(), data.len());
+            let append = Append { key: key.clone(), at, count, data };
+            // Whoever appends again and again lets others have their turn on this thread.
+            consume_budget().await;
+            let add = || self.0.tails.add(key, at, &records);
+            if self.0.writer.append_at_once(&append, add).await {
+                return Ok(());
+            }
+            let (tails, grown, bytes) = (Arc::clone(&self.0.tails), key.clone(), append.data.len());
             let after: After<Result<(), LogError>> = Box::new(move |appended| {
                 if appended.is_ok() {
                     tails.add(&grown, at, &records);
                 }
             });
-            let append = Append { key: key.clone(), at, count, data };
             self.0.writer.write(bytes, append, Some(after)).await?
         })
     }

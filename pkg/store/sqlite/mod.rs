@@ -1,6 +1,7 @@
 //! Stores in a file of `SQLite`.
 
 mod append;
+mod at_once;
 mod bounded;
 mod checkpoint;
 mod conversations;
@@ -107,7 +108,7 @@ impl SqliteStore {
     pub async fn open_with(options: SqliteOptions) -> Result<Self, StoreError> {
         let opened = file::open(&options).await?;
         let tails = Arc::new(Tails::default());
-        let writer = Writer::start(opened.writer, opened.mover);
+        let writer = Writer::start(opened.writer, opened.mover, opened.at_once);
         let (path, readers) = (options.path, opened.readers);
         let (has_deleted, lock) = (AtomicBool::new(false), opened.lock);
         Ok(Self(Arc::new(Inside { path, writer, readers, tails, has_deleted, _lock: lock })))
@@ -133,6 +134,7 @@ impl SqliteStore {
             })
         });
         self.0.writer.write(0, set, None).await.unwrap();
+        self.0.writer.at_once.close().await;
     }
 
     /// Looks through the whole file for damage, which takes time in proportion to its size.

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     append::{Append, append_all},
+    at_once::AtOnce,
     bounded::within,
     checkpoint::{self, Checkpoints},
     errors,
@@ -37,8 +38,8 @@ pub(super) struct Writer {
     tasks: Mutex<Option<[JoinHandle<()>; 2]>>,
     stop: CancellationToken,
     checkpoints: Arc<Checkpoints>,
-    /// The number of transactions so far.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests count them"))]
+    pub(super) at_once: Arc<AtOnce>,
+    /// The number of transactions so far, which tests read.
     commits: Arc<AtomicU64>,
 }
 
@@ -147,16 +148,22 @@ where
 
 impl Writer {
     /// Spawns the task, and the one that moves what it committed by a connection of its own.
-    pub(super) fn start(connection: SqliteConnection, mover: SqliteConnection) -> Self {
+    pub(super) fn start(
+        connection: SqliteConnection,
+        mover: SqliteConnection,
+        at_once: AtOnce,
+    ) -> Self {
         let (queue, writes) = mpsc::channel(MAX_QUEUED);
         let stop = CancellationToken::new();
         let commits = Arc::<AtomicU64>::default();
         let checkpoints = Arc::<Checkpoints>::default();
         let moving = checkpoint::serve(mover, Arc::clone(&checkpoints), stop.clone());
-        let writing = serve(connection, writes, stop.clone(), Arc::clone(&commits));
+        let at_once = Arc::new(at_once);
+        let turns = (Arc::clone(&at_once), Arc::clone(&commits));
+        let writing = serve(connection, writes, stop.clone(), turns);
         let tasks = Mutex::new(Some([tokio::spawn(moving), tokio::spawn(writing)]));
         let room = Arc::new(Semaphore::new(MAX_QUEUED_KIB as usize));
-        Self { queue, room, tasks, stop, checkpoints, commits }
+        Self { queue, room, tasks, stop, checkpoints, at_once, commits }
     }
 
     /// Writes, and returns once it is committed. A wait that is dropped has written all, or nothing.
@@ -181,6 +188,28 @@ impl Writer {
         .await
     }
 
+    /// Appends where nothing else is written, and returns once it is committed; `false` when nothing was done.
+    pub(super) async fn append_at_once(
+        &self,
+        append: &Append,
+        after: impl FnOnce() + Send,
+    ) -> bool {
+        let is_done = self.at_once.append(append, after).await;
+        if is_done {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+            self.checkpoints.wrote(append.data.len());
+        }
+        is_done
+    }
+
+    /// Waits until the task that writes has taken all that waited for it.
+    #[cfg(test)]
+    pub(super) async fn taken(&self) {
+        while self.queue.capacity() < MAX_QUEUED {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Returns the number of transactions so far.
     #[cfg(test)]
     pub(super) fn commits(&self) -> u64 {
@@ -190,6 +219,7 @@ impl Writer {
     /// Ends the tasks behind what waits.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
+        self.at_once.close().await;
         let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         for task in tasks.into_iter().flatten() {
             drop(task.await);
@@ -201,7 +231,7 @@ async fn serve(
     mut connection: SqliteConnection,
     mut writes: mpsc::Receiver<Box<dyn Write>>,
     stop: CancellationToken,
-    commits: Arc<AtomicU64>,
+    (at_once, commits): (Arc<AtOnce>, Arc<AtomicU64>),
 ) {
     let mut batch = Vec::new();
     loop {
@@ -216,6 +246,7 @@ async fn serve(
         if count == 0 {
             break;
         }
+        let _turn = at_once.turn().await;
         commits.fetch_add(1, Ordering::Relaxed);
         commit(&mut connection, &mut batch).await;
     }

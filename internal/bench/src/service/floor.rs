@@ -1,8 +1,9 @@
-//! The floor: an axum server that sends prepared frames, with the addresses of the service.
+//! The floor: an axum server with the addresses of the service, which sends a prepared frame for each chunk that it receives.
 
 use std::{
     collections::HashMap,
     convert::Infallible,
+    net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -20,13 +21,13 @@ use bytes::Bytes;
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::broadcast, time};
+use tokio::{io::AsyncBufReadExt as _, net::TcpListener, sync::broadcast, time};
 
 use super::{
     READERS, Result,
-    model::{Ask, STAMP, now},
+    model::{Ask, now, sent, stamp},
 };
-use crate::gate::say;
+use crate::gate::{complain, say};
 
 /// Frames that wait for a slow reader.
 const QUEUE: usize = 256;
@@ -35,34 +36,44 @@ const QUEUE: usize = 256;
 type Runs = Arc<Mutex<HashMap<usize, Run>>>;
 
 #[derive(Debug, Clone)]
+struct Served {
+    model: SocketAddr,
+    runs: Runs,
+}
+
+#[derive(Debug, Clone)]
 enum Run {
-    /// It tells its frames at its pace.
+    /// It tells a frame for each chunk of the model.
     Live(broadcast::WeakSender<Bytes>),
     /// Its frames are there.
     Ended(Arc<[Bytes]>),
 }
 
 /// Serves until the process ends.
-pub(crate) async fn serve() -> Result<()> {
+pub(crate) async fn serve(model: SocketAddr) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     say(&format!("http://{}/", listener.local_addr()?));
     let app = Router::new()
         .route("/v1/runs", post(begin))
         .route("/v1/runs/{id}/events", get(read))
-        .with_state(Runs::default());
+        .with_state(Served { model, runs: Runs::default() });
     // Frames are small and are to be there at once, as those of the service.
     let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     Ok(axum::serve(listener, app).await?)
 }
 
-async fn begin(State(runs): State<Runs>, body: String) -> Response {
+async fn begin(State(Served { model, runs }): State<Served>, body: String) -> Response {
     let Ok(ask) = Ask::read(&body) else { return StatusCode::BAD_REQUEST.into_response() };
     let run = if ask.pace.is_zero() && !ask.waits {
-        Run::Ended((0..=ask.count).map(|at| frame(at, ask.count)).collect())
+        Run::Ended((0..=ask.count).map(|at| frame(at, (at < ask.count).then(now))).collect())
     } else {
         let sender = broadcast::Sender::new(QUEUE);
         let run = Run::Live(sender.downgrade());
-        tokio::spawn(tell(ask, sender));
+        tokio::spawn(async move {
+            if let Err(error) = tell(ask, model, sender).await {
+                complain(&format!("the floor: {error}"));
+            }
+        });
         run
     };
     let mut runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,25 +83,33 @@ async fn begin(State(runs): State<Runs>, body: String) -> Response {
 }
 
 /// Sends the frames of a run, once its readers are there.
-async fn tell(ask: Ask, sender: broadcast::Sender<Bytes>) {
-    let mut beat = time::interval(ask.pace.max(Duration::from_millis(1)));
+async fn tell(ask: Ask, model: SocketAddr, sender: broadcast::Sender<Bytes>) -> Result<()> {
     if ask.waits {
         std::future::pending::<()>().await;
     }
+    let mut beat = time::interval(Duration::from_millis(1));
     while sender.receiver_count() < READERS {
         beat.tick().await;
     }
-    for at in 0..=ask.count {
-        beat.tick().await;
-        // A reader that left has failed already.
-        drop(sender.send(frame(at, ask.count)));
+    let (mut lines, mut at) = (ask.send(model).await?.lines(), 0);
+    while let Some(line) = lines.next_line().await? {
+        if let Some(sent) = sent(&line) {
+            // A reader that left has failed already.
+            drop(sender.send(frame(at, Some(sent))));
+            at += 1;
+        }
     }
+    drop(sender.send(frame(at, None)));
+    Ok(())
 }
 
-fn frame(at: usize, count: usize) -> Bytes {
-    let kind = if at == count { "run_end" } else { "message_content" };
-    let stamp = if at == count { String::new() } else { format!("{STAMP}{} ", now()) };
-    let data: Value = json!({ "run_id": "run_0123456789abcdef", "turn_id": 1, "seq": at, "ts_ms": now() / 1_000, "type": kind, "content": stamp });
+/// Returns a frame whose chunk was sent at this time; `None` for that of the end.
+fn frame(at: usize, sent: Option<u64>) -> Bytes {
+    let kind = sent.map_or("run_end", |_| "message_content");
+    let data: Value = json!({
+        "run_id": "run_0123456789abcdef", "turn_id": 1, "seq": at, "ts_ms": now() / 1_000, "type": kind,
+        "content": sent.map_or_else(String::new, stamp),
+    });
     format!("id: {at}\nevent: {kind}\ndata: {data}\n\n").into()
 }
 
@@ -100,7 +119,7 @@ struct After {
 }
 
 async fn read(
-    State(runs): State<Runs>,
+    State(Served { runs, .. }): State<Served>,
     Path(id): Path<usize>,
     Query(After { after }): Query<After>,
 ) -> Response {

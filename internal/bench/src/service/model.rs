@@ -9,16 +9,16 @@ use tokio::{
     io::{AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
     sync::watch,
-    time,
+    time::{self, Instant},
 };
 
 use super::Result;
 use crate::http::request;
 
-/// Before the numbers of a prompt that say how many chunks come, and how many milliseconds apart.
+/// Before the numbers of a prompt that say how many chunks come, how many milliseconds apart, and how many milliseconds behind the request.
 const ASK: &str = "bench:";
 /// Before the time in a chunk.
-pub(super) const STAMP: &str = "sent:";
+const STAMP: &str = "sent:";
 
 const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
@@ -31,15 +31,22 @@ pub(super) struct Ask {
     pub(super) count: usize,
     /// Between two of them; zero for as fast as it can.
     pub(super) pace: Duration,
+    /// Before the first: runs of different people do not speak in the same millisecond.
+    pub(super) begins: Duration,
     /// `true` when it waits behind the first chunk until [`Model::release`].
     pub(super) waits: bool,
 }
 
 impl Ask {
+    /// Returns what asks for this many chunks as fast as they come.
+    pub(super) fn at_once(count: usize) -> Self {
+        Self { count, pace: Duration::ZERO, begins: Duration::ZERO, waits: false }
+    }
+
     /// Returns the prompt that asks for this.
     pub(super) fn prompt(self) -> String {
-        let Self { count, pace, waits } = self;
-        format!("{ASK}{count}:{}:{}:", pace.as_millis(), u8::from(waits))
+        let Self { count, pace, begins, waits } = self;
+        format!("{ASK}{count}:{}:{}:{}:", pace.as_millis(), begins.as_millis(), u8::from(waits))
     }
 
     /// Reads the last prompt of a request.
@@ -48,8 +55,18 @@ impl Ask {
         let (_, ask) = body.rsplit_once(ASK).ok_or(wrong)?;
         let mut numbers = ask.split(':').map(str::parse::<u64>);
         let mut next = || numbers.next().and_then(std::result::Result::ok).ok_or(wrong);
-        let (count, pace) = (usize::try_from(next()?)?, Duration::from_millis(next()?));
-        Ok(Self { count, pace, waits: next()? == 1 })
+        let count = usize::try_from(next()?)?;
+        let (pace, begins) = (Duration::from_millis(next()?), Duration::from_millis(next()?));
+        Ok(Self { count, pace, begins, waits: next()? == 1 })
+    }
+
+    /// Asks the model for this; gives the connection on which the answer comes.
+    pub(super) async fn send(self, to: SocketAddr) -> Result<BufReader<TcpStream>> {
+        let mut connection = TcpStream::connect(to).await?;
+        let prompt = self.prompt();
+        let head = format!("POST / HTTP/1.1\r\ncontent-length: {}\r\n\r\n", prompt.len());
+        connection.write_all(format!("{head}{prompt}").as_bytes()).await?;
+        Ok(BufReader::new(connection))
     }
 }
 
@@ -86,14 +103,25 @@ pub(super) fn now() -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// Returns the time at which the chunk was sent that this line has, if it has one.
+pub(super) fn sent(line: &str) -> Option<u64> {
+    let (_, sent) = line.strip_prefix("data: ")?.split_once(STAMP)?;
+    sent.split_once(' ')?.0.parse().ok()
+}
+
+/// Returns what a chunk says that was sent at this time.
+pub(super) fn stamp(sent: u64) -> String {
+    format!("{STAMP}{sent} ")
+}
+
 async fn respond(connection: TcpStream, mut release: watch::Receiver<bool>) -> Result<()> {
     connection.set_nodelay(true)?;
     let mut connection = BufReader::new(connection);
     let (_, body) = request(&mut connection).await?;
-    let Ask { count, pace, waits } = Ask::read(&body)?;
+    let Ask { count, pace, begins, waits } = Ask::read(&body)?;
     let mut connection = connection.into_inner();
     connection.write_all(HEAD.as_bytes()).await?;
-    let mut beat = time::interval(pace.max(Duration::from_micros(1)));
+    let mut beat = time::interval_at(Instant::now() + begins, pace.max(Duration::from_micros(1)));
     for at in 0..count {
         if waits && at == 1 {
             release.wait_for(|released| *released).await?;
@@ -102,8 +130,8 @@ async fn respond(connection: TcpStream, mut release: watch::Receiver<bool>) -> R
             beat.tick().await;
         }
         let chunk = format!(
-            "data: {{\"id\":\"bench\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{STAMP}{} \"}}}}]}}\n\n",
-            now()
+            "data: {{\"id\":\"bench\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n",
+            stamp(now())
         );
         connection.write_all(chunk.as_bytes()).await?;
     }

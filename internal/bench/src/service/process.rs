@@ -54,9 +54,10 @@ impl Process {
         Self::start(&mut command)
     }
 
-    /// Starts the server that sends prepared frames.
-    pub(super) fn floor() -> Result<Self> {
-        Self::start(Command::new(std::env::current_exe()?).arg("floor"))
+    /// Starts the server that sends a prepared frame for each chunk of this model.
+    pub(super) fn floor(model: SocketAddr) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        Self::start(command.arg("floor").arg(model.to_string()))
     }
 
     fn start(command: &mut Command) -> Result<Self> {

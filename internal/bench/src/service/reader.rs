@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     Result,
-    model::{Ask, STAMP, now},
+    model::{Ask, now, sent},
 };
 use crate::measure::per;
 
@@ -104,11 +104,7 @@ impl Reader {
             } else if text == "event: run_end" {
                 self.seen.is_whole = is_right;
                 return Ok(());
-            } else if text.starts_with("data: ")
-                && let Some((_, sent)) = text.split_once(STAMP)
-                && let Some((sent, _)) = sent.split_once(' ')
-                && let Ok(sent) = sent.parse::<u64>()
-            {
+            } else if let Some(sent) = sent(text) {
                 self.seen.times.push(per(now().saturating_sub(sent), 1));
             }
         }
