@@ -153,7 +153,8 @@ fn connect(path: &Path, max_pages: Option<u64>) -> rusqlite::Result<Connection> 
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::ZERO)?;
     connection.execute_batch(&format!(
-        "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = {WAL_BYTES}"
+        "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; \
+         PRAGMA journal_size_limit = {WAL_BYTES}"
     ))?;
     if let Some(pages) = max_pages {
         connection.execute_batch(&format!("PRAGMA max_page_count = {pages}"))?;

@@ -121,6 +121,7 @@ async fn a_server_that_dies_in_a_chat_is_said_with_its_tools_in_the_next_turn() 
         pty.press("And now?\r");
         pty.until("1 tool is gone: the MCP server `s` has ended");
         pty.until("Still here.");
+        pty.until("› ");
         pty.press(CTRL_D);
         ended(pty.look_on());
     });
@@ -185,6 +186,7 @@ async fn a_form_of_a_server_is_filled_in_at_a_terminal_and_a_pipe_answers_nothin
         pty.press("\r");
         pty.until("(answered)");
         pty.until("Done.");
+        pty.until("› ");
         pty.press(CTRL_D);
         ended(pty.look_on());
     });
