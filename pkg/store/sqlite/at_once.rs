@@ -4,20 +4,16 @@ use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use tokio::{
-    sync::{Mutex, MutexGuard, Semaphore},
+    sync::{Mutex, MutexGuard},
     time::Instant,
 };
 
 use super::{
     append::{APPEND, Append},
-    bounded::within,
     rows::int,
 };
 /// Largest append that whoever appends commits, in bytes.
 const MAX_BYTES: usize = 16 << 10;
-
-/// Most appends that wait for the turn; what comes beside them is committed together.
-const MAX_WAITING: usize = 4;
 
 /// Longest commit after which the next one may be on a thread of the runtime.
 const SLOW: Duration = Duration::from_millis(5);
@@ -25,11 +21,8 @@ const SLOW: Duration = Duration::from_millis(5);
 /// Time for which a disk that was slower is left to the task that writes.
 const REST: Duration = Duration::from_secs(1);
 
-/// The turn to write, and a connection for those who append in it.
-pub(super) struct AtOnce {
-    turn: Mutex<Turn>,
-    places: Semaphore,
-}
+/// The turn to write, and a connection for those who get it without a wait.
+pub(super) struct AtOnce(Mutex<Turn>);
 
 pub(super) struct Turn {
     /// `None` where each commit waits for the disk, and once it is closed.
@@ -40,27 +33,21 @@ pub(super) struct Turn {
 impl AtOnce {
     /// Returns the turn of a file; without a connection only the task that writes has it.
     pub(super) fn new(connection: Option<Connection>) -> Self {
-        let turn = Mutex::new(Turn { connection, rests_until: None });
-        Self { turn, places: Semaphore::new(MAX_WAITING) }
+        Self(Mutex::new(Turn { connection, rests_until: None }))
     }
 
     /// Waits for the turn, which lasts until the guard is dropped.
     pub(super) async fn turn(&self) -> MutexGuard<'_, Turn> {
-        self.turn.lock().await
+        self.0.lock().await
     }
 
     /// Appends and commits, and does the work behind it before the next write; `false` when nothing was done, as others write or something is in the way.
-    pub(super) async fn append(&self, append: &Append, after: impl FnOnce()) -> bool {
+    pub(super) fn append(&self, append: &Append, after: impl FnOnce()) -> bool {
         if append.data.len() > MAX_BYTES {
             return false;
         }
-        let mut turn = if let Ok(turn) = self.turn.try_lock() {
-            turn
-        } else {
-            let Ok(_place) = self.places.try_acquire() else { return false };
-            let Ok(turn) = within(async { Ok(self.turn().await) }).await else { return false };
-            turn
-        };
+        // One that waited could get the turn behind all that its thread has to do, and keep others from it meanwhile.
+        let Ok(mut turn) = self.0.try_lock() else { return false };
         let is_done = turn.append(append);
         if is_done {
             after();
@@ -218,10 +205,10 @@ mod tests {
         let append = Append { key: key("run"), at: 0, count: 1, data };
         let mut is_told = false;
         let tell = || {
-            assert!(writer.at_once.turn.try_lock().is_err(), "another could come between");
+            assert!(writer.at_once.0.try_lock().is_err(), "another could come between");
             is_told = true;
         };
-        assert!(writer.append_at_once(&append, tell).await);
+        assert!(writer.append_at_once(&append, tell));
         assert!(is_told);
         store.close_file().await;
         std::fs::remove_dir_all(folder).unwrap();

@@ -171,7 +171,7 @@ impl EventLog for SqliteStore {
             // Whoever appends again and again lets others have their turn on this thread.
             consume_budget().await;
             let add = || self.0.tails.add(key, at, &records);
-            if self.0.writer.append_at_once(&append, add).await {
+            if self.0.writer.append_at_once(&append, add) {
                 return Ok(());
             }
             let (tails, grown, bytes) = (Arc::clone(&self.0.tails), key.clone(), append.data.len());

@@ -286,7 +286,7 @@ async fn of_appends_that_come_together_each_is_done_or_told_its_own_reason() {
             let what = format!("{logs} {odd}: {count} to {key:?} at {at}: {done:?}");
             assert_eq!(done.is_ok(), *is_right, "{what}");
         }
-        assert!(store.0.writer.commits() - before <= 8, "{logs} {odd}");
+        assert!(store.0.writer.commits() - before <= 4, "{logs} {odd}");
     }
     for (at, name) in names.iter().enumerate() {
         let sql = "SELECT ends, bytes - coalesce((SELECT sum(length(data)) FROM chunk WHERE log = log.id), 0) \

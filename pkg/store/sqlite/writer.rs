@@ -189,12 +189,8 @@ impl Writer {
     }
 
     /// Appends where nothing else is written, and returns once it is committed; `false` when nothing was done.
-    pub(super) async fn append_at_once(
-        &self,
-        append: &Append,
-        after: impl FnOnce() + Send,
-    ) -> bool {
-        let is_done = self.at_once.append(append, after).await;
+    pub(super) fn append_at_once(&self, append: &Append, after: impl FnOnce()) -> bool {
+        let is_done = self.at_once.append(append, after);
         if is_done {
             self.commits.fetch_add(1, Ordering::Relaxed);
             self.checkpoints.wrote(append.data.len());
