@@ -54,8 +54,9 @@ fmt: ## check the formatting
 clippy: ## lint everything
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-doc: ## build the documentation without warnings: target/doc/forgeline/index.html
+doc: ## build the documentation without warnings, with the default features and with all: target/doc/forgeline/index.html
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc -p $(PACKAGE) --no-deps --all-features
 
 features: ## lint the library without features and with each alone, test it without TLS and with all of JSON Schema
 	$(CARGO) clippy -p $(PACKAGE) --lib --no-default-features -- -D warnings

@@ -34,7 +34,7 @@ impl McpQuestion {
 ///
 /// Fields of a form that an answer leaves out have their defaults; one that does not fit the form is not sent, and the
 /// server hears that there is no answer. So it does when the respondent panics, or takes longer than
-/// [`approval_timeout`](crate::agent::AgentConfig::approval_timeout). A function is a respondent, see [`McpOptions`].
+/// [`approval_timeout`](crate::agent::AgentConfig::approval_timeout). A function is a respondent, see [`McpOptions`](super::McpOptions).
 pub trait Respondent: Send + Sync {
     /// Answers a question; `None` asks the user of the run, if there is one.
     ///
