@@ -48,8 +48,8 @@ const SCRUBBED_BYTES: u64 = 64 << 20;
 
 /// All stores in one file of `SQLite`, for one process at a time. Clones are handles to the same file.
 ///
-/// One task writes. What all runs append while a commit is under way goes into the next one together; an append has ended once it is
-/// committed. Readers read beside it, and the newest events of a log that grows from memory. A process that is killed loses nothing
+/// An append beside which nothing else is written commits where it is; one task writes all else. What all runs append while a commit is
+/// under way goes into the next one together; an append has ended once it is committed. Readers read beside it, and the newest events of a log that grows from memory. A process that is killed loses nothing
 /// that was acknowledged; whether a loss of power does is [`Durability`].
 ///
 /// # Examples
