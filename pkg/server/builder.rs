@@ -4,22 +4,17 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::service::{Inside, Service};
 use super::{
     Identify, Keep, Limits,
-    client_tools::OfRequest,
+    access::{identity::Local, origins::Origins, usage::Usage},
     conversations::Conversations,
     durable::Streams,
     health::{Check, CheckState, Checks},
-    identity::Local,
-    keep::Sweeping,
-    latency::LatencyWindow,
-    latency_records::LatencyRecords,
-    metrics::Metrics,
-    origins::Origins,
-    places::Places,
-    runs::Runs,
-    usage::Usage,
+    input::client_tools::OfRequest,
+    metrics::{Metrics, latency::LatencyWindow, latency_records::LatencyRecords},
+    retention::Sweeping,
+    runs::{Runs, places::Places},
+    service::{Inside, Service},
 };
 use crate::{
     agent::{DefaultAgent, Observer},

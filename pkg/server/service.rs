@@ -9,25 +9,24 @@ use tracing::Instrument as _;
 
 use super::{
     Identify, Keep, Problem,
-    again::Again,
-    client_tools::{self, ClientTools},
-    conversations::{Conversation, Conversations},
+    access::{
+        origins::Origins,
+        scope::scope,
+        usage::{Held, Usage, What},
+    },
+    conversations::{Conversation, Conversations, regenerate::Again, title::title, turns::Turn},
     durable::Streams,
     health::Checks,
+    input::client_tools::{self, ClientTools},
     journal::{StoredJournal, Told},
-    keep::Sweeping,
-    latency::LatencyWindow,
-    latency_records::LatencyRecords,
-    metrics::Metrics,
-    origins::Origins,
-    places::{Place, Places},
-    run::Run,
-    runs::Runs,
-    scope::scope,
-    scope_events,
-    title::title,
-    turns::Turn,
-    usage::{Held, Usage, What},
+    metrics::{Metrics, latency::LatencyWindow, latency_records::LatencyRecords},
+    readers::scope_events,
+    retention::Sweeping,
+    runs::{
+        Runs,
+        places::{Place, Places},
+        run::Run,
+    },
 };
 use crate::{
     agent::{Caller, DefaultAgent, RunInput, RunStream, Ways},
@@ -77,7 +76,7 @@ pub(super) struct Inside {
 }
 
 /// A run that a request asks for.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     pub(super) input: RunInput,
     pub(super) agent: Option<Text>,
     pub(super) conversation: Option<Text>,

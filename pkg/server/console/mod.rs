@@ -17,7 +17,7 @@ use axum::{
 use sha2::{Digest as _, Sha256};
 
 use self::assets::{ASSETS, Asset, PAGE};
-use super::{Problem, Service, tags};
+use super::{Problem, Service, http::etag};
 
 /// The headers of every answer. Nothing but what this service sends is loaded, run or asked.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -62,7 +62,7 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
 }
 
 fn answer(headers: &HeaderMap, kind: &'static str, tag: &str, text: impl Into<Body>) -> Response {
-    let mut response = if tags::is_known(headers, tag) {
+    let mut response = if etag::is_known(headers, tag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         Response::new(text.into())

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{offset::Offset, past::Past, source::Source};
 use crate::{
-    server::run_records,
+    server::runs::records,
     store::{EventLog, LogError, LogKey, LogPage},
 };
 
@@ -131,7 +131,7 @@ async fn read(
     (from, most): (u64, usize),
 ) -> Result<LogPage, LogError> {
     match source.run() {
-        Some(run) => run_records::page(log, run, from, most).await,
+        Some(run) => records::page(log, run, from, most).await,
         None => log.read(key, from, most).await,
     }
 }

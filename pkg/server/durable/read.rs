@@ -19,7 +19,7 @@ use super::{
     sse,
 };
 use crate::{
-    server::{Problem, body, guard::Guard, tags},
+    server::{Problem, http::etag, readers::body, runs::guard::Guard},
     store::LogError,
 };
 
@@ -140,7 +140,7 @@ fn caught_up(
     let tag = format!("\"{from}:{}{end}\"", reader.offset());
     let is_now = asked.start == Some(Start::Now);
     let mut response = paged(reader, page, false);
-    if tags::is_known(request, &tag) && !is_now {
+    if etag::is_known(request, &tag) && !is_now {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
     }

@@ -26,14 +26,12 @@ use crate::{
     agent,
     server::{
         Problem, Service,
+        access::scope::scope,
         encode::AgUi,
-        extract::{Caller, Path, Query},
-        going_on::Leave,
-        run::Run,
-        run_records::page,
-        scope::scope,
+        http::extract::{Caller, Path, Query},
+        readers::{sharing::Sharing, until_wait::Leave},
+        runs::{records::page, run::Run},
         service::check_id,
-        sharing::Sharing,
     },
     store::{LogError, LogKey},
 };

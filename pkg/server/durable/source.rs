@@ -9,7 +9,7 @@ use super::{
     state::{CLOSED, DATA},
 };
 use crate::{
-    server::{encode::AgUi, run::Run, sharing::Sharing},
+    server::{encode::AgUi, readers::sharing::Sharing, runs::run::Run},
     store::LogRecord,
 };
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{frame, key::CallKey, ui_part::Part};
 use crate::{
-    server::below,
+    server::runs::nested,
     types::{AgentEvent, Envelope, Json, Text},
 };
 
@@ -95,7 +95,7 @@ impl Call {
 impl Asked {
     /// Takes an event of an agent below, and tells the end of a call that was told.
     pub(super) fn see(&mut self, event: &AgentEvent, out: &mut Vec<u8>) {
-        let Some(envelope) = below::read(event, &KINDS) else { return };
+        let Some(envelope) = nested::read(event, &KINDS) else { return };
         let Envelope { run_id, turn, event: inner, .. } = &envelope;
         let of = |id: &Text| (run_id.clone(), *turn, id.clone());
         if let AgentEvent::ToolApprovalRequest(request) = inner {

@@ -2,6 +2,8 @@
 
 mod form;
 mod histogram;
+pub(super) mod latency;
+pub(super) mod latency_records;
 mod models;
 
 use std::{
@@ -19,8 +21,8 @@ use self::{
     models::Models,
 };
 use super::{
-    places::Places,
-    usage::{Usage, What},
+    access::usage::{Usage, What},
+    runs::places::Places,
 };
 use crate::{
     agent::{CallEnd, CallRecord, Observer, TurnRecord},

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     agent::tools::ToolPlace,
-    server::{Service, extract::Caller},
+    server::{Service, http::extract::Caller},
 };
 
 pub(super) async fn agents(State(service): State<Service>, Caller(_caller): Caller) -> Json<Value> {

@@ -10,11 +10,14 @@ use axum::{
 
 use super::events::{From, last_seen};
 use crate::server::{
-    Problem, Service, body,
-    extract::{Caller, Query},
-    scope::scope,
-    scope_events::{Find, Sources},
-    scope_place::Place,
+    Problem, Service,
+    access::scope::scope,
+    http::extract::{Caller, Query},
+    readers::{
+        body,
+        scope_events::{Find, Sources},
+        scope_place::Place,
+    },
 };
 
 pub(super) async fn read(

@@ -15,13 +15,16 @@ use super::{
 use crate::{
     agent::{self, Given},
     server::{
-        Problem, Service, body,
+        Problem, Service,
         encode::UiMessageStream,
-        extract::{Body, Caller, Path, Query},
-        going_on::{Reading, answer},
-        run::{Run, WaitsFor},
+        http::extract::{Body, Caller, Path, Query},
+        input::pending::Answer as Kept,
+        readers::{
+            body,
+            until_wait::{Reading, answer},
+        },
+        runs::run::{Run, WaitsFor},
         service::Asked,
-        words::Answer as Kept,
     },
 };
 

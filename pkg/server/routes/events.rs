@@ -4,10 +4,10 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use serde::Deserialize;
 
 use crate::server::{
-    Problem, Service, body,
-    extract::{Caller, Path, Query},
-    going_on::Leave,
-    run_records::page,
+    Problem, Service,
+    http::extract::{Caller, Path, Query},
+    readers::{body, until_wait::Leave},
+    runs::records::page,
 };
 
 #[derive(Debug, Deserialize)]

@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 use crate::{
     server::{
         Problem, Service,
-        extract::Caller,
-        identity::{OBSERVE, check_permission},
-        scope::scope,
+        access::{
+            identity::{OBSERVE, check_permission},
+            scope::scope,
+        },
+        http::extract::Caller,
     },
     store::now_ms,
 };

@@ -25,7 +25,12 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{Problem, Service, console, cors, durable, gate::gate, request_log::noted};
+use super::{
+    Problem, Service,
+    access::{cors, gate::gate},
+    console, durable,
+    http::request_log::noted,
+};
 
 /// Returns the routes of a service, for a host's own application.
 pub fn router(service: Service) -> Router {

@@ -7,9 +7,11 @@ use serde_json::{Value, json, value::RawValue};
 use crate::{
     server::{
         Problem, Service,
-        extract::{Body, Caller},
-        identity::{NOTIFY, check_permission},
-        scope::scope,
+        access::{
+            identity::{NOTIFY, check_permission},
+            scope::scope,
+        },
+        http::extract::{Body, Caller},
         service::check_id,
     },
     store::{Notification, now_ms},

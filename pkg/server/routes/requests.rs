@@ -9,9 +9,11 @@ use crate::{
     agent::{Decision, Given},
     server::{
         Problem, Service,
-        extract::{Body, Caller, NoBody, Path},
-        object::Object,
-        words::{Answer as Kept, When, Word},
+        http::{
+            extract::{Body, Caller, NoBody, Path},
+            object::Object,
+        },
+        input::pending::{Answer as Kept, When, Word},
     },
     store::now_ms,
     types::{

@@ -16,7 +16,7 @@ use crate::{
     agent::RunInput,
     server::{
         Problem, Service,
-        extract::{Body, Caller, Path},
+        http::extract::{Body, Caller, Path},
         service::{Asked, digest},
     },
     types::Text,

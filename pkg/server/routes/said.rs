@@ -9,7 +9,7 @@ use serde::{
 
 use crate::{
     llm::media::unreadable,
-    server::{Problem, object::Object},
+    server::{Problem, http::object::Object},
     types::Part,
 };
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{said::Said, ui_files::FileFields};
 use crate::{
     agent::{Decision, RunInput},
-    server::{Problem, again::Again},
+    server::{Problem, conversations::regenerate::Again},
     types::{ClientFailure, ClientReturn, ClientToolRequest, Part, Text},
 };
 

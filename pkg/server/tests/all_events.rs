@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{
-    super::{
-        run::Run,
-        scope_events::{Sources, note},
-        scope_place::Place,
+use super::*;
+use crate::{
+    server::{
+        readers::{
+            scope_events::{Sources, note},
+            scope_place::Place,
+        },
+        runs::run::Run,
     },
-    *,
+    store::{EventLog as _, LogKey, MemoryLog, RunRecord},
 };
-use crate::store::{EventLog as _, LogKey, MemoryLog, RunRecord};
 
 /// The ids, kinds and data of a stream, until there are this many of a kind.
 async fn seen(

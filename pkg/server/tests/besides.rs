@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{
     agent::{Decision, Given},
-    server::{
+    server::input::{
         client_tools::{keep_answers, keep_left},
-        words::{Answer, Answered},
+        pending::{Answer, Answered},
     },
     store::{LogKey, RunChange, Stores},
 };

@@ -33,7 +33,10 @@ async fn a_title_is_the_first_sixty_characters_of_the_first_message() {
         }
         let (_, shown) = value(get(&app, &format!("/v1/conversations/{id}"), "ann").await).await;
         assert_eq!(shown["title"], want, "{id}");
-        assert!(want.trim_end_matches('…').chars().count() <= super::super::title::MAX_TITLE);
+        assert!(
+            want.trim_end_matches('…').chars().count()
+                <= crate::server::conversations::title::MAX_TITLE
+        );
     }
 }
 

@@ -1,0 +1,75 @@
+//! Answers that pages of other origins may read.
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderName, Method, header},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use crate::server::Service;
+
+/// Headers that a page of another origin may send.
+const SENT: [&str; 14] = [
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "if-none-match",
+    "last-event-id",
+    "producer-epoch",
+    "producer-id",
+    "producer-seq",
+    "stream-closed",
+    "stream-expires-at",
+    "stream-seq",
+    "stream-ttl",
+    "x-request-id",
+    "accept",
+];
+
+/// Headers of answers that it may read, besides those that any page may.
+const READ: [&str; 17] = [
+    "etag",
+    "location",
+    "producer-epoch",
+    "producer-expected-seq",
+    "producer-received-seq",
+    "producer-seq",
+    "retry-after",
+    "stream-closed",
+    "stream-cursor",
+    "stream-expires-at",
+    "stream-next-offset",
+    "stream-sse-data-encoding",
+    "stream-ttl",
+    "stream-up-to-date",
+    "x-chat-id",
+    "x-request-id",
+    "x-vercel-ai-ui-message-stream",
+];
+
+/// Lets pages of the origins that the service names ask, and read the answers; where it names none, the routes stay as they are. Credentials of the
+/// browser, such as cookies, are not sent by them.
+pub(crate) fn over(service: &Service, routes: Router<Service>) -> Router<Service> {
+    let origins = service.origins().all();
+    if origins.is_empty() {
+        return routes;
+    }
+    let methods = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH];
+    let cors = CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins.iter().cloned()))
+        .allow_methods(methods.into_iter().chain([Method::DELETE]).collect::<Vec<_>>())
+        .allow_headers(SENT.map(HeaderName::from_static))
+        .expose_headers(READ.map(HeaderName::from_static));
+    routes.layer(from_fn_with_state(service.clone(), mark)).layer(cors)
+}
+
+/// Marks a request from a page that may ask.
+async fn mark(State(service): State<Service>, mut request: Request, next: Next) -> Response {
+    if let Some(origin) = request.headers().get(header::ORIGIN).cloned() {
+        service.origins().mark(&origin, request.extensions_mut());
+    }
+    next.run(request).await
+}

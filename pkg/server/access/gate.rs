@@ -1,0 +1,156 @@
+//! The gate before all routes but those for everyone: who asks, and whether there is room.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::{Body, HttpBody as _},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http_body::{Frame, SizeHint};
+use tokio::time::timeout;
+
+use super::{
+    scope::scope,
+    usage::{Held, What},
+};
+use crate::server::{Limits, Problem, Service};
+
+/// Bodies that are longer count as uploads, in bytes.
+const SMALL_BODY_BYTES: u64 = 64 << 10;
+
+/// Lets a request in whose caller is known and whose scope has room, with its whole body. What the scope holds for it is given back behind the
+/// last byte of the answer.
+pub(crate) async fn gate(
+    State(service): State<Service>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    // A browser asks whether it may ask, without a token.
+    if request.method() == Method::OPTIONS {
+        return Ok(next.run(request).await);
+    }
+    let limits = service.usage().limits();
+    check_head(limits, request.uri(), request.headers())?;
+    let (mut parts, body) = request.into_parts();
+    let caller = service.identify(&parts)?;
+    let scope = scope(&caller);
+    parts.extensions.insert(caller);
+    let held = service.usage().hold(&scope, What::Connection)?;
+    check_coding(&parts.headers)?;
+    // Whoever asks first does not send what is refused.
+    let asks = parts
+        .headers
+        .get(header::EXPECT)
+        .is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+    if asks && body.size_hint().lower() > limits.body_bytes as u64 {
+        return Err(too_large(limits.body_bytes));
+    }
+    let is_long = body.size_hint().exact().is_none_or(|bytes| bytes > SMALL_BODY_BYTES);
+    let upload = is_long.then(|| service.usage().hold(&scope, What::Upload)).transpose()?;
+    let body = read(limits, body).await?;
+    drop(upload);
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    Ok(response.map(|body| Body::new(Guarded { body, _held: held })).into_response())
+}
+
+fn check_head(limits: &Limits, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let fields = headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    let bytes = fields.sum::<usize>() + uri.path_and_query().map_or(0, |path| path.as_str().len());
+    if headers.len() <= limits.headers && bytes <= limits.head_bytes {
+        return Ok(());
+    }
+    let detail = format!(
+        "the address and the headers have {bytes} bytes in {} headers; at most {} bytes in {} headers are read",
+        headers.len(),
+        limits.head_bytes,
+        limits.headers
+    );
+    Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", detail))
+}
+
+/// Refuses a body that was compressed on its way.
+fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let is_plain = |value: &HeaderValue| {
+        let names = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        names.into_iter().all(|it| it.is_empty() || it.eq_ignore_ascii_case(b"identity"))
+    };
+    if codings.into_iter().all(is_plain) {
+        return Ok(());
+    }
+    let detail = "the body is compressed (`Content-Encoding`), and bodies are read as they are; send it without";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "coded_body", detail))
+}
+
+fn too_large(most: usize) -> Problem {
+    let detail = format!("the body has more than {most} bytes; send less");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+}
+
+/// Reads a body to its end.
+async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
+    let most = limits.body_bytes;
+    match timeout(limits.body_time, whole(body, most)).await {
+        Ok(Ok(body)) => body.ok_or_else(|| too_large(most)),
+        Ok(Err(_)) => Err(Problem::bad("the body broke off; send the request again")),
+        Err(_) => {
+            let detail = format!(
+                "the body did not come within {} s; send the request again",
+                limits.body_time.as_secs()
+            );
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail))
+        }
+    }
+}
+
+/// Reads a body of at most this many bytes; `None` for a longer one. Twice as many are read before the answer: whoever still sends does not read it.
+async fn whole(body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
+    let (mut whole, mut seen) = (Vec::new(), 0_usize);
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        seen = seen.saturating_add(piece.len());
+        if seen <= most {
+            whole.extend_from_slice(&piece);
+        } else if seen / 2 > most {
+            break;
+        } else {
+            whole = Vec::new();
+        }
+    }
+    Ok((seen <= most).then(|| whole.into()))
+}
+
+/// A body for which a scope holds a place.
+struct Guarded {
+    body: Body,
+    _held: Held,
+}
+
+impl axum::body::HttpBody for Guarded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,149 @@
+//! The caller of a request.
+
+use std::fmt;
+
+use axum::http::{StatusCode, header, request::Parts};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use crate::{agent::Caller, server::Problem};
+
+/// Finds out who sends a request. What a caller may see and do comes from here alone: its scope is that of its runs, and nothing in
+/// a request changes it.
+///
+/// A function is one: the host's own login.
+///
+/// # Examples
+///
+/// ```
+/// use axum::http::{StatusCode, request::Parts};
+/// use forgeline::{agent::Caller, server::{Identify, Problem}};
+///
+/// fn of_proxy(parts: &Parts) -> Result<Caller, Problem> {
+///     let user = parts.headers.get("x-user").and_then(|value| value.to_str().ok());
+///     let user = user.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, "no_user", "log in first"))?;
+///     Ok(Caller::new(user).scope("team-a"))
+/// }
+/// let _: Box<dyn Identify> = Box::new(of_proxy);
+/// ```
+pub trait Identify: Send + Sync + 'static {
+    /// Returns the caller.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request of a caller who is not known.
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem>;
+}
+
+impl<F: Fn(&Parts) -> Result<Caller, Problem> + Send + Sync + 'static> Identify for F {
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+        self(parts)
+    }
+}
+
+/// Callers by bearer token. A token is kept as its SHA-256 alone.
+///
+/// # Examples
+///
+/// ```
+/// use forgeline::{agent::Caller, server::Tokens};
+///
+/// let tokens = Tokens::new().token("s3cret", Caller::new("ann").scope("team-a"));
+/// assert!(!format!("{tokens:?}").contains("s3cret"));
+/// ```
+#[derive(Clone, Default)]
+pub struct Tokens(Vec<([u8; 32], Caller)>);
+
+impl Tokens {
+    /// Returns no tokens.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a token and its caller.
+    #[must_use]
+    pub fn token(self, token: &str, caller: Caller) -> Self {
+        self.digest(Sha256::digest(token).into(), caller)
+    }
+
+    /// Adds the SHA-256 of a token and its caller.
+    #[must_use]
+    pub fn digest(mut self, digest: [u8; 32], caller: Caller) -> Self {
+        self.0.retain(|(known, _)| *known != digest);
+        self.0.push((digest, caller));
+        self
+    }
+
+    /// Returns the number of tokens.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns `true` when there are no tokens.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the caller of a token. All are compared, each in the same time.
+    fn find(&self, token: &str) -> Option<&Caller> {
+        let digest: [u8; 32] = Sha256::digest(token).into();
+        self.0.iter().fold(None, |found, (known, caller)| {
+            if bool::from(known.ct_eq(&digest)) { Some(caller) } else { found }
+        })
+    }
+}
+
+impl Identify for Tokens {
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+        let given = parts.headers.get(header::AUTHORIZATION);
+        // The scheme has no case.
+        let token = given.and_then(|value| {
+            let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token)
+        });
+        let caller = token.and_then(|token| self.find(token.trim()));
+        caller.cloned().ok_or_else(|| {
+            let detail = "this needs a known token: `Authorization: Bearer TOKEN`";
+            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+        })
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tokens").field("count", &self.0.len()).finish()
+    }
+}
+
+/// The permission to see how the service does: its metrics and latencies.
+pub(crate) const OBSERVE: &str = "service.observe";
+
+/// The permission to send notifications to all of the scope.
+pub(crate) const NOTIFY: &str = "service.notify";
+
+const ALL: [&str; 2] = [OBSERVE, NOTIFY];
+
+/// Refuses a caller without this permission.
+pub(crate) fn check_permission(caller: &Caller, permission: &str) -> Result<(), Problem> {
+    if caller.has_permission(permission) {
+        return Ok(());
+    }
+    let detail = format!("this needs the permission `{permission}`");
+    Err(Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail))
+}
+
+/// All who reach this machine's own address, as one caller.
+#[derive(Debug)]
+pub(crate) struct Local;
+
+impl Identify for Local {
+    fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
+        super::loopback::check(parts)?;
+        let caller = Caller::new("local").scope("local");
+        // Whoever is at this machine may do all of it.
+        Ok(ALL.into_iter().fold(caller, Caller::permission))
+    }
+}

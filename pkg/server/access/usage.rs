@@ -1,0 +1,204 @@
+//! Usage of the service by each scope and each caller.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use axum::http::StatusCode;
+use tokio::time::Instant;
+
+use super::scope::scope;
+use crate::{
+    agent::Caller,
+    server::{Limits, Problem},
+    types::Text,
+};
+
+/// Most callers whose rate is known; one that has made no use of it lately is forgotten.
+const MAX_RATES: usize = 10_000;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// The usage by scopes and callers.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    limits: Limits,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    held: HashMap<(Text, What), usize>,
+    rates: HashMap<(Text, Text), Rate>,
+}
+
+/// The things that a scope holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    /// A request or a stream.
+    Connection,
+    /// A body that is being sent.
+    Upload,
+    /// A run that has not ended.
+    Run,
+}
+
+/// One of what a scope holds; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    usage: Arc<Usage>,
+    key: (Text, What),
+}
+
+/// The runs that a caller may begin now.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    left: f64,
+    at: Instant,
+}
+
+impl Rate {
+    /// Returns the rate at this time: it fills up within a minute.
+    fn at(self, now: Instant, most: f64) -> Self {
+        let share = now.duration_since(self.at).as_secs_f64() / MINUTE.as_secs_f64();
+        Self { left: (self.left + share * most).min(most), at: now }
+    }
+}
+
+impl Usage {
+    pub(crate) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self { limits, inside: Mutex::default() })
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Holds one more of this for a scope.
+    pub(crate) fn hold(self: &Arc<Self>, scope: &Text, what: What) -> Result<Held, Problem> {
+        let (most, code, detail, seconds) = match what {
+            What::Connection => (
+                self.limits.scope_connections,
+                "too_many_connections",
+                "too many requests and streams of this scope are open; end some of them first",
+                30,
+            ),
+            What::Upload => (
+                self.limits.scope_uploads,
+                "too_many_uploads",
+                "this scope is sending too many long bodies; send them one after the other",
+                5,
+            ),
+            What::Run => (
+                self.limits.scope_runs,
+                "too_many_runs",
+                "too many runs of this scope have not ended; answer or cancel some of them first",
+                5,
+            ),
+        };
+        let key = (scope.clone(), what);
+        let mut inside = self.lock();
+        let held = inside.held.entry(key.clone()).or_default();
+        if *held >= most {
+            return Err(refused(code, detail, seconds));
+        }
+        *held += 1;
+        Ok(Held { usage: Arc::clone(self), key })
+    }
+
+    /// Counts a run that a caller begins.
+    pub(crate) fn begin_run(&self, caller: &Caller) -> Result<(), Problem> {
+        let (most, now) = (f64::from(self.limits.runs_per_minute), Instant::now());
+        let key = (scope(caller), caller.id.clone());
+        let mut inside = self.lock();
+        if inside.rates.len() >= MAX_RATES && !inside.rates.contains_key(&key) {
+            inside.rates.retain(|_, rate| rate.at(now, most).left < most);
+        }
+        let rate = inside.rates.entry(key).or_insert(Rate { left: most, at: now });
+        *rate = rate.at(now, most);
+        if rate.left < 1.0 {
+            let wait = (1.0 - rate.left) / most.max(1.0) * MINUTE.as_secs_f64();
+            let detail =
+                format!("this caller may begin {most} runs a minute; wait before the next");
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "from 1 to 60"
+            )]
+            let seconds = wait.ceil().clamp(1.0, 60.0) as u64;
+            return Err(refused("too_many_requests", &detail, seconds));
+        }
+        rate.left -= 1.0;
+        Ok(())
+    }
+
+    /// Returns how many of this all scopes hold together.
+    pub(crate) fn count(&self, what: What) -> usize {
+        let inside = self.lock();
+        inside.held.iter().filter(|((_, held), _)| *held == what).map(|(_, count)| count).sum()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut inside = self.usage.lock();
+        if let Some(held) = inside.held.get_mut(&self.key) {
+            *held -= 1;
+            if *held == 0 {
+                inside.held.remove(&self.key);
+            }
+        }
+    }
+}
+
+fn refused(code: &'static str, detail: &str, seconds: u64) -> Problem {
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, code, detail).retry_after(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_may_begin_so_many_runs_a_minute_and_others_too() {
+        let usage = Usage::new(Limits { runs_per_minute: 6, ..Limits::default() });
+        let (ann, bob) = (Caller::new("ann").scope("a"), Caller::new("bob").scope("a"));
+        let begun = |caller| (0..10).filter(|_| usage.begin_run(caller).is_ok()).count();
+        assert_eq!((begun(&ann), begun(&bob)), (6, 6));
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert_eq!(begun(&ann), 0);
+        tokio::time::advance(Duration::from_secs(12)).await;
+        assert_eq!(begun(&ann), 2);
+        tokio::time::advance(Duration::from_hours(1)).await;
+        assert_eq!(begun(&ann), 6);
+    }
+
+    #[test]
+    fn what_a_scope_holds_is_given_back_and_is_not_anothers() {
+        let usage = Usage::new(Limits { scope_runs: 2, ..Limits::default() });
+        let (a, b) = (Text::from("a"), Text::from("b"));
+        let held = [usage.hold(&a, What::Run).unwrap(), usage.hold(&a, What::Run).unwrap()];
+        assert!(usage.hold(&a, What::Run).is_err());
+        assert!(usage.hold(&a, What::Upload).is_ok() && usage.hold(&b, What::Run).is_ok());
+        assert_eq!(usage.count(What::Run), 2);
+        drop(held);
+        assert!(usage.hold(&a, What::Run).is_ok());
+        assert!(usage.lock().held.is_empty(), "nothing is left of what was given back");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn callers_that_come_and_go_take_no_room() {
+        let usage = Usage::new(Limits::default());
+        for at in 0..MAX_RATES + 10 {
+            assert!(usage.begin_run(&Caller::new(at.to_string())).is_ok());
+            tokio::time::advance(Duration::from_millis(20)).await;
+        }
+        assert!(usage.lock().rates.len() <= MAX_RATES);
+    }
+}

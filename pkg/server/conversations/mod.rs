@@ -1,0 +1,201 @@
+//! The conversations of a service.
+
+pub(super) mod regenerate;
+pub(super) mod rewind;
+pub(super) mod title;
+pub(super) mod turns;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use self::turns::{Turn, Turns};
+use super::{
+    Problem,
+    journal::{StoredJournal, rewound::TakenBack},
+    runs::run::Run,
+};
+use crate::{
+    agent::DefaultAgent,
+    store::Conversation as Stored,
+    types::{Message, Part, Text},
+};
+
+/// Conversations by scope and id. Another scope's are not found.
+#[derive(Default)]
+pub(crate) struct Conversations(Mutex<Known>);
+
+/// Most conversations that are kept in memory, and most bytes of them; those that work are kept beyond it.
+const MAX_CONVERSATIONS: usize = 1_000;
+const MAX_CONVERSATION_BYTES: usize = 256 << 20;
+
+#[derive(Default)]
+struct Known {
+    all: HashMap<(Text, Text), Arc<Conversation>>,
+    /// In the order of their beginning.
+    order: VecDeque<(Text, Text)>,
+}
+
+/// One conversation.
+pub(crate) struct Conversation {
+    pub(crate) id: Text,
+    /// The caller whose it is.
+    pub(crate) owner: Text,
+    /// The name of its agent.
+    pub(crate) agent_name: Text,
+    /// A fork, which has its messages.
+    pub(crate) agent: DefaultAgent,
+    /// The run that began last.
+    last_run: Mutex<Option<Arc<Run>>>,
+    pub(crate) journal: StoredJournal,
+    /// About the size of its messages.
+    bytes: AtomicUsize,
+    /// The order of its runs; those that another process left come first.
+    pub(crate) turns: Turns,
+    /// The messages that were taken back, as far as they were asked for.
+    pub(crate) taken_back: tokio::sync::Mutex<TakenBack>,
+}
+
+impl Conversations {
+    pub(crate) fn find(&self, scope: &Text, id: &str) -> Option<Arc<Conversation>> {
+        self.lock().all.get(&(scope.clone(), id.into())).cloned()
+    }
+
+    /// Adds a conversation; returns the one that is there, where another request was faster.
+    pub(crate) fn add(&self, scope: &Text, conversation: Conversation) -> Arc<Conversation> {
+        let key = (scope.clone(), conversation.id.clone());
+        let mut known = self.lock();
+        if let Some(there) = known.all.get(&key) {
+            return Arc::clone(there);
+        }
+        let added = Arc::new(conversation);
+        known.all.insert(key.clone(), Arc::clone(&added));
+        known.order.push_back(key);
+        added.measure();
+        known.trim();
+        added
+    }
+
+    /// Notes how large a conversation is that has grown, and lets the oldest go where all are too large.
+    pub(crate) fn grown(&self, scope: &Text, id: &str) {
+        let mut known = self.lock();
+        if let Some(conversation) = known.all.get(&(scope.clone(), id.into())) {
+            conversation.measure();
+            known.trim();
+        }
+    }
+
+    pub(crate) fn remove(&self, scope: &Text, id: &str) {
+        let key = (scope.clone(), Text::from(id));
+        let mut known = self.lock();
+        known.all.remove(&key);
+        known.order.retain(|other| *other != key);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn trim(&mut self) {
+        loop {
+            let kept = self.order.iter().map(|key| {
+                let kept = self.all.get(key);
+                kept.map_or((0, false), |kept| (kept.bytes.load(Ordering::Acquire), kept.works()))
+            });
+            let Some(key) = surplus(kept).and_then(|at| self.order.remove(at)) else { return };
+            self.all.remove(&key);
+        }
+    }
+}
+
+/// Returns the place of one that is to be let go, among those that are kept with their bytes and whether they work, the oldest first.
+fn surplus(kept: impl Iterator<Item = (usize, bool)>) -> Option<usize> {
+    let (mut count, mut bytes, mut idle) = (0, 0_usize, None);
+    for (at, (size, works)) in kept.enumerate() {
+        (count, bytes) = (at + 1, bytes.saturating_add(size));
+        if !works && idle.is_none() {
+            idle = Some(at);
+        }
+    }
+    idle.filter(|_| count > MAX_CONVERSATIONS || (bytes > MAX_CONVERSATION_BYTES && count > 1))
+}
+
+/// Returns about the size of a message, in bytes.
+pub(crate) fn size(message: &Message) -> usize {
+    let size = |part: &Part| match part {
+        Part::Text { text } | Part::Thinking { text, .. } => text.len(),
+        Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
+        Part::ToolCall(call) => call.arguments_raw.len(),
+        Part::ToolResult(result) => result.content.len(),
+        Part::ProviderItem(item) => serde_json::to_vec(item).map_or(0, |item| item.len()),
+    };
+    message.parts.iter().map(size).sum()
+}
+
+impl Conversation {
+    /// Returns `true` while a run of it has not ended.
+    fn works(&self) -> bool {
+        self.last_run().is_some_and(|run| !run.has_ended())
+    }
+
+    fn measure(&self) {
+        let bytes = self.agent.transcript().iter().map(|message| size(message)).sum();
+        self.bytes.store(bytes, Ordering::Release);
+    }
+
+    pub(crate) fn new(stored: &Stored, agent: &DefaultAgent, journal: StoredJournal) -> Self {
+        Self {
+            id: stored.key.id.clone(),
+            owner: stored.owner.clone(),
+            agent_name: stored.agent.clone(),
+            agent: agent.fork_with_journal(journal.clone()),
+            last_run: Mutex::default(),
+            journal,
+            bytes: AtomicUsize::new(0),
+            turns: Turns::default(),
+            taken_back: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Reads its messages from the journal.
+    pub(crate) async fn reread(&self) -> Result<(), Problem> {
+        let reread = self.agent.reread().await;
+        reread.map_err(|error| self.journal.problem(error))
+    }
+
+    /// Adds a run; it comes behind those that have not ended.
+    pub(crate) fn begin(&self, run: &Arc<Run>) -> Turn {
+        let mut last = self.last_run.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(Arc::clone(run));
+        self.turns.take()
+    }
+
+    /// Returns the run that began last.
+    pub(crate) fn last_run(&self) -> Option<Arc<Run>> {
+        self.last_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_that_does_not_work_is_let_go_when_all_are_too_many_or_too_large() {
+        let of = |kept: &[(usize, bool)]| surplus(kept.iter().copied());
+        assert_eq!(of(&[(1, false); MAX_CONVERSATIONS]), None);
+        let many = [vec![(1, true)], vec![(1, false); MAX_CONVERSATIONS]].concat();
+        assert_eq!(of(&many), Some(1));
+        let half = MAX_CONVERSATION_BYTES / 2;
+        assert_eq!(of(&[(half, false), (half, false)]), None);
+        assert_eq!(of(&[(half, true), (half, false), (1, false)]), Some(1));
+        assert_eq!(of(&[(half, true), (half, true), (1, true)]), None, "all of them work");
+        assert_eq!(of(&[(MAX_CONVERSATION_BYTES + 1, false)]), None, "it would be read again");
+    }
+}

@@ -1,0 +1,82 @@
+//! The order of the runs of a conversation.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use tokio::sync::watch;
+
+/// The runs of a conversation that have not ended, in the order in which they began: one works, or waits for its reader, and the others wait for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Turns(Arc<watch::Sender<Queue>>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    next: u64,
+    waiting: VecDeque<u64>,
+}
+
+/// A place in the order; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    turns: Turns,
+    number: u64,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(Queue::default())))
+    }
+}
+
+impl Turns {
+    /// Takes the next place.
+    pub(crate) fn take(&self) -> Turn {
+        let mut number = 0;
+        self.0.send_modify(|queue| {
+            number = queue.next;
+            queue.next += 1;
+            queue.waiting.push_back(number);
+        });
+        Turn { turns: self.clone(), number }
+    }
+}
+
+impl Turn {
+    /// Returns `true` when all before it have ended.
+    pub(crate) fn is_first(&self) -> bool {
+        self.turns.0.borrow().waiting.front() == Some(&self.number)
+    }
+
+    /// Waits until all before it have ended.
+    pub(crate) async fn comes(&self) {
+        let mut queue = self.turns.0.subscribe();
+        // The sender is here.
+        drop(queue.wait_for(|queue| queue.waiting.front() == Some(&self.number)).await);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.turns.0.send_modify(|queue| queue.waiting.retain(|number| *number != self.number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn turns_come_in_the_order_in_which_they_were_taken_whoever_asks_first() {
+        let turns = Turns::default();
+        let mut all: VecDeque<_> = (0..4).map(|_| turns.take()).collect();
+        while let Some(first) = all.pop_front() {
+            assert!(first.is_first() && first.comes().now_or_never().is_some());
+            assert!(all.iter().rev().all(|turn| turn.comes().now_or_never().is_none()));
+            // One that leaves the middle is not waited for, and lets no one pass.
+            drop(all.remove(1));
+            assert!(all.iter().all(|turn| !turn.is_first()));
+        }
+        assert!(turns.take().is_first());
+    }
+}

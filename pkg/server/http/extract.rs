@@ -1,0 +1,144 @@
+//! The caller and the body of a request.
+
+use axum::{
+    Json,
+    extract::{self, FromRequest, FromRequestParts, Request, rejection::JsonRejection},
+    http::{Method, StatusCode, Uri, request::Parts},
+};
+use bytes::Bytes;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::parse_error;
+use crate::{
+    agent,
+    server::{Problem, Service},
+};
+
+/// The caller that sends a request.
+pub(crate) struct Caller(pub(crate) agent::Caller);
+
+impl FromRequestParts<Service> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
+        // Known from the gate.
+        let known = parts.extensions.get::<agent::Caller>().cloned();
+        known.map_or_else(|| service.identify(parts), Ok).map(Self)
+    }
+}
+
+/// The query of a request.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = match seen_by_head(parts) {
+            Some(uri) => extract::Query::<T>::try_from_uri(&uri),
+            None => extract::Query::<T>::from_request_parts(parts, state).await,
+        };
+        read.map(|extract::Query(query)| Self(query))
+            .map_err(|rejection| unread_query(&rejection.body_text()))
+    }
+}
+
+/// The member of a query that ends a run with its reader.
+const ON_DISCONNECT: &str = "on_disconnect";
+
+/// Returns the address of a `HEAD` request without what ends a run with its reader, if that is in it. Whoever asks for the head alone reads nothing, and
+/// does not leave.
+fn seen_by_head(parts: &Parts) -> Option<Uri> {
+    let query = parts.uri.query().filter(|_| parts.method == Method::HEAD)?;
+    let pairs: Vec<_> = query.split('&').collect();
+    let left: Vec<_> = pairs.iter().copied().filter(|pair| !ends_run(pair)).collect();
+    if left.len() == pairs.len() {
+        return None;
+    }
+    format!("/?{}", left.join("&")).parse().ok()
+}
+
+/// Returns `true` for a pair of a query that ends a run with its reader, however its name is written.
+fn ends_run(pair: &str) -> bool {
+    let read = |uri: Uri| extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok();
+    let pairs = format!("/?{pair}").parse().ok().and_then(read);
+    pairs.is_some_and(|pairs| pairs.iter().any(|(name, _)| name == ON_DISCONNECT))
+}
+
+fn unread_query(text: &str) -> Problem {
+    let what = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
+    Problem::bad(format!("the query cannot be read: {}", parse_error::of(what)))
+}
+
+/// The names in the path of a request.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = extract::Path::<T>::from_request_parts(parts, state).await;
+        read.map(|extract::Path(path)| Self(path))
+            .map_err(|rejection| Problem::bad(rejection.body_text()))
+    }
+}
+
+/// The body of a request: a JSON object.
+pub(crate) struct Body<T>(pub(crate) T);
+
+/// No body, or an empty object.
+pub(crate) struct NoBody;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        match Json::<Box<RawValue>>::from_request(request, state).await {
+            Ok(Json(body)) => read(body.get()).map(Self),
+            Err(rejection) => Err(refused(&rejection)),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for NoBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let body = Bytes::from_request(request, state).await;
+        let body = body.map_err(|rejection| {
+            Problem::new(rejection.status(), "body_refused", rejection.body_text())
+        })?;
+        let not_json = |_| Problem::bad("the body must be empty, or the JSON object `{}`");
+        let text = std::str::from_utf8(&body).map_err(not_json)?.trim();
+        if !text.is_empty() {
+            read::<Nothing>(text)?;
+        }
+        Ok(Self)
+    }
+}
+
+/// Reads an object.
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    // Of a list serde would take the fields by their order.
+    if !text.trim_start().starts_with('{') {
+        return Err(Problem::bad("the body must be a JSON object"));
+    }
+    serde_json::from_str(text).map_err(|error| Problem::bad(parse_error::of_body(&error)))
+}
+
+fn refused(rejection: &JsonRejection) -> Problem {
+    let is_read =
+        matches!(rejection, JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_));
+    let code = if is_read { "bad_request" } else { "body_refused" };
+    let status = match rejection.status() {
+        StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
+        status => status,
+    };
+    // Of a body that is not JSON it says the place alone.
+    Problem::new(status, code, rejection.body_text())
+}

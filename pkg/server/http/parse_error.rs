@@ -1,0 +1,116 @@
+//! Words about a request that cannot be read: where, and what was expected. What it says itself is not repeated, and neither are names of
+//! types.
+
+use serde_json::error::Category;
+
+use crate::types::clipped;
+
+/// Longest name of a request that is shown, in characters.
+const MAX_NAME: usize = 40;
+
+/// Longest words about it, in characters.
+const MAX_WORDS: usize = 300;
+
+/// Returns the words about a body.
+pub(crate) fn of_body(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    let text = error.to_string();
+    let what = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+    match error.classify() {
+        Category::Data => format!("{}, at line {line}, column {column} of the body", of(what)),
+        Category::Syntax | Category::Eof | Category::Io => {
+            format!("the body is not JSON: {what}, at line {line}, column {column}")
+        }
+    }
+}
+
+/// Returns an error of serde in our words.
+pub(crate) fn of(what: &str) -> String {
+    for begin in ["invalid type: ", "invalid value: ", "invalid length: "] {
+        let parts = what.strip_prefix(begin).and_then(|rest| rest.rsplit_once(", expected "));
+        if let Some((given, wanted)) = parts {
+            return format!("expected {}, and not {}", expected(wanted), kind(given));
+        }
+    }
+    for begin in ["unknown field `", "unknown variant `"] {
+        let Some(rest) = what.strip_prefix(begin) else { continue };
+        // What is expected is ours, and stands last.
+        let joints = ["`, expected ", "`, there are no "];
+        let joint = joints.iter().filter_map(|joint| rest.rfind(joint)).max();
+        let (name, wanted) = rest.split_at(joint.unwrap_or(rest.len()));
+        let begin = begin.replace("variant", "value");
+        return format!("{begin}{}{wanted}", clipped(name, MAX_NAME));
+    }
+    clipped(what, MAX_WORDS).into_owned()
+}
+
+/// Returns the kind of a value, without the value.
+fn kind(given: &str) -> &'static str {
+    let names = [
+        ("string", "a text"),
+        ("char", "a text"),
+        ("integer", "a number"),
+        ("floating", "a number"),
+        ("boolean", "`true` or `false`"),
+        ("map", "an object"),
+        ("sequence", "a list"),
+        ("null", "`null`"),
+        ("unit", "`null`"),
+    ];
+    let name = names.into_iter().find(|(begin, _)| given.starts_with(begin));
+    name.map_or("another value", |(_, name)| name)
+}
+
+/// Returns what was expected, without names of types.
+fn expected(wanted: &str) -> &str {
+    let names = [
+        ("struct ", "an object"),
+        ("a map", "an object"),
+        ("internally tagged enum", "an object with its kind"),
+        ("enum ", "one of the values that are known"),
+        ("variant identifier", "one of the values that are known"),
+        ("a string", "a text"),
+        ("a borrowed string", "a text"),
+        ("a sequence", "a list"),
+        ("a boolean", "`true` or `false`"),
+        ("usize", "a whole number from 0 on"),
+        ("u64", "a whole number from 0 on"),
+        ("u32", "a whole number from 0 on"),
+    ];
+    let name = names.into_iter().find(|(begin, _)| wanted.starts_with(begin));
+    name.map_or(wanted, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_values_nor_types_are_in_the_words() {
+        let long = "planted".repeat(1_000);
+        #[rustfmt::skip]
+        let rows = [
+            ("invalid type: string \"planted, expected x\", expected struct Begin",      "expected an object, and not a text"),
+            ("invalid type: integer `7`, expected a text, or a list of parts",          "expected a text, or a list of parts, and not a number"),
+            ("invalid type: null, expected a string",                                   "expected a text, and not `null`"),
+            ("unknown field `planted`, expected `a` or `b`",                            "unknown field `planted`, expected `a` or `b`"),
+            ("unknown field `a`, there are no fields",                                  "unknown field `a`, there are no fields"),
+            ("unknown variant `a`, expected one of `bbbbbbbbbbbbbbbbbbbb`, `cccccccccccccccccccc`", "unknown value `a`, expected one of `bbbbbbbbbbbbbbbbbbbb`, `cccccccccccccccccccc`"),
+            ("unknown field `a`, expected c`, expected `b`",                            "unknown field `a`, expected c`, expected `b`"),
+            ("missing field `input`",                                                   "missing field `input`"),
+        ];
+        for (what, want) in rows {
+            assert_eq!(of(what), want);
+        }
+        assert!(of(&format!("unknown field `{long}`, expected `a`")).len() < 100);
+        assert!(of(&long).chars().count() <= MAX_WORDS + 1);
+        let error = serde_json::from_str::<Vec<u8>>("[1,\n\"planted\"]").unwrap_err();
+        let words = of_body(&error);
+        assert!(
+            words.contains("line 2, column 9 of the body") && !words.contains("planted"),
+            "{words}"
+        );
+        let error = serde_json::from_str::<Vec<u8>>("[1").unwrap_err();
+        assert!(of_body(&error).starts_with("the body is not JSON: EOF"), "{error}");
+    }
+}

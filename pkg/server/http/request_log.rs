@@ -1,0 +1,61 @@
+//! The record of each request in the logs: what was asked, how it ended, how long it took. Nothing of what was said.
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue},
+    middleware::Next,
+    response::Response,
+};
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use crate::{server::Service, store::new_id, types::Text};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest id of a request that a proxy gives, in bytes.
+const MAX_REQUEST_ID: usize = 64;
+
+/// Gives a request an id, and notes its end.
+pub(crate) async fn noted(
+    State(service): State<Service>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let begun = Instant::now();
+    let id = given(request.headers()).unwrap_or_else(|| new_id("req-"));
+    let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let route = Text::from(route.unwrap_or("other"));
+    let run = request.uri().path().strip_prefix("/v1/runs/");
+    let run = Text::from(run.and_then(|rest| rest.split('/').next()).unwrap_or_default());
+    let method = request.method().clone();
+    let span = tracing::info_span!(target: "forgeline::server", "request", request_id = %id);
+    let mut response = next.run(request).instrument(span).await;
+    let status = response.status().as_u16();
+    service.metrics().answered(&route, status);
+    let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(
+        target: "forgeline::server", request_id = %id, %method, %route, status, millis,
+        run_id = shown(&run), "answered"
+    );
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
+/// Returns the id that a proxy gave, if it can stand in a log.
+fn given(headers: &HeaderMap) -> Option<Text> {
+    let id = headers.get(REQUEST_ID)?.to_str().ok()?;
+    is_plain(id, MAX_REQUEST_ID).then(|| id.into())
+}
+
+/// Returns the id of a run, if it can be one.
+fn shown(id: &str) -> Option<&str> {
+    is_plain(id, 100).then_some(id)
+}
+
+fn is_plain(id: &str, most: usize) -> bool {
+    let is_sign = |sign: u8| sign.is_ascii_alphanumeric() || b"-_.:".contains(&sign);
+    !id.is_empty() && id.len() <= most && id.bytes().all(is_sign)
+}

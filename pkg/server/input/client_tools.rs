@@ -1,0 +1,249 @@
+//! Tools that a request brings along: they run at the client that sent it.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, ready};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::pending::{Answer, Answered, Answers, Counts, Word, Words};
+use crate::{
+    agent::{
+        DefaultAgent, RunContext, RunInput, ToolSource,
+        tools::{ClientTool, RegistryError, Tool, ToolRegistry},
+    },
+    server::Problem,
+    types::{AgentError, Text, clipped},
+};
+
+/// Most tools of a request.
+const MAX_TOOLS: usize = 128;
+
+/// Longest description and schema of a tool of a request together, in bytes.
+const MAX_TOOL_BYTES: usize = 16 << 10;
+
+/// Longest name of a tool of a request, in bytes: that of each tool.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Longest words about a tool that cannot be offered, in characters.
+const MAX_TOLD: usize = 300;
+
+/// A tool as a request describes it.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub(crate) struct Offered {
+    name: Text,
+    #[serde(default)]
+    description: String,
+    parameters: Option<Value>,
+}
+
+/// The tools of a request.
+#[derive(Default)]
+pub(crate) struct ClientTools {
+    tools: Vec<Arc<dyn Tool>>,
+    offered: Vec<Offered>,
+}
+
+impl ClientTools {
+    /// Takes the tools of a request, all or none.
+    ///
+    /// # Errors
+    ///
+    /// A problem that names the tool that cannot be offered.
+    pub(crate) fn new(offered: Vec<Offered>) -> Result<Arc<Self>, Problem> {
+        if offered.len() > MAX_TOOLS {
+            let detail =
+                format!("a request has at most {MAX_TOOLS} tools; this one has {}", offered.len());
+            return Err(Problem::bad(detail));
+        }
+        let (mut tools, mut registry) = (Vec::new(), ToolRegistry::default());
+        for one in &offered {
+            tools.push(one.tool(&mut registry)?);
+        }
+        Ok(Arc::new(Self { tools, offered }))
+    }
+
+    /// Takes tools that were kept, but for those that cannot be offered any more.
+    fn of_kept(offered: Vec<Offered>) -> Arc<Self> {
+        let mut registry = ToolRegistry::default();
+        let tools = offered.iter().filter_map(|one| one.tool(&mut registry).ok()).collect();
+        Arc::new(Self { tools, offered })
+    }
+
+    /// Refuses a tool that has the name of one of an agent's own.
+    pub(crate) fn check_beside(&self, agent: &DefaultAgent) -> Result<(), Problem> {
+        let wire = |name: &str| name.replace('.', "_");
+        let is_own = |tool: &&Arc<dyn Tool>| {
+            agent.own_tools().any(|(own, _)| wire(own.name()) == wire(tool.name()))
+        };
+        let Some(taken) = self.tools.iter().find(is_own) else { return Ok(()) };
+        let detail = format!(
+            "the tool `{}` of the request has the name of one of the agent's; give it another",
+            taken.name()
+        );
+        Err(Problem::bad(detail))
+    }
+}
+
+impl Offered {
+    /// Returns it as a tool, once it is known that it can stand beside those before it.
+    fn tool(&self, registry: &mut ToolRegistry) -> Result<Arc<dyn Tool>, Problem> {
+        let Self { name, description, parameters } = self;
+        if name.len() > MAX_NAME_BYTES {
+            let detail = format!(
+                "the tool `{}` of the request has a name of {} bytes; expected at most {MAX_NAME_BYTES}",
+                clipped(name, MAX_NAME_BYTES / 2),
+                name.len()
+            );
+            return Err(Problem::bad(detail));
+        }
+        let parameters = schema(parameters.as_ref());
+        if description.len() + parameters.to_string().len() > MAX_TOOL_BYTES {
+            let detail = format!(
+                "the description and schema of the tool `{name}` have more than {MAX_TOOL_BYTES} bytes"
+            );
+            return Err(Problem::bad(detail));
+        }
+        let tool = ClientTool::new(name.clone(), description.as_str(), parameters);
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        let refused = |error: RegistryError| {
+            let told = error.to_string();
+            Problem::bad(format!("a tool of the request: {}", clipped(&told, MAX_TOLD)))
+        };
+        registry.register(Arc::clone(&tool)).map_err(refused)?;
+        Ok(tool)
+    }
+}
+
+/// Returns the schema of arguments; where it says nothing of their type, they are an object.
+fn schema(parameters: Option<&Value>) -> Value {
+    let mut schema = parameters.cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    if let Value::Object(members) = &mut schema
+        && !members.contains_key("$ref")
+    {
+        members.entry("type").or_insert_with(|| "object".into());
+    }
+    schema
+}
+
+/// The part of a request that is kept until its run has ended: a process that goes on with the run needs it.
+#[derive(Debug, Deserialize, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Kept {
+    input: String,
+    #[serde(default)]
+    tools: Vec<Offered>,
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    said: Words,
+    #[serde(default, skip_serializing_if = "Answers::is_empty")]
+    answers: Answers,
+    /// `true` once the user has cancelled the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_cancelled: bool,
+    /// `true` once the user went on to something else: the answers are given, and what else is asked is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_left: bool,
+}
+
+impl Kept {
+    fn new(input: String, tools: Vec<Offered>) -> Self {
+        let (said, answers) = (Words::default(), Answers::default());
+        Self { input, tools, said, answers, is_cancelled: false, is_left: false }
+    }
+
+    fn read(kept: &str) -> Self {
+        serde_json::from_str(kept).unwrap_or_else(|_| Self::new(kept.to_owned(), Vec::new()))
+    }
+}
+
+/// Returns an input and the tools that came with it, as they are kept.
+pub(crate) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json::Result<String> {
+    let input = input.to_json()?;
+    match tools.map(|tools| tools.offered.clone()).filter(|tools| !tools.is_empty()) {
+        Some(tools) => serde_json::to_string(&Kept::new(input, tools)),
+        None => Ok(input),
+    }
+}
+
+/// Returns what is kept with another word, where the journal of the run has this number of them; `None` when it cannot be read.
+pub(crate) fn keep_word(kept: &str, word: Word, journaled: Counts) -> Option<String> {
+    let mut kept = Kept::read(kept);
+    kept.said.add(word, journaled);
+    serde_json::to_string(&kept).ok()
+}
+
+/// Returns what is kept with more answers, where the journal of the run has these, and about the size of all of them; `None` when it cannot be
+/// read.
+pub(crate) fn keep_answers(
+    kept: &str,
+    answers: &[Answer],
+    journaled: &Answered,
+) -> Option<(String, usize)> {
+    let mut kept = Kept::read(kept);
+    kept.answers.add(answers, journaled);
+    Some((serde_json::to_string(&kept).ok()?, kept.answers.bytes()))
+}
+
+/// Returns what is kept of a run that the user has cancelled; `None` when it cannot be written.
+pub(crate) fn keep_cancelled(kept: &str) -> Option<String> {
+    serde_json::to_string(&Kept { is_cancelled: true, ..Kept::read(kept) }).ok()
+}
+
+/// Returns what is kept of a run whose user went on to something else; `None` when it cannot be written.
+pub(crate) fn keep_left(kept: &str) -> Option<String> {
+    serde_json::to_string(&Kept { is_left: true, ..Kept::read(kept) }).ok()
+}
+
+/// Returns `true` for a run whose user went on to something else.
+pub(crate) fn is_left(kept: &str) -> bool {
+    serde_json::from_str(kept).is_ok_and(|Kept { is_left, .. }| is_left)
+}
+
+/// Returns `true` for a run that the user has cancelled.
+pub(crate) fn is_cancelled(kept: &str) -> bool {
+    serde_json::from_str(kept).is_ok_and(|Kept { is_cancelled, .. }| is_cancelled)
+}
+
+/// Returns the answers that are kept so.
+pub(crate) fn kept_answers(kept: &str) -> Answers {
+    serde_json::from_str(kept).map(|Kept { answers, .. }| answers).unwrap_or_default()
+}
+
+/// Returns the words that are kept so.
+pub(crate) fn kept_words(kept: &str) -> Words {
+    serde_json::from_str(kept).map(|Kept { said, .. }| said).unwrap_or_default()
+}
+
+/// Returns the input that is kept so; `None` when it cannot be read.
+pub(crate) fn kept_input(kept: &str) -> Option<RunInput> {
+    let Ok(Kept { input, .. }) = serde_json::from_str(kept) else {
+        return RunInput::from_json(kept).ok();
+    };
+    let input = RunInput::from_json(&input).ok()?;
+    Some(match kept_tools(kept) {
+        Some(tools) => input.state(tools),
+        None => input,
+    })
+}
+
+/// Returns the tools that are kept so, if there are any.
+pub(crate) fn kept_tools(kept: &str) -> Option<Arc<ClientTools>> {
+    let Kept { tools, .. } = serde_json::from_str(kept).ok()?;
+    if tools.is_empty() { None } else { Some(ClientTools::of_kept(tools)) }
+}
+
+/// The source of the tools of requests, for each agent of a service.
+#[derive(Debug)]
+pub(crate) struct OfRequest;
+
+impl ToolSource for OfRequest {
+    fn tools(&self, run: RunContext) -> BoxFuture<'static, Result<Vec<Arc<dyn Tool>>, AgentError>> {
+        let tools = run.state::<ClientTools>().map(|own| own.tools.clone()).unwrap_or_default();
+        Box::pin(ready(Ok(tools)))
+    }
+
+    // A name that is taken is that of a tool that another source found.
+    fn is_optional(&self) -> bool {
+        true
+    }
+}

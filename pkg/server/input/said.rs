@@ -1,0 +1,82 @@
+//! The words of the user are in the conversation, whatever becomes of the run.
+
+use std::sync::Arc;
+
+use super::client_tools;
+use crate::{
+    server::{Service, journal::StoredJournal, runs::run::Run},
+    store::{LogKey, RunRecord, StoreError},
+    types::MessageRole,
+};
+
+impl Service {
+    /// Adds what the user said to the conversation of a run that goes no further, unless its journal has it: what was acknowledged is there for
+    /// whoever reads the conversation. The model of a later run does not get it: that it can take it is not known.
+    pub(crate) async fn keep_said(&self, record: &RunRecord) {
+        if let Err(error) = self.try_keep_said(record).await {
+            let run_id = &record.key.name;
+            tracing::error!(%error, %run_id, "what the user said could not be kept");
+        }
+    }
+
+    /// Does so for a run that ended here.
+    pub(crate) async fn keep_said_of(&self, run: &LogKey) {
+        match self.stores().runs.get(run).await {
+            Ok(record) => self.keep_said(&record).await,
+            Err(error) => {
+                tracing::error!(%error, run_id = %run.name, "what the user said could not be kept");
+            }
+        }
+    }
+
+    async fn try_keep_said(&self, record: &RunRecord) -> Result<(), StoreError> {
+        let Some(kept) = record.input.as_deref() else { return Ok(()) };
+        let journal = self.journal_of(record);
+        let (journaled, taken) = journal.read_run(&record.key.name).await?;
+        if let Some(input) = client_tools::kept_input(kept).filter(|_| !journaled.has_said) {
+            journal.say(record.begun_ms, input.into_message()).await?;
+        }
+        let words = client_tools::kept_words(kept);
+        for (at, message) in taken.iter().enumerate() {
+            let same = taken.iter().take(at).filter(|other| *other == message).count();
+            // The time of one that is not kept any more is that of its run, the same each time this is done.
+            let at_ms = words.said_at(message, same).unwrap_or(record.begun_ms + 1 + at as u64);
+            journal.say(at_ms, message.clone()).await?;
+        }
+        for word in words.without(journaled.words) {
+            journal.say(word.at_ms, word.message).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the text with which a run began, and those that were said to it since.
+    pub(crate) async fn said_to(&self, run: &Run) -> Result<(String, Vec<String>), StoreError> {
+        let record = self.stores().runs.get(&run.key).await?;
+        let (journaled, taken) = self.journal_of(&record).read_run(run.id()).await?;
+        let kept = record.input.as_deref().unwrap_or_default();
+        let begun = client_tools::kept_input(kept).map(|input| input.text()).unwrap_or_default();
+        let waiting = client_tools::kept_words(kept).without(journaled.words);
+        let waiting = waiting.into_iter().map(|word| word.message).chain(taken);
+        let mut since: Vec<_> = waiting.map(|message| message.text()).collect();
+        let conversation = self.0.conversations.find(&run.key.scope, &run.conversation);
+        if let Some(conversation) = conversation {
+            let transcript = conversation.agent.transcript();
+            let users = transcript.iter().filter(|it| it.role == MessageRole::User);
+            let users: Vec<_> = users.map(|message| message.text()).collect();
+            let first =
+                users.iter().rposition(|text| *text == begun).map_or(users.len(), |at| at + 1);
+            since.extend(users.into_iter().skip(first));
+        }
+        Ok((begun, since))
+    }
+
+    /// Returns the journal of the conversation of a run, for which no agent is needed.
+    pub(crate) fn journal_of(&self, record: &RunRecord) -> StoredJournal {
+        let (scope, id) = (&record.key.scope, &record.conversation);
+        if let Some(known) = self.0.conversations.find(scope, id) {
+            return known.journal.clone();
+        }
+        let store = Arc::clone(&self.stores().conversations);
+        StoredJournal::new(store, record.conversation_key(), Arc::default())
+    }
+}

@@ -1,0 +1,281 @@
+//! Words and answers for a run that goes on: each is kept until the journal of the run has it.
+
+use std::{collections::HashSet, sync::Arc};
+
+use axum::http::StatusCode;
+use tracing::Instrument as _;
+
+use super::{
+    client_tools,
+    pending::{Answer, Answered, Counts, Word},
+};
+use crate::{
+    agent::{Caller, Given},
+    server::{
+        Problem, Service,
+        runs::{guard::Guard, run::Run},
+        service::Asked,
+    },
+    store::{LogKey, RunChange, RunProgress, StoreError, now_ms},
+    types::AgentError,
+};
+
+/// Most bytes of a run's input together with what was said since and is not in its journal.
+const MAX_KEPT_BYTES: usize = 16 << 20;
+
+/// Most bytes of the answers to requests of a run that are not in its journal.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+impl Service {
+    /// Gives a run a word, once it is kept: a process that goes on with the run says it again, if the journal does not have it. It is kept and said
+    /// also when the request is dropped: words are counted, and one that is kept alone would stand for the next.
+    pub(crate) async fn steer(&self, run: &Arc<Run>, word: Word) -> Result<(), Problem> {
+        let (this, run) = (self.clone(), Arc::clone(run));
+        let whole = async move { this.steer_whole(&run, word).await };
+        let said = tokio::spawn(whole.in_current_span());
+        said.await.unwrap_or_else(|_| Err(Problem::busy("the word could not be kept", 5)))
+    }
+
+    async fn steer_whole(&self, run: &Run, word: Word) -> Result<(), Problem> {
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        let over = || Problem::not_found("open run", run.id());
+        let record = self.stores().runs.get(key).await?;
+        // One that has ended meanwhile keeps no input.
+        let before = record.input.clone().ok_or_else(over)?;
+        let journaled = self.journal_of(&record).journaled(run.id());
+        let kept = keep_word(&before, word.clone(), journaled.words)?;
+        self.keep_input(key, *progress, kept, &over).await?;
+        if let Err(refused) = word.say(&run.steering) {
+            // It was not taken, and is not to be said by the next process.
+            self.keep_again(key, *progress, before).await;
+            return Err(refused.into());
+        }
+        Ok(())
+    }
+
+    /// Answers open requests of a run, once the answers are kept: a process that goes on with the run gives them again, if the journal does not
+    /// have them. All of them are kept, or none; of several to one request the first counts.
+    pub(crate) async fn answer(&self, run: &Run, answers: Vec<Answer>) -> Result<(), Problem> {
+        self.answer_whole(run, answers, None).await
+    }
+
+    /// Answers open requests of a run, and gives it a word, which its model reads behind the results. Both are kept, or none; also when the request is
+    /// dropped.
+    pub(crate) async fn answer_and_steer(
+        &self,
+        run: &Arc<Run>,
+        answers: Vec<Answer>,
+        word: Word,
+    ) -> Result<(), Problem> {
+        let (this, run) = (self.clone(), Arc::clone(run));
+        let whole = async move { this.answer_whole(&run, answers, Some(word)).await };
+        let done = tokio::spawn(whole.in_current_span());
+        done.await.unwrap_or_else(|_| Err(Problem::busy("the answers could not be kept", 5)))
+    }
+
+    async fn answer_whole(
+        &self,
+        run: &Run,
+        answers: Vec<Answer>,
+        word: Option<Word>,
+    ) -> Result<(), Problem> {
+        let answers = firsts(answers);
+        let Some(first) = answers.first() else { return Ok(()) };
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        let closed = |id: &str| Problem::not_found("open request", id);
+        // Another request may have been faster.
+        if let Some(closed_one) = answers.iter().find(|answer| !run.steering.is_open(&answer.id)) {
+            return Err(closed(&closed_one.id));
+        }
+        for answer in &answers {
+            check(run, answer)?;
+        }
+        let id = first.id.clone();
+        let over = move || closed(&id);
+        let record = self.stores().runs.get(key).await?;
+        let before = record.input.clone().ok_or_else(&over)?;
+        let journaled = self.journal_of(&record).journaled(run.id());
+        let before = match &word {
+            Some(word) => keep_word(&before, word.clone(), journaled.words)?,
+            None => before,
+        };
+        let keep = |answers: &[Answer]| keep_answers(&before, answers, &journaled.answered);
+        let kept = keep(&answers)?;
+        // Where the request is dropped now, they may be kept, and are given.
+        let mut giving = Giving { run, answers };
+        let is_kept = self.keep_input(key, *progress, kept, &over).await;
+        let answers = std::mem::take(&mut giving.answers);
+        is_kept?;
+        // The run hears it before the answers, and takes it behind the results.
+        if let Some(Err(refused)) = word.map(|word| word.say(&run.steering)) {
+            let before = record.input.unwrap_or_default();
+            self.keep_again(key, *progress, before).await;
+            return Err(refused.into());
+        }
+        for (at, answer) in answers.iter().enumerate() {
+            if let Err(refused) = give(run, answer.clone()) {
+                let kept = keep(answers.get(..at).unwrap_or_default())?;
+                self.keep_again(key, *progress, kept).await;
+                return Err(refused.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a run that waits for its reader, who goes on to something else: these answers are given, all else that it asks is refused, and it ends behind its
+    /// calls. That is kept as an answer is; answers to what is not open any more are passed over. Where it cannot be kept, the run ends all the same.
+    async fn leave(&self, run: &Run, answers: Vec<Answer>) -> Result<(), Problem> {
+        if run.has_ended() {
+            return Ok(());
+        }
+        let mut answers = firsts(answers);
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        answers.retain(|answer| run.steering.is_open(&answer.id));
+        let given = answers.iter().map(|answer| (answer.id.clone(), answer.given.clone()));
+        let given: Vec<_> = given.collect();
+        let is_kept = async {
+            let record = self.stores().runs.get(key).await?;
+            let Some(before) = record.input.clone() else { return Ok(()) };
+            let journaled = self.journal_of(&record).journaled(run.id());
+            let kept = keep_answers(&before, &answers, &journaled.answered)?;
+            let kept = client_tools::keep_left(&kept).unwrap_or(kept);
+            let change = RunChange::to(*progress, now_ms()).input(kept);
+            match self.stores().runs.change(key, change).await {
+                Ok(()) | Err(StoreError::Ended { .. }) => Ok(()),
+                Err(error) => Err(error.into()),
+            }
+        };
+        let is_kept = is_kept.await;
+        run.steering.leave(given);
+        is_kept
+    }
+
+    /// Begins a run in place of one that waits for its reader, which takes these answers and ends. Both are done whole, also when the request is dropped.
+    pub(crate) async fn begin_in_place(
+        &self,
+        caller: Caller,
+        asked: Asked,
+        (waits, answers): (Arc<Run>, Vec<Answer>),
+    ) -> Result<Arc<Run>, Problem> {
+        let this = self.clone();
+        let whole = async move {
+            let run = this.begin(caller, asked).await?;
+            if answers.is_empty() {
+                this.cancel(&waits).await?;
+            } else {
+                this.leave(&waits, answers).await?;
+            }
+            Ok(run)
+        };
+        let begun = tokio::spawn(whole.in_current_span());
+        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
+    }
+
+    /// Cancels a run, which is kept: a process that goes on with the run ends it. Where that cannot be kept, the run is cancelled all the same.
+    pub(crate) async fn cancel(&self, run: &Run) -> Result<(), Problem> {
+        if run.has_ended() {
+            return Ok(());
+        }
+        let cancel = Guard::new(run.cancel.clone());
+        let (key, progress) = (&run.key, run.kept_progress().await);
+        let record = self.stores().runs.get(key).await?;
+        if let Some(kept) = record.input.as_deref().and_then(client_tools::keep_cancelled) {
+            let change = RunChange::to(*progress, now_ms()).input(kept);
+            match self.stores().runs.change(key, change).await {
+                Ok(()) | Err(StoreError::Ended { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        drop(cancel);
+        Ok(())
+    }
+
+    /// Keeps the input of a run as it is now, with what was said and answered.
+    async fn keep_input(
+        &self,
+        key: &LogKey,
+        progress: RunProgress,
+        input: String,
+        over: &(dyn Fn() -> Problem + Sync),
+    ) -> Result<(), Problem> {
+        let change = RunChange::to(progress, now_ms()).input(input);
+        match self.stores().runs.change(key, change).await {
+            Err(StoreError::Ended { .. }) => Err(over()),
+            changed => Ok(changed?),
+        }
+    }
+
+    /// Keeps it without what was not taken.
+    async fn keep_again(&self, key: &LogKey, progress: RunProgress, input: String) {
+        let change = RunChange::to(progress, now_ms()).input(input);
+        match self.stores().runs.change(key, change).await {
+            Ok(()) | Err(StoreError::Ended { .. }) => {}
+            Err(error) => {
+                tracing::error!(%error, run_id = %key.name, "what was not taken could not be taken back");
+            }
+        }
+    }
+}
+
+/// Answers that are given when this is dropped.
+struct Giving<'r> {
+    run: &'r Run,
+    answers: Vec<Answer>,
+}
+
+impl Drop for Giving<'_> {
+    fn drop(&mut self) {
+        for answer in self.answers.drain(..) {
+            if let Err(error) = give(self.run, answer) {
+                tracing::debug!(%error, run_id = self.run.id(), "an answer came too late");
+            }
+        }
+    }
+}
+
+/// Returns the first answer to each request.
+fn firsts(mut answers: Vec<Answer>) -> Vec<Answer> {
+    let mut known = HashSet::new();
+    answers.retain(|answer| known.insert(answer.id.clone()));
+    answers
+}
+
+/// Returns what is kept with another word.
+fn keep_word(before: &str, word: Word, journaled: Counts) -> Result<String, Problem> {
+    let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
+    let kept = client_tools::keep_word(before, word, journaled).ok_or_else(damaged)?;
+    if kept.len() > MAX_KEPT_BYTES.max(before.len()) {
+        let detail = "what was said to the run and waits for it has more than 16 MiB; send it when that was delivered";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+    }
+    Ok(kept)
+}
+
+/// Returns what is kept with more answers.
+fn keep_answers(before: &str, answers: &[Answer], journaled: &Answered) -> Result<String, Problem> {
+    let kept = client_tools::keep_answers(before, answers, journaled);
+    let (kept, bytes) =
+        kept.ok_or_else(|| Problem::busy("the input of the run cannot be read", 5))?;
+    if bytes > MAX_ANSWER_BYTES {
+        let detail = "the answers that the run has not taken yet have more than 16 MiB; send this one when it has";
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
+    }
+    Ok(kept)
+}
+
+/// Checks that an answer fits its request.
+fn check(run: &Run, Answer { id, given, .. }: &Answer) -> Result<(), AgentError> {
+    match given {
+        Given::Decided(decision) => run.approvals.check(id, decision),
+        Given::Returned(_) => Ok(()),
+        Given::Answered(answer) => run.questions.check(id, answer),
+    }
+}
+
+fn give(run: &Run, Answer { id, given, .. }: Answer) -> Result<(), AgentError> {
+    match given {
+        Given::Decided(decision) => run.approvals.answer(&id, decision),
+        Given::Returned(end) => run.client_calls.complete(&id, end),
+        Given::Answered(answer) => run.questions.answer(&id, answer),
+    }
+}

@@ -1,0 +1,300 @@
+//! The journal of a conversation, in the store of conversations.
+
+pub(super) mod line;
+pub(super) mod rewound;
+pub(super) mod undelivered;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+use tokio::sync::{Mutex, Notify};
+
+use self::{line::Line, undelivered::Undelivered};
+use super::{
+    Problem,
+    input::pending::{Answered, Counts},
+};
+use crate::{
+    agent::journal::{Journal, JournalError, JournalFuture},
+    store::{ConversationKey, ConversationStore, Entry, StoreError, now_ms},
+    types::{AgentError, ErrorCode, Message, Text},
+};
+
+/// Most lines that are read at a time.
+const PAGE: usize = 256;
+
+/// The number of the last messages among which one is looked for that a process before this one may have added.
+const LAST_SAID: u64 = 200;
+
+/// The journal of a conversation. A line is kept together with the messages that it added, and behind the events that came before it:
+/// what a process that goes on with the run tells, joins to what the log has.
+#[derive(Clone)]
+pub(crate) struct StoredJournal(Arc<Inside>);
+
+struct Inside {
+    store: Arc<dyn ConversationStore>,
+    key: ConversationKey,
+    /// The number of entries; `None` while it is not known.
+    entries: Mutex<Option<u64>>,
+    /// The run whose lines come, as far as they are written.
+    run: std::sync::Mutex<Journaled>,
+    told: Arc<Told>,
+    /// The error of the store that its last read or write met.
+    failure: std::sync::Mutex<Option<StoreError>>,
+}
+
+/// The number of events in the log of each run that works.
+#[derive(Debug, Default)]
+pub(crate) struct Told(std::sync::Mutex<HashMap<Text, Arc<Events>>>);
+
+/// The number of events in the log of a run.
+#[derive(Debug)]
+pub(crate) struct Events {
+    count: AtomicU64,
+    changed: Notify,
+}
+
+impl Events {
+    pub(crate) fn set(&self, count: u64) {
+        self.count.store(count, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+}
+
+impl Told {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Text, Arc<Events>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a run works whose log has this number of events; returns the place of the number.
+    pub(crate) fn begin(&self, run: &str, events: u64) -> Arc<Events> {
+        let events = Events { count: AtomicU64::new(events), changed: Notify::new() };
+        let events = Arc::new(events);
+        self.lock().insert(run.into(), Arc::clone(&events));
+        events
+    }
+
+    pub(crate) fn end(&self, run: &str) {
+        let ended = self.lock().remove(run);
+        if let Some(events) = ended {
+            events.set(u64::MAX);
+        }
+    }
+
+    /// Waits until this number of events of a run is in its log, or it has none.
+    async fn wait(&self, run: &Text, count: u64) {
+        let Some(events) = self.lock().get(run).cloned() else { return };
+        loop {
+            // It hears of what comes behind the look.
+            let changed = events.changed.notified();
+            if events.count.load(Ordering::Acquire) >= count {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// The part of a run that the journal has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Journaled {
+    run: Text,
+    /// `true` once it has a message of the run.
+    pub(crate) has_said: bool,
+    /// The numbers of words that the user said while the run went on.
+    pub(crate) words: Counts,
+    /// The answers to requests.
+    pub(crate) answered: Answered,
+}
+
+impl Journaled {
+    /// Notes an input of the run, and whether it added messages.
+    fn note(&mut self, input: Option<&RawValue>, adds: bool) {
+        self.has_said |= adds;
+        let is = |words: &str| input.is_some_and(|input| input.get().starts_with(words));
+        self.words.steers += u64::from(is(r#"{"said":{"steer":"#));
+        self.words.follow_ups += u64::from(is(r#"{"said":{"follow_up":"#));
+        if is(r#"{"decided":"#) || is(r#"{"returned":"#) || is(r#"{"answered":"#) {
+            match input.map(|input| serde_json::from_str(input.get())) {
+                Some(Ok(
+                    Ended::Decided(_, Request { id }) | Ended::Returned(_, Request { id }),
+                )) => {
+                    self.answered.add(id);
+                }
+                Some(Ok(Ended::Answered(Place { turn }, _))) => self.answered.begin(turn),
+                // A line that cannot be read is not written.
+                Some(Err(_)) | None => {}
+            }
+        }
+    }
+}
+
+/// An input that ends a request, or a turn.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Decided(IgnoredAny, Request),
+    Returned(IgnoredAny, Request),
+    Answered(Place, IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Request {
+    #[serde(alias = "approval_id", alias = "client_call_id")]
+    id: Text,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    turn: u32,
+}
+
+impl StoredJournal {
+    pub(crate) fn new(
+        store: Arc<dyn ConversationStore>,
+        key: ConversationKey,
+        told: Arc<Told>,
+    ) -> Self {
+        let (entries, run) = (Mutex::default(), std::sync::Mutex::default());
+        let failure = std::sync::Mutex::default();
+        Self(Arc::new(Inside { store, key, entries, run, told, failure }))
+    }
+
+    /// Returns what is known here to be written of a run.
+    pub(crate) fn journaled(&self, run: &str) -> Journaled {
+        let current = self.0.lock();
+        if current.run == run { current.clone() } else { Journaled::default() }
+    }
+
+    /// Returns what the lines have of a run, and the words that it took and that are in no message. Lines that cannot be read are passed over.
+    pub(crate) async fn read_run(
+        &self,
+        run: &str,
+    ) -> Result<(Journaled, Vec<Message>), StoreError> {
+        let (Inside { store, key, .. }, mut from, mut is_its) = (&*self.0, 0, false);
+        let mut words = Undelivered::default();
+        let mut journaled = Journaled { run: run.into(), ..Journaled::default() };
+        loop {
+            let page = store.lines(key, from, PAGE).await?;
+            let Some((last, _)) = page.last() else {
+                return Ok((journaled, words.into_messages()));
+            };
+            from = last + 1;
+            for (_, line) in &page {
+                let Ok(Line { record }) = serde_json::from_str::<Line<'_, &RawValue>>(line) else {
+                    continue;
+                };
+                if let Some(began) = record.began {
+                    is_its = began.state.outcome.run_id == run;
+                }
+                if let Some(took) = record.took.filter(|_| is_its) {
+                    journaled.note(took.input, !took.messages.is_empty());
+                    words.note(took.input, &took.messages);
+                }
+            }
+        }
+    }
+
+    /// Adds a message that is of no line, with the time at which it was said, unless it is there.
+    pub(crate) async fn say(&self, at_ms: u64, message: Message) -> Result<(), StoreError> {
+        let Inside { store, key, entries, .. } = &*self.0;
+        // No line comes in between.
+        let mut entries = entries.lock().await;
+        let head = store.get(key).await?;
+        let last = head.messages.saturating_sub(LAST_SAID);
+        let said = store.messages(key, last, PAGE).await?;
+        if said.iter().any(|it| it.at_ms == at_ms && it.message == message) {
+            return Ok(());
+        }
+        *entries = None;
+        store.append(key, head.entries, Entry::new(at_ms).message(message)).await?;
+        *entries = Some(head.entries + 1);
+        Ok(())
+    }
+
+    /// Returns the answer to a request that met this error of the conversation: where its store failed, as for that.
+    pub(crate) fn problem(&self, error: AgentError) -> Problem {
+        let failure = self.0.failure().clone();
+        match failure {
+            Some(failure) if error.code == ErrorCode::Journal => failure.into(),
+            _ => error.into(),
+        }
+    }
+
+    /// Sets the run whose lines come, where another process has written its first.
+    pub(crate) fn goes_on_with(&self, journaled: Journaled) {
+        *self.0.lock() = journaled;
+    }
+}
+
+impl Inside {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Journaled> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failure(&self) -> std::sync::MutexGuard<'_, Option<StoreError>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes whether the store failed.
+    fn noted<T>(&self, done: Result<T, StoreError>) -> Result<T, JournalError> {
+        let failed = done.as_ref().err().cloned();
+        *self.failure() = failed;
+        done.map_err(|error| JournalError::new(error.to_string()))
+    }
+
+    async fn append(&self, line: String) -> Result<(), JournalError> {
+        let read: Line<'_, Message> = serde_json::from_str(&line)
+            .map_err(|error| JournalError::new(format!("a line cannot be read: {error}")))?;
+        let mut entry = Entry::new(now_ms());
+        if let Some(began) = read.record.began {
+            let run = began.state.outcome.run_id;
+            *self.lock() = Journaled { run, ..Journaled::default() };
+        }
+        let mut journaled = self.lock().clone();
+        if let Some(took) = read.record.took {
+            journaled.note(took.input, !took.messages.is_empty());
+            entry.messages = took.messages;
+            self.told.wait(&journaled.run, took.events).await;
+        }
+        let mut entries = self.entries.lock().await;
+        // While it is not known whether an entry was kept, the number is not either.
+        let at = match entries.take() {
+            Some(at) => at,
+            None => self.noted(self.store.get(&self.key).await)?.entries,
+        };
+        self.noted(self.store.append(&self.key, at, entry.line(line)).await)?;
+        *entries = Some(at + 1);
+        *self.lock() = journaled;
+        Ok(())
+    }
+
+    async fn read(&self) -> Result<Vec<String>, JournalError> {
+        let (mut lines, mut from) = (Vec::new(), 0);
+        loop {
+            let page = self.noted(self.store.lines(&self.key, from, PAGE).await)?;
+            let Some((last, _)) = page.last() else { return Ok(lines) };
+            from = last + 1;
+            lines.extend(page.into_iter().map(|(_, line)| line));
+        }
+    }
+}
+
+impl Journal for StoredJournal {
+    fn append(&self, line: String) -> JournalFuture<()> {
+        let inside = Arc::clone(&self.0);
+        Box::pin(async move { inside.append(line).await })
+    }
+
+    fn read(&self) -> JournalFuture<Vec<String>> {
+        let inside = Arc::clone(&self.0);
+        Box::pin(async move { inside.read().await })
+    }
+}

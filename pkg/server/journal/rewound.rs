@@ -1,0 +1,103 @@
+//! The messages of a conversation that were taken back: its list has them, and no model reads them any more.
+
+use std::ops::Range;
+
+use serde::de::IgnoredAny;
+
+use super::line::{Line, Rewound};
+use crate::{
+    store::{ConversationKey, ConversationStore, StoreError},
+    types::Text,
+};
+
+/// Most lines that are read at a time.
+const PAGE: usize = 256;
+
+/// The numbers of messages that were taken back, as the lines of the journal tell.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TakenBack {
+    /// The numbers of entries and of messages so far.
+    entries: u64,
+    messages: u64,
+    /// The run whose lines come, until it has a message.
+    began: Option<Text>,
+    /// The runs that have messages, each with the number of its first.
+    begins: Vec<(Text, u64)>,
+    ranges: Vec<Range<u64>>,
+}
+
+impl TakenBack {
+    /// Reads the lines that were added since.
+    pub(crate) async fn read(
+        &mut self,
+        store: &dyn ConversationStore,
+        key: &ConversationKey,
+    ) -> Result<(), StoreError> {
+        loop {
+            let page = store.lines(key, self.entries, PAGE).await?;
+            for (number, line) in &page {
+                self.note(*number, line);
+            }
+            if page.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns `true` for the number of a message that was taken back.
+    pub(crate) fn has(&self, message: u64) -> bool {
+        self.ranges.iter().any(|range| range.contains(&message))
+    }
+
+    /// Notes a line, which is the entry of this number. An entry without a line has one message; a line that cannot be read tells nothing.
+    fn note(&mut self, entry: u64, line: &str) {
+        self.messages += entry.saturating_sub(self.entries);
+        self.entries = entry + 1;
+        let Ok(Line { record }) = serde_json::from_str::<Line<'_, IgnoredAny>>(line) else {
+            return;
+        };
+        if let Some(began) = record.began {
+            self.began = Some(began.state.outcome.run_id);
+        }
+        if let Some(took) = record.took.filter(|took| !took.messages.is_empty()) {
+            self.begins.extend(self.began.take().map(|run| (run, self.messages)));
+            self.messages += took.messages.len() as u64;
+        }
+        if let Some(Rewound { run }) = record.rewound {
+            let at = self.begins.iter().position(|(known, _)| *known == run);
+            // Of one that was taken back twice, the first counts.
+            if let Some((_, first)) = at.and_then(|at| self.begins.drain(at..).next()) {
+                self.ranges.push(first..self.messages);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_taken_back_is_found_beside_messages_of_no_line() {
+        let began = |run: &str| json!({ "record": { "began": { "version": 4, "state": { "outcome": { "run_id": run } } } } });
+        let took = |count: usize| json!({ "record": { "took": { "input": "x", "messages": vec![json!({}); count] } } });
+        let rewound = |run: &str| json!({ "record": { "rewound": { "run": run } } });
+        let mut taken = TakenBack::default();
+        let mut numbers = |lines: &[(u64, serde_json::Value)]| {
+            for (number, line) in lines {
+                taken.note(*number, &line.to_string());
+            }
+            (0..12).filter(|number| taken.has(*number)).collect::<Vec<_>>()
+        };
+        let none: [u64; 0] = [];
+        assert_eq!(numbers(&[(0, began("a")), (1, took(1)), (2, took(0)), (3, took(2))]), none);
+        // Entry 4 is a message of no line: 3 of them are of the first run.
+        assert_eq!(numbers(&[(5, began("b")), (6, took(1)), (7, took(1))]), none);
+        assert_eq!(numbers(&[(8, rewound("b"))]), [4, 5]);
+        assert_eq!(numbers(&[(9, began("c")), (10, took(2)), (11, rewound("b"))]), [4, 5]);
+        assert_eq!(numbers(&[(12, json!("of another form")), (13, rewound("c"))]), [4, 5, 6, 7]);
+        assert_eq!(numbers(&[(14, rewound("a"))]), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+}

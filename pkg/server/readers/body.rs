@@ -1,0 +1,95 @@
+//! Bodies of answers that are streams of events.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
+};
+use bytes::Bytes;
+use futures_core::Stream;
+use tokio_stream::StreamExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::streamed::Streamed;
+use crate::{
+    server::{
+        encode::{Encode, RunEnd},
+        runs::{
+            guard::Guard,
+            records::Records,
+            run::{RUN_END, Run},
+        },
+        service::Service,
+    },
+    store::LogRecord,
+    types::Envelope,
+};
+
+pub(crate) fn encoded(encoder: &mut impl Encode, record: &LogRecord) -> Bytes {
+    let mut out = Vec::new();
+    encode(encoder, record, &mut out);
+    out.into()
+}
+
+/// Appends the frames of a record.
+pub(crate) fn encode(encoder: &mut impl Encode, record: &LogRecord, out: &mut Vec<u8>) {
+    if record.kind == RUN_END {
+        if let Ok(end) = serde_json::from_slice::<RunEnd>(&record.data) {
+            encoder.end(&end, out);
+        }
+    } else if let Ok(envelope) = serde_json::from_slice::<Envelope>(&record.data) {
+        encoder.event(&envelope, out);
+    }
+}
+
+/// Returns the answer that reads a run from the number `from` on: each record as an event with its number, in a frame that its readers share.
+/// The guard is for a reader that goes away before the end.
+pub(crate) fn answer(
+    service: &Service,
+    run: Arc<Run>,
+    from: u64,
+    mut guard: Option<Guard>,
+) -> Response {
+    let shared = Arc::clone(&run.frames);
+    let records = Records::new(service.log(), run, from);
+    let frames = records.map_while(move |record| match record {
+        Ok((number, record)) => {
+            if let Some(guard) = &mut guard
+                && record.kind == RUN_END
+            {
+                guard.disarm();
+            }
+            Some(shared.frame(number, &record))
+        }
+        Err(error) => {
+            tracing::debug!(%error, "a reader is let go");
+            None
+        }
+    });
+    streamed(frames, service.ends())
+}
+
+/// Returns the answer that is a stream of events. It ends with its reader and with the service too: see [`Streamed`].
+pub(crate) fn streamed(
+    frames: impl Stream<Item = Bytes> + Send + Unpin + 'static,
+    ends: CancellationToken,
+) -> Response {
+    let mut response = Response::new(Body::new(Streamed::new(frames, ends)));
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Returns the answer where nothing follows: a browser does not connect again.
+pub(crate) fn nothing() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}

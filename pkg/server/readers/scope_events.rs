@@ -1,0 +1,530 @@
+//! All that a caller may see, as one stream: the runs that it began, and the notifications of its scope.
+//!
+//! Its place is a place in each of them: `RUNS.NOTES~RUN:NEXT,RUN:NEXT`, where `RUNS` and `NOTES` are the numbers of the next run and the next
+//! notification, and `RUN` is the number of a run that goes on, of which `NEXT` is the next event.
+//!
+//! Whoever was away for so long that something is not kept any more is told by an event `gap`.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    pin::Pin,
+    sync::Arc,
+};
+
+use async_stream::stream;
+use bytes::Bytes;
+use futures_core::{Stream, future::BoxFuture, stream::BoxStream};
+use serde::{Deserialize, Serialize};
+use tokio_stream::{StreamExt as _, StreamMap};
+
+use super::{
+    scope_frames::{self as frames, Gap},
+    scope_place::Place,
+};
+use crate::{
+    agent::Caller,
+    server::runs::{
+        records::Records,
+        run::{RUN_END, Run},
+    },
+    store::{
+        EventLog, LogError, LogKey, LogRecord, Notification, NotificationChannel, StoreError,
+        follow, runs_of,
+    },
+    types::Text,
+};
+
+/// Most runs of a caller that are noted, beside some that are dropped with the next ones.
+const MAX_NOTED: u64 = 1_000;
+
+/// Runs behind which the older ones are dropped.
+const DROPPED_AT_A_TIME: u64 = 64;
+
+/// Runs that are looked at a time.
+const PAGE: u64 = 256;
+
+/// Attempts to note a run, where others are noted at the same time.
+const MAX_ATTEMPTS: usize = 16;
+
+/// The kind of the event that tells of a new run.
+const RUN_QUEUED: &str = "run_queued";
+
+/// A run, as it is noted among those of its caller.
+#[derive(Debug, Serialize, Deserialize)]
+struct Noted {
+    #[serde(rename = "type")]
+    kind: Text,
+    run_id: Text,
+    conversation_id: Text,
+}
+
+/// Notes a run that begins among those of its caller.
+pub(crate) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> {
+    let key = runs_of(&run.key.scope, &run.owner);
+    let (run_id, conversation_id) = (run.key.name.clone(), run.conversation.clone());
+    let noted = Noted { kind: RUN_QUEUED.into(), run_id, conversation_id };
+    let record = LogRecord::new(RUN_QUEUED, serde_json::to_vec(&noted).unwrap_or_default());
+    let (mut at, mut last) = (0, None);
+    for _ in 0..MAX_ATTEMPTS {
+        match log.append(&key, at, vec![record.clone()]).await {
+            Ok(()) => {
+                drop_old(log, &key, at + 1).await;
+                return Ok(());
+            }
+            Err(LogError::Behind { end, .. }) => at = end,
+            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => begin(log, &key).await?,
+            Err(error) => last = Some(error),
+        }
+    }
+    let reason = || "the runs of the caller cannot be noted".to_owned();
+    Err(last.unwrap_or_else(|| LogError::Unavailable { reason: reason() }))
+}
+
+/// Drops the oldest runs that are noted, some at a time.
+async fn drop_old(log: &dyn EventLog, key: &LogKey, end: u64) {
+    let before = end.saturating_sub(MAX_NOTED);
+    if before > 0
+        && end.is_multiple_of(DROPPED_AT_A_TIME)
+        && let Err(error) = log.trim(key, before).await
+    {
+        // The run is noted all the same, and the next ones try it again.
+        tracing::warn!(%error, "the oldest runs of a caller cannot be dropped");
+    }
+}
+
+/// Begins the log of the runs of a caller, who had none, or whose runs were erased.
+async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), LogError> {
+    match log.create(key.clone()).await {
+        Err(LogError::Exists { .. }) => {
+            let was_erased = matches!(log.read(key, 0, 1).await, Err(LogError::Retired { .. }));
+            if was_erased { log.remove(key).await } else { Ok(()) }
+        }
+        created => created,
+    }
+}
+
+/// Returns `true` for a run that is not kept any more, and is noted among those of the caller.
+pub(crate) async fn was_of(
+    log: Arc<dyn EventLog>,
+    key: &LogKey,
+    caller: &Caller,
+) -> Result<bool, LogError> {
+    match log.read(key, u64::MAX, 1).await {
+        Err(LogError::NotFound { .. }) => return Ok(false),
+        Err(LogError::Retired { .. } | LogError::Behind { .. }) => {}
+        page => drop(page?),
+    }
+    let sources = Sources::new(log, None, (key.scope.clone(), caller));
+    sources.is_noted(&key.name).await
+}
+
+/// Notes a run that another process began, which may have died before it did.
+pub(crate) async fn note_left(log: &Arc<dyn EventLog>, run: &Run) -> Result<(), LogError> {
+    let caller = Caller::new(run.owner.clone());
+    let sources = Sources::new(Arc::clone(log), None, (run.key.scope.clone(), &caller));
+    if sources.is_noted(&run.key.name).await? { Ok(()) } else { note(&**log, run).await }
+}
+
+/// The places where a reader finds what it reads.
+pub(crate) struct Sources {
+    log: Arc<dyn EventLog>,
+    notes: Option<Arc<dyn NotificationChannel>>,
+    scope: Text,
+    runs: LogKey,
+    find: Option<Find>,
+}
+
+/// Finds a run, whose end its log may not tell.
+pub(crate) type Find = Arc<dyn Fn(LogKey) -> BoxFuture<'static, Option<Arc<Run>>> + Send + Sync>;
+
+impl Sources {
+    pub(crate) fn new(
+        log: Arc<dyn EventLog>,
+        notes: Option<Arc<dyn NotificationChannel>>,
+        (scope, caller): (Text, &Caller),
+    ) -> Self {
+        let runs = runs_of(&scope, &caller.id);
+        Self { log, notes, scope, runs, find: None }
+    }
+
+    /// Finds runs by this function: the end of one is told also where its log does not tell it.
+    pub(crate) fn finding(mut self, find: Find) -> Self {
+        self.find = Some(find);
+        self
+    }
+
+    /// Returns the place of a reader that begins now: behind all runs but those that go on, which are asked for once the end is known.
+    pub(crate) async fn now(
+        &self,
+        open: impl FnOnce() -> Vec<Arc<Run>>,
+    ) -> Result<Place, LogError> {
+        let mut place = Place { runs: self.end().await?, ..Place::default() };
+        place.notes = self.notes_end().await?;
+        let open = open();
+        let mut left: HashSet<&str> = open.iter().map(|run| run.id()).collect();
+        let mut to = place.runs;
+        while to > 0 && !left.is_empty() {
+            let from = to.saturating_sub(PAGE);
+            let (noted, first) = self.noted(from, to).await?;
+            for (number, id) in noted {
+                if left.remove(id.as_str()) {
+                    place.open.insert(number, 0);
+                }
+            }
+            if first > from {
+                break;
+            }
+            to = from;
+        }
+        Ok(place)
+    }
+
+    /// Returns `true` for a run that is noted.
+    async fn is_noted(&self, id: &str) -> Result<bool, LogError> {
+        let mut to = self.end().await?;
+        while to > 0 {
+            let from = to.saturating_sub(PAGE);
+            let (noted, first) = self.noted(from, to).await?;
+            if noted.iter().any(|(_, noted)| noted == id) {
+                return Ok(true);
+            }
+            if first > from {
+                break;
+            }
+            to = from;
+        }
+        Ok(false)
+    }
+
+    /// Returns the number of the next run.
+    async fn end(&self) -> Result<u64, LogError> {
+        match self.log.read(&self.runs, u64::MAX, 1).await {
+            Err(LogError::Behind { end, .. }) => Ok(end),
+            Err(LogError::NotFound { .. } | LogError::Retired { .. }) => Ok(0),
+            page => page.map(|page| page.next),
+        }
+    }
+
+    /// Returns the number of the next notification.
+    async fn notes_end(&self) -> Result<u64, LogError> {
+        let Some(notes) = &self.notes else { return Ok(0) };
+        Ok(notes.end(&self.scope).await?)
+    }
+
+    /// Returns the ids of the runs between two numbers, and the number of the first that is there.
+    async fn noted(&self, from: u64, to: u64) -> Result<(Vec<(u64, Text)>, u64), LogError> {
+        let (mut at, mut first, mut found) = (from, from, Vec::new());
+        while at < to {
+            let most = usize::try_from(to - at).unwrap_or(usize::MAX);
+            let page = match self.log.read(&self.runs, at, most).await {
+                Err(LogError::Dropped { first: there, .. }) if there > at => {
+                    (at, first) = (there, there);
+                    continue;
+                }
+                page => page?,
+            };
+            if page.records.is_empty() {
+                break;
+            }
+            let ids = (at..).zip(&page.records);
+            found.extend(ids.filter_map(|(number, it)| Some((number, noted(it)?.run_id))));
+            at = page.next;
+        }
+        Ok((found, first))
+    }
+
+    /// Returns the log of the run with this number; `None` when it is not noted any more.
+    async fn run(&self, number: u64) -> Result<Option<LogKey>, LogError> {
+        let page = match self.log.read(&self.runs, number, 1).await {
+            Err(LogError::Dropped { .. }) => return Ok(None),
+            page => page?,
+        };
+        let id = page.records.first().and_then(noted).map(|noted| noted.run_id);
+        Ok(id.map(|id| LogKey::new(self.scope.clone(), id)))
+    }
+
+    /// Returns `true` for a place that is there, or was: no part of it is behind its end.
+    pub(crate) async fn has(&self, place: &Place) -> Result<bool, LogError> {
+        if place.runs > self.end().await? || place.notes > self.notes_end().await? {
+            return Ok(false);
+        }
+        for (run, next) in &place.open {
+            let Some(key) = self.run(*run).await? else { continue };
+            match self.log.read(&key, *next, 1).await {
+                Err(LogError::Behind { .. }) => return Ok(false),
+                Err(LogError::Retired { .. } | LogError::NotFound { .. }) => {}
+                page => drop(page?),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads all from a place on, as frames.
+    pub(crate) fn read(self, mut place: Place) -> impl Stream<Item = Bytes> + Send {
+        stream! {
+            let mut all: StreamMap<Of, Pin<Box<dyn Stream<Item = Seen> + Send>>> = StreamMap::new();
+            let mut ids = BTreeMap::new();
+            let runs = began(Arc::clone(&self.log), self.runs.clone(), place.runs);
+            all.insert(Of::Runs, Box::pin(runs));
+            if let Some(notes) = &self.notes {
+                let notes = published(Arc::clone(notes), self.scope.clone(), place.notes);
+                all.insert(Of::Notes, Box::pin(notes));
+            }
+            for left_out in place.leave_out() {
+                match self.run(left_out).await {
+                    Ok(Some(key)) => yield frames::gap(&place, &Gap::of_run(&key.name)),
+                    Ok(None) => yield frames::gap(&place, &Gap::runs(1)),
+                    Err(error) => return tracing::debug!(%error, "a reader is let go"),
+                }
+            }
+            for (run, next) in place.open.clone() {
+                match self.run(run).await {
+                    Ok(Some(key)) => {
+                        ids.insert(run, key.name.clone());
+                        let events = events(Arc::clone(&self.log), self.find.clone(), key, next);
+                        all.insert(Of::Run(run), Box::pin(events));
+                    }
+                    Ok(None) => {
+                        place.open.remove(&run);
+                        yield frames::gap(&place, &Gap::runs(1));
+                    }
+                    Err(error) => return tracing::debug!(%error, "a reader is let go"),
+                }
+            }
+            while let Some((of, seen)) = all.next().await {
+                match (of, seen) {
+                    (Of::Runs, Seen::Record(number, record)) => {
+                        place.runs = number + 1;
+                        place.open.insert(number, 0);
+                        if let Some(noted) = noted(&record) {
+                            ids.insert(number, noted.run_id.clone());
+                            let key = LogKey::new(self.scope.clone(), noted.run_id);
+                            let events = events(Arc::clone(&self.log), self.find.clone(), key, 0);
+                            all.insert(Of::Run(number), Box::pin(events));
+                        }
+                        for left_out in place.leave_out() {
+                            all.remove(&Of::Run(left_out));
+                            let id = ids.remove(&left_out).unwrap_or_default();
+                            yield frames::gap(&place, &Gap::of_run(&id));
+                        }
+                        yield frames::of(&place, &record.kind, &record.data);
+                    }
+                    (Of::Run(run), Seen::Record(number, record)) => {
+                        place.open.insert(run, number + 1);
+                        if record.kind == RUN_END {
+                            place.open.remove(&run);
+                            ids.remove(&run);
+                        }
+                        yield frames::of(&place, &record.kind, &record.data);
+                    }
+                    (Of::Run(run), Seen::Gone) => {
+                        place.open.remove(&run);
+                        let id = ids.remove(&run).unwrap_or_default();
+                        yield frames::gap(&place, &Gap::of_run(&id));
+                    }
+                    (Of::Notes, Seen::Note(number, note)) => {
+                        place.notes = number + 1;
+                        yield frames::note(&place, &note);
+                    }
+                    (Of::Runs, Seen::Gap(first)) => {
+                        let count = first.saturating_sub(place.runs);
+                        place.runs = first;
+                        yield frames::gap(&place, &Gap::runs(count));
+                    }
+                    (Of::Notes, Seen::Gap(first)) => {
+                        let count = first.saturating_sub(place.notes);
+                        place.notes = first;
+                        yield frames::gap(&place, &Gap::notifications(count));
+                    }
+                    (Of::Runs | Of::Notes | Of::Run(_), _) => return,
+                }
+            }
+        }
+    }
+}
+
+/// The part of all that an event is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Of {
+    Runs,
+    Notes,
+    Run(u64),
+}
+
+enum Seen {
+    Record(u64, LogRecord),
+    Note(u64, Notification),
+    /// The number before which all was dropped.
+    Gap(u64),
+    /// The records are gone, or cannot be read.
+    Gone,
+}
+
+fn noted(record: &LogRecord) -> Option<Noted> {
+    serde_json::from_slice(&record.data).ok()
+}
+
+/// Reads the events of a run to its end.
+fn events(
+    log: Arc<dyn EventLog>,
+    find: Option<Find>,
+    key: LogKey,
+    from: u64,
+) -> impl Stream<Item = Seen> + Send {
+    stream! {
+        let run = match find {
+            Some(find) => find(key.clone()).await,
+            None => None,
+        };
+        let mut records: BoxStream<'static, Result<(u64, LogRecord), LogError>> = match run {
+            Some(run) => Box::pin(Records::new(log, run, from)),
+            None => log.follow(key, from),
+        };
+        let mut has_end = false;
+        while let Some(record) = records.next().await {
+            match record {
+                Ok((number, record)) => {
+                    has_end |= record.kind == RUN_END;
+                    yield Seen::Record(number, record);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "a run cannot be read");
+                    has_end = true;
+                    yield Seen::Gone;
+                    break;
+                }
+            }
+        }
+        // It is closed, and how the run ended is not known.
+        if !has_end {
+            yield Seen::Gone;
+        }
+    }
+}
+
+/// Reads the runs of a caller, who may have begun none yet.
+fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = Seen> + Send {
+    stream! {
+        let mut at = from;
+        let is_there = log.read(&key, from, 1).await;
+        if matches!(is_there, Err(LogError::NotFound { .. } | LogError::Retired { .. })) {
+            // One whose runs were erased is removed first, and begun next.
+            for _ in 0..2 {
+                if let Err(error) = begin(&*log, &key).await {
+                    tracing::debug!(%error, "the runs of a caller cannot be read");
+                    yield Seen::Gone;
+                    return;
+                }
+            }
+        }
+        loop {
+            let mut records = std::pin::pin!(follow(Arc::clone(&log), key.clone(), at));
+            let mut gap = None;
+            while let Some(record) = records.next().await {
+                match record {
+                    Ok((number, record)) => {
+                        at = number + 1;
+                        yield Seen::Record(number, record);
+                    }
+                    Err(LogError::Dropped { first, .. }) if first > at => {
+                        gap = Some(first);
+                        break;
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "the runs of a caller cannot be read");
+                        yield Seen::Gone;
+                        return;
+                    }
+                }
+            }
+            let Some(first) = gap else { return };
+            at = first;
+            yield Seen::Gap(first);
+        }
+    }
+}
+
+fn published(
+    notes: Arc<dyn NotificationChannel>,
+    scope: Text,
+    from: u64,
+) -> impl Stream<Item = Seen> + Send {
+    stream! {
+        let mut at = from;
+        loop {
+            let page = match notes.read(&scope, at, 100).await {
+                Ok(page) => page,
+                // Whoever was away too long goes on with the oldest that is kept.
+                Err(StoreError::Dropped { first }) if first > at => {
+                    at = first;
+                    yield Seen::Gap(first);
+                    continue;
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "notifications cannot be read");
+                    yield Seen::Gone;
+                    return;
+                }
+            };
+            let is_empty = page.is_empty();
+            for (number, note) in page {
+                at = number + 1;
+                yield Seen::Note(number, note);
+            }
+            if is_empty && notes.wait(&scope, at).await.is_err() {
+                yield Seen::Gone;
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{MemoryLog, RunRecord};
+
+    fn caller() -> Caller {
+        Caller::new("ann").scope("team")
+    }
+
+    fn sources(log: &Arc<MemoryLog>) -> Sources {
+        Sources::new(Arc::clone(log) as _, None, ("team".into(), &caller()))
+    }
+
+    fn run(number: u64) -> Arc<Run> {
+        let key = LogKey::new("team", format!("run-{number}"));
+        Arc::new(Run::stored(&RunRecord::new(key, "c", "ann", "main", 1)))
+    }
+
+    #[tokio::test]
+    async fn the_runs_that_are_noted_have_a_bound_and_those_that_go_on_are_found() {
+        let log = Arc::new(MemoryLog::new());
+        for number in 0..1_500 {
+            note(&*log, &run(number)).await.unwrap();
+        }
+        let first = match log.read(&runs_of(&"team".into(), "ann"), 0, 1).await {
+            Err(LogError::Dropped { first, .. }) => first,
+            other => panic!("{other:?}"),
+        };
+        assert!((1_500 - MAX_NOTED - DROPPED_AT_A_TIME..=1_500 - MAX_NOTED).contains(&first));
+        // One is far behind, one is the last, and one is not noted any more.
+        let open = || vec![run(1), run(700), run(1_499)];
+        let place = sources(&log).now(open).await.unwrap();
+        assert_eq!(place.to_string(), "1500.0~700:0,1499:0");
+        assert!(sources(&log).has(&place).await.unwrap());
+        // Whoever was away goes on with the first that is noted, and knows it.
+        let mut all = std::pin::pin!(sources(&log).read(Place::read("3.0~1:7").unwrap()));
+        let mut frames = Vec::new();
+        for _ in 0..3 {
+            frames.push(String::from_utf8(all.next().await.unwrap().to_vec()).unwrap());
+        }
+        let gap = |id: &str, count: u64| {
+            format!(
+                "id: {id}\nevent: gap\ndata: {{\"type\":\"gap\",\"of\":\"runs\",\"count\":{count}}}\n\n"
+            )
+        };
+        assert_eq!(frames[..2], [gap("3.0", 1), gap(&format!("{first}.0"), first - 3)]);
+        assert!(frames[2].contains(&format!("\"run_id\":\"run-{first}\"")), "{frames:?}");
+    }
+}

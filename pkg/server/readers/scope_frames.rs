@@ -1,0 +1,76 @@
+//! The frames of all that a caller may see.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use super::scope_place::Place;
+use crate::store::Notification;
+
+/// Returns the frame of an event.
+pub(crate) fn of(place: &Place, kind: &str, data: &[u8]) -> Bytes {
+    let mut head = String::new();
+    // A string takes whatever is written into it.
+    let _written = write!(head, "id: {place}\nevent: {kind}\ndata: ");
+    let mut out = Vec::with_capacity(head.len() + data.len() + 2);
+    out.extend_from_slice(head.as_bytes());
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
+    out.into()
+}
+
+/// Returns the frame of a notification.
+pub(crate) fn note(place: &Place, note: &Notification) -> Bytes {
+    of(place, "notification", &serde_json::to_vec(&Shown::of(note)).unwrap_or_default())
+}
+
+/// Returns the frame that tells of what is not kept any more.
+pub(crate) fn gap(place: &Place, gap: &Gap<'_>) -> Bytes {
+    of(place, "gap", &serde_json::to_vec(gap).unwrap_or_default())
+}
+
+/// The part of all that is not kept any more.
+#[derive(Debug, Serialize)]
+pub(crate) struct Gap<'g> {
+    #[serde(rename = "type")]
+    event: &'static str,
+    /// `runs`, `notifications`, or the events of one `run`.
+    of: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<&'g str>,
+}
+
+impl<'g> Gap<'g> {
+    pub(crate) fn runs(count: u64) -> Self {
+        Self { event: "gap", of: "runs", count: Some(count), run_id: None }
+    }
+
+    pub(crate) fn notifications(count: u64) -> Self {
+        Self { event: "gap", of: "notifications", count: Some(count), run_id: None }
+    }
+
+    pub(crate) fn of_run(id: &'g str) -> Self {
+        Self { event: "gap", of: "run", count: None, run_id: Some(id) }
+    }
+}
+
+/// A notification, as readers see it.
+#[derive(Serialize)]
+struct Shown<'n> {
+    #[serde(rename = "type")]
+    event: &'static str,
+    id: &'n str,
+    kind: &'n str,
+    data: serde_json::Value,
+    at_ms: u64,
+}
+
+impl<'n> Shown<'n> {
+    fn of(note: &'n Notification) -> Self {
+        let data = serde_json::from_str(&note.data).unwrap_or_default();
+        Self { event: "notification", id: &note.id, kind: &note.kind, data, at_ms: note.at_ms }
+    }
+}

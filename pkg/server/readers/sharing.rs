@@ -1,0 +1,48 @@
+//! Readers whose protocol is made of the events of a run share them.
+
+use std::sync::Arc;
+
+use super::body;
+use crate::{
+    server::{
+        encode::Encode,
+        runs::run::{RUN_END, Run},
+    },
+    store::LogRecord,
+};
+
+/// A reader of the events of a run, which are kept for it while the run goes on.
+#[derive(Debug)]
+pub(crate) struct Sharing(Arc<Run>);
+
+impl Sharing {
+    pub(crate) fn of(run: &Arc<Run>) -> Self {
+        run.events.enter();
+        Self(Arc::clone(run))
+    }
+
+    pub(crate) fn run(&self) -> &Arc<Run> {
+        &self.0
+    }
+
+    /// Appends the frames of a record, which has this number among those of the run; it is parsed only where its event is not kept.
+    pub(crate) fn encode(
+        &self,
+        encoder: &mut impl Encode,
+        number: u64,
+        record: &LogRecord,
+        out: &mut Vec<u8>,
+    ) {
+        // The record of the end has another form.
+        match self.0.events.get(number).filter(|_| record.kind != RUN_END) {
+            Some(envelope) => encoder.event(&envelope, out),
+            None => body::encode(encoder, record, out),
+        }
+    }
+}
+
+impl Drop for Sharing {
+    fn drop(&mut self) {
+        self.0.events.leave();
+    }
+}

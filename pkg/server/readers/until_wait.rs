@@ -1,0 +1,210 @@
+//! Answers that are a part of a run: they end where it waits for its reader, and another one goes on there.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::response::Response;
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+use memchr::memmem;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::{
+    body::{self, encoded},
+    sharing::Sharing,
+};
+use crate::{
+    agent::RunInput,
+    server::{
+        Problem, Service,
+        encode::{AgUi, Encode, UiMessageStream},
+        runs::{
+            guard::Guard,
+            pieces::Pieces,
+            records::Records,
+            run::{Run, WaitsFor},
+        },
+    },
+    store::{EventLog, LogError, LogRecord},
+    types::{Part, Text},
+};
+
+/// Most records that are read at a time.
+const PAGE: usize = 256;
+
+/// Time without an event after which a run that waits is taken to wait for its reader alone.
+const SETTLED: Duration = Duration::from_millis(150);
+
+/// An encoder whose answer may end while the run waits.
+pub(crate) trait Pause: Encode + Send + 'static {
+    /// The waits that its readers can end.
+    const ENDS: WaitsFor;
+
+    fn pause(&mut self, run: &Run, next: u64, out: &mut Vec<u8>);
+}
+
+impl Pause for UiMessageStream {
+    // A question is answered elsewhere, while the message goes on.
+    const ENDS: WaitsFor = WaitsFor::Calls;
+
+    fn pause(&mut self, run: &Run, next: u64, out: &mut Vec<u8>) {
+        Self::pause(self, run.id(), next, out);
+    }
+}
+
+impl Pause for AgUi {
+    const ENDS: WaitsFor = WaitsFor::Anything;
+
+    fn pause(&mut self, run: &Run, _next: u64, out: &mut Vec<u8>) {
+        Self::pause(self, run.id(), out);
+    }
+}
+
+/// The query of a request that begins a run and reads it.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Reading {
+    pub(crate) agent: Option<Text>,
+    model: Option<Text>,
+    /// The end of the run when its reader goes away.
+    on_disconnect: Option<Leave>,
+}
+
+/// The end of a run whose reader goes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Leave {
+    Cancel,
+}
+
+impl Reading {
+    /// Returns the input of a message, for the model that the query chooses.
+    pub(crate) fn input(&self, said: Vec<Part>) -> RunInput {
+        let input = RunInput::from(said);
+        match &self.model {
+            Some(model) => input.model(model.clone()),
+            None => input,
+        }
+    }
+
+    /// Returns what cancels the run when it is dropped, where the reader wants that.
+    pub(crate) fn guard(&self, run: &Run) -> Option<Guard> {
+        self.on_disconnect.map(|leave| leave.guard(run))
+    }
+}
+
+impl Leave {
+    /// Returns what cancels the run when it is dropped.
+    pub(crate) fn guard(self, run: &Run) -> Guard {
+        let Self::Cancel = self;
+        Guard::new(run.cancel.clone())
+    }
+}
+
+/// Returns the answer that reads a run from the number `from` on, as far as it goes without its reader.
+pub(crate) async fn answer<P: Pause>(
+    service: &Service,
+    run: Arc<Run>,
+    from: u64,
+    encoder: P,
+    guard: Option<Guard>,
+) -> Result<Response, Problem> {
+    let log = service.log();
+    // A number that is not there is told before the answer begins.
+    log.read(&run.key, from, 1).await?;
+    Ok(body::streamed(Box::pin(frames(log, run, from, encoder, guard)), service.ends()))
+}
+
+fn frames<P: Pause>(
+    log: Arc<dyn EventLog>,
+    run: Arc<Run>,
+    from: u64,
+    mut encoder: P,
+    mut guard: Option<Guard>,
+) -> impl Stream<Item = Bytes> + Send {
+    async_stream::stream! {
+        let mut at = 0;
+        if from > 0 {
+            let passed = pass(&*log, &run, from, &mut encoder).await;
+            if let Err(error) = passed {
+                return tracing::debug!(%error, "a reader is let go");
+            }
+            at = from;
+        }
+        let mut may_wait = run.waits_for(P::ENDS);
+        let shared = Sharing::of(&run);
+        let mut records = Records::new(log, Arc::clone(&run), at);
+        let mut pieces = Pieces::default();
+        loop {
+            let next = if may_wait {
+                timeout(SETTLED, records.next()).await
+            } else {
+                Ok(records.next().await)
+            };
+            match next {
+                Ok(Some(Ok((number, record)))) => {
+                    may_wait |= asks(&record);
+                    at = number + 1;
+                    let frames =
+                        pieces.piece(|out| shared.encode(&mut encoder, number, &record, out));
+                    if !frames.is_empty() {
+                        yield frames;
+                    }
+                }
+                Ok(Some(Err(error))) => return tracing::debug!(%error, "a reader is let go"),
+                Ok(None) => break,
+                // What it waits for in the end is not open again.
+                Err(_) if !run.is_settled() => {}
+                Err(_) => {
+                    may_wait = run.waits_for(P::ENDS);
+                    if may_wait {
+                        run.pause(at);
+                        let mut out = Vec::new();
+                        encoder.pause(&run, at, &mut out);
+                        // Whoever has all that there is did not leave.
+                        if let Some(guard) = &mut guard {
+                            guard.disarm();
+                        }
+                        yield out.into();
+                        return;
+                    }
+                }
+            }
+        }
+        if let Some(guard) = &mut guard {
+            guard.disarm();
+        }
+    }
+}
+
+/// Takes the encoder to where an earlier answer was paused.
+async fn pass<P: Pause>(
+    log: &dyn EventLog,
+    run: &Run,
+    from: u64,
+    encoder: &mut P,
+) -> Result<(), LogError> {
+    let mut at = 0;
+    while at < from {
+        let most = usize::try_from(from - at).unwrap_or(PAGE).min(PAGE);
+        let page = log.read(&run.key, at, most).await?;
+        if page.records.is_empty() {
+            break;
+        }
+        for record in &page.records {
+            encoded(encoder, record);
+        }
+        at = page.next;
+    }
+    encoder.pause(run, at, &mut Vec::new());
+    Ok(())
+}
+
+/// Returns `true` for an event behind which a run may wait, of an agent below too.
+fn asks(record: &LogRecord) -> bool {
+    let kinds = ["tool_approval_request", "client_tool_request", "tool_question"];
+    kinds.iter().any(|kind| {
+        record.kind == *kind
+            || (record.kind == "custom" && memmem::find(&record.data, kind.as_bytes()).is_some())
+    })
+}

@@ -1,0 +1,26 @@
+//! The sweep that drops what is not to be kept.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::timeout;
+
+use crate::server::Service;
+
+/// The time from one sweep to the next.
+const SWEEP_EVERY: Duration = Duration::from_mins(1);
+
+impl Service {
+    /// Sweeps each minute from now on, until the service ends or its last clone is dropped. A sweep that has begun comes to its end.
+    pub(crate) fn start_sweeping(&self) {
+        let Some(ends) = self.0.sweeping.begin() else { return };
+        let inside = Arc::downgrade(&self.0);
+        self.spawn(async move {
+            while timeout(SWEEP_EVERY, ends.cancelled()).await.is_err() {
+                let Some(service) = inside.upgrade().map(Service) else { return };
+                if let Err(error) = service.sweep(&service.0.keep).await {
+                    tracing::warn!(?error, "what is over could not be swept");
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,130 @@
+//! The events of a run as the records of its log, as many at a time as are there.
+
+use std::{
+    future::poll_fn,
+    task::{Context, Poll},
+};
+
+use futures_util::StreamExt as _;
+use tokio_util::sync::CancellationToken;
+
+use super::{cancel_wait::CancelWait, pieces::Pieces};
+use crate::{
+    agent::RunStream,
+    store::LogRecord,
+    types::{AgentEvent, Envelope},
+};
+
+/// Most events that are appended at a time.
+const BATCH: usize = 64;
+
+/// Longest record whose event readers share, in bytes.
+const LONGEST_SHARED: usize = 4 << 10;
+
+/// The run whose events are taken.
+pub(crate) trait Origin {
+    fn is_cancelled(&self) -> bool;
+
+    /// Returns `true` once all that it waited for in another process is open again.
+    fn is_back(&self) -> bool;
+
+    /// Notes that the run has come to where it was.
+    fn settle(&self);
+
+    /// Sees an event; `is_first` for the first one of a run that another process began.
+    fn see(&self, envelope: &Envelope, is_first: bool);
+
+    /// Takes an event whose record has this number, for readers that share it.
+    fn share(&self, number: u64, envelope: Envelope);
+}
+
+/// Takes the events of a run. What is the same for all of them is made once.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct Batches<'r, O> {
+    run: &'r O,
+    /// Ends once the run is to leave this process.
+    leaves: CancelWait,
+    pieces: Pieces,
+    /// The number of the next event.
+    number: u64,
+    /// `true` until the first event of a run that another process began.
+    goes_on: bool,
+    /// `true` once an answer is under way.
+    has_answer: bool,
+    is_settled: bool,
+    is_over: bool,
+}
+
+/// The events that are there.
+pub(crate) enum Batch {
+    Records(Vec<LogRecord>),
+    /// There are none any more.
+    End,
+    /// The run is to leave this process.
+    Away,
+}
+
+impl<'r, O: Origin> Batches<'r, O> {
+    /// Returns those of a run that goes on with this number, until `away`.
+    pub(crate) fn new(run: &'r O, away: &CancellationToken, from: u64) -> Self {
+        let (leaves, pieces) = (CancelWait::new(away.clone()), Pieces::default());
+        let (has_answer, is_settled, is_over) = (false, false, false);
+        let (number, goes_on) = (from, from > 0);
+        Self { run, leaves, pieces, number, goes_on, has_answer, is_settled, is_over }
+    }
+
+    /// Waits for events; one that is cancelled comes to its end here.
+    pub(crate) async fn next(&mut self, stream: &mut RunStream) -> Batch {
+        poll_fn(|context| self.poll(stream, context)).await
+    }
+
+    fn poll(&mut self, stream: &mut RunStream, context: &mut Context<'_>) -> Poll<Batch> {
+        let is_away = self.leaves.poll(context).is_ready();
+        if is_away && !self.run.is_cancelled() {
+            return Poll::Ready(Batch::Away);
+        }
+        let mut records = Vec::new();
+        while records.len() < BATCH && !self.is_over {
+            match stream.poll_next_unpin(context) {
+                Poll::Ready(Some(envelope)) => records.push(self.record(envelope)),
+                Poll::Ready(None) => self.is_over = true,
+                Poll::Pending => break,
+            }
+        }
+        let waits = records.is_empty() && !self.is_over;
+        if !self.is_settled && (self.is_over || self.has_answer || self.run.is_back()) {
+            self.run.settle();
+            self.is_settled = true;
+        }
+        match records.as_slice() {
+            [] if waits => Poll::Pending,
+            [] => Poll::Ready(Batch::End),
+            _ => Poll::Ready(Batch::Records(records)),
+        }
+    }
+
+    fn record(&mut self, envelope: Envelope) -> LogRecord {
+        self.has_answer |= is_of_answer(&envelope);
+        self.run.see(&envelope, std::mem::take(&mut self.goes_on));
+        let data = self.pieces.piece(|out| envelope.write_json(out));
+        let record = LogRecord::new(envelope.event.kind(), data);
+        // Readers ask for it once its record is in the log. A long one is not worth its memory.
+        if record.data.len() <= LONGEST_SHARED {
+            self.run.share(self.number, envelope);
+        }
+        self.number += 1;
+        record
+    }
+}
+
+/// Returns `true` for an event of an answer that is under way: what was open before it is over.
+fn is_of_answer(envelope: &Envelope) -> bool {
+    matches!(
+        envelope.event,
+        AgentEvent::ApiCallStart { .. }
+            | AgentEvent::ThinkingStart
+            | AgentEvent::MessageStart
+            | AgentEvent::ToolCallStart { .. }
+            | AgentEvent::TurnEnd
+    )
+}

@@ -1,0 +1,130 @@
+//! The places of runs that work, and the queue before them.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::server::Limits;
+
+/// The places. A run that waits for a person has none.
+#[derive(Debug)]
+pub(crate) struct Places {
+    working: Arc<Semaphore>,
+    /// Runs that work or wait for a place.
+    taken: AtomicUsize,
+    /// Most runs that work, and most of both.
+    limit: usize,
+    most: usize,
+}
+
+/// A place, or one in the queue; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    places: Arc<Places>,
+    is_taken: bool,
+    working: Option<OwnedSemaphorePermit>,
+}
+
+impl Places {
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        let working = Arc::new(Semaphore::new(limits.runs.min(Semaphore::MAX_PERMITS)));
+        let most = limits.runs.saturating_add(limits.waiting_runs);
+        Arc::new(Self { working, taken: AtomicUsize::new(0), limit: limits.runs, most })
+    }
+
+    /// Takes a place in the queue; `None` when it is full.
+    pub(crate) fn queue(self: &Arc<Self>) -> Option<Place> {
+        let next = |taken| (taken < self.most).then_some(taken + 1);
+        let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        taken.is_ok().then(|| Place { places: Arc::clone(self), is_taken: true, working: None })
+    }
+
+    /// Returns a place that is taken once there is work, however long the queue is.
+    pub(crate) fn beside(self: &Arc<Self>) -> Place {
+        Place { places: Arc::clone(self), is_taken: false, working: None }
+    }
+
+    /// Closes the queue: those in it get no place any more.
+    pub(crate) fn close(&self) {
+        self.working.close();
+    }
+
+    /// Returns the number of runs that work, and of those in the queue.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let taken = self.taken.load(Ordering::Acquire);
+        let free = self.working.available_permits();
+        let working = self.limit.saturating_sub(free).min(taken);
+        (working, taken - working)
+    }
+}
+
+impl Place {
+    /// Returns `true` while it is the run's turn to work.
+    pub(crate) fn is_working(&self) -> bool {
+        self.working.is_some()
+    }
+
+    /// Waits for the turn to work; `false` when the queue was closed. One that was left is taken again, however long the queue is.
+    pub(crate) async fn work(&mut self) -> bool {
+        if !self.is_taken {
+            self.is_taken = true;
+            self.places.taken.fetch_add(1, Ordering::AcqRel);
+        }
+        if self.working.is_none() {
+            let working = Arc::clone(&self.places.working);
+            self.working = working.acquire_owned().await.ok();
+        }
+        self.working.is_some()
+    }
+
+    /// Leaves it to others, until there is work again.
+    pub(crate) fn leave(&mut self) {
+        self.working = None;
+        if self.is_taken {
+            self.is_taken = false;
+            self.places.taken.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_place_that_is_left_is_anothers_until_it_is_taken_again() {
+        let places = Places::new(&Limits { runs: 1, waiting_runs: 1, ..Limits::default() });
+        let (mut first, mut second) = (places.queue().unwrap(), places.queue().unwrap());
+        assert!(first.work().await && places.queue().is_none());
+        assert_eq!(places.counts(), (1, 1));
+        first.leave();
+        assert!(second.work().await);
+        let third = places.queue().unwrap();
+        assert_eq!(places.counts(), (1, 1));
+        {
+            let mut again = std::pin::pin!(first.work());
+            assert!(
+                std::future::poll_fn(|context| {
+                    std::task::Poll::Ready(again.as_mut().poll(context).is_pending())
+                })
+                .await
+            );
+            assert_eq!(places.counts(), (1, 2), "it may come back to a full queue");
+            drop(second);
+            assert!(again.await);
+        }
+        drop((first, third));
+        assert_eq!(places.counts(), (0, 0));
+        places.close();
+        assert!(!places.queue().unwrap().work().await);
+    }
+}

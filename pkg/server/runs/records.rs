@@ -1,0 +1,132 @@
+//! The records of a run, as its readers see them: the last is its end, also where the log could not take that.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_core::{Stream, stream::BoxStream};
+
+use super::{
+    cancel_wait::CancelWait,
+    run::{RUN_END, Run, end_record},
+};
+use crate::store::{EventLog, LogError, LogKey, LogPage, LogRecord};
+
+/// Most records that are read at a time.
+const PAGE: usize = 256;
+
+/// Reads at most this many records of a run, as [`EventLog::read`] does. Where the run has ended and its log does not tell so, as the store was full or could
+/// not be written, its end is the record behind the last one.
+pub(crate) async fn page(
+    log: &dyn EventLog,
+    run: &Run,
+    from: u64,
+    most: usize,
+) -> Result<LogPage, LogError> {
+    // What is there once it has ended is all of it.
+    let end = run.end();
+    let read = log.read(&run.key, from, most).await;
+    let Some(mut end) = end else { return read };
+    let mut page = match read {
+        Err(LogError::Behind { end: there, .. })
+            if from == there.saturating_add(1) && !tells_end(log, &run.key, there).await? =>
+        {
+            return Ok(LogPage::new(Vec::new(), from, true));
+        }
+        read => read?,
+    };
+    let is_told = match page.records.last() {
+        Some(last) => last.kind == RUN_END,
+        None => tells_end(log, &run.key, page.next).await?,
+    };
+    if is_told {
+        page.is_end = true;
+    } else if page.is_end || page.records.is_empty() {
+        page.is_end = page.records.len() < most;
+        if page.is_end {
+            end.seq = page.next;
+            page.records.push(end_record(&end));
+            page.next += 1;
+        }
+    }
+    Ok(page)
+}
+
+/// Returns `true` when the record before this number is the end of a run.
+async fn tells_end(log: &dyn EventLog, key: &LogKey, behind: u64) -> Result<bool, LogError> {
+    let Some(last) = behind.checked_sub(1) else { return Ok(false) };
+    let page = log.read(key, last, 1).await?;
+    Ok(page.records.first().is_some_and(|record| record.kind == RUN_END))
+}
+
+type Numbered = Result<(u64, LogRecord), LogError>;
+
+/// The records of a run from a number on, each with its number: what is there, then what comes, to its end.
+pub(crate) struct Records {
+    log: Arc<dyn EventLog>,
+    run: Arc<Run>,
+    read: BoxStream<'static, Numbered>,
+    /// The number of the next record.
+    next: u64,
+    has_end: bool,
+    /// `None` once the log is not followed any more.
+    untold: Option<CancelWait>,
+}
+
+impl Records {
+    pub(crate) fn new(log: Arc<dyn EventLog>, run: Arc<Run>, from: u64) -> Self {
+        let read = Arc::clone(&log).follow(run.key.clone(), from);
+        let untold = Some(CancelWait::new(run.untold()));
+        Self { log, run, read, next: from, has_end: false, untold }
+    }
+}
+
+impl Stream for Records {
+    type Item = Numbered;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Numbered>> {
+        let this = self.get_mut();
+        loop {
+            match this.read.as_mut().poll_next(context) {
+                Poll::Ready(Some(Ok((number, record)))) => {
+                    this.next = number + 1;
+                    this.has_end |= record.kind == RUN_END;
+                    return Poll::Ready(Some(Ok((number, record))));
+                }
+                Poll::Ready(None) if this.untold.is_some() && !this.has_end => {}
+                Poll::Ready(other) => return Poll::Ready(other),
+                Poll::Pending => {
+                    let untold = this.untold.as_mut();
+                    if !untold.is_some_and(|untold| untold.poll(context).is_ready()) {
+                        return Poll::Pending;
+                    }
+                    if this.has_end {
+                        return Poll::Ready(None);
+                    }
+                }
+            }
+            this.untold = None;
+            this.read = rest(Arc::clone(&this.log), Arc::clone(&this.run), this.next);
+        }
+    }
+}
+
+/// Reads what is left of a run that has ended.
+fn rest(log: Arc<dyn EventLog>, run: Arc<Run>, from: u64) -> BoxStream<'static, Numbered> {
+    Box::pin(async_stream::try_stream! {
+        let mut at = from;
+        loop {
+            let page = page(&*log, &run, at, PAGE).await?;
+            let is_last = page.is_end || page.records.is_empty();
+            for record in page.records {
+                yield (at, record);
+                at += 1;
+            }
+            if is_last {
+                break;
+            }
+        }
+    })
+}

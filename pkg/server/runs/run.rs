@@ -1,0 +1,499 @@
+//! A run of the service, from its first event to the end of its log.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    batches::{Batch, Batches, Origin},
+    own_calls::OwnCalls,
+    places::Place,
+    settling::Settling,
+    shared_events::SharedEvents,
+    shared_frames::SharedFrames,
+};
+use crate::{
+    agent::{Approvals, ClientCalls, Questions, RunStream, Steering, Ways},
+    llm::Cost,
+    server::{
+        Problem,
+        encode::{RunEnd, RunStatus},
+        journal::Told,
+    },
+    store::{
+        EventLog, LogError, LogKey, LogRecord, RunChange, RunProgress, RunRecord, Stores, now_ms,
+    },
+    types::{AgentError, AgentEvent, ClientToolRequest, Envelope, ErrorCode, Text, UsageInfo},
+};
+
+/// The kind of the last record of a run.
+pub(crate) const RUN_END: &str = "run_end";
+
+/// A run of the service.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) key: LogKey,
+    pub(crate) conversation: Text,
+    /// The caller whose it is.
+    pub(crate) owner: Text,
+    pub(crate) approvals: Approvals,
+    pub(crate) client_calls: ClientCalls,
+    own_calls: OwnCalls,
+    pub(crate) questions: Questions,
+    pub(crate) steering: Steering,
+    pub(crate) cancel: CancellationToken,
+    /// The newest frames, which its readers share.
+    pub(crate) frames: Arc<SharedFrames>,
+    /// The newest events, where readers need them.
+    pub(crate) events: SharedEvents,
+    progress: Mutex<Progress>,
+    /// The tokens of the requests that it has made.
+    used: Mutex<Option<UsageInfo>>,
+    settling: Settling,
+    /// The progress that the store knows; held while it changes.
+    kept: tokio::sync::Mutex<RunProgress>,
+    /// The number of the event before which the last answer was paused.
+    paused: AtomicU64,
+    /// Cancelled once the run has ended, if its log may not tell so.
+    untold: CancellationToken,
+    /// The facts that its request told besides the input.
+    about: Option<Box<RawValue>>,
+}
+
+/// The end of a run that is not told yet.
+pub(crate) struct Ending {
+    end: RunEnd,
+    /// The reason for which its events could not be kept.
+    failed: Option<LogError>,
+    /// `true` when some of what the user said may not be in the conversation: it ended before its first step, or before it took a word.
+    pub(crate) is_unsaid: bool,
+}
+
+/// The cause for which a run waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// An approval, or the result of a call at the client.
+    Calls,
+    /// The answer to a question of a tool, or one of the others.
+    Anything,
+}
+
+#[derive(Debug, Clone)]
+enum Progress {
+    Queued,
+    Running,
+    Ended(Box<RunEnd>),
+}
+
+/// The state of a run, for whoever asks.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown<'r> {
+    run_id: &'r str,
+    conversation_id: &'r str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<&'r RawValue>,
+    /// The tokens of its requests so far, and at its end the cost, where they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<RunEnd>,
+}
+
+impl Shown<'_> {
+    pub(crate) fn status(&self) -> &'static str {
+        self.status
+    }
+}
+
+impl Run {
+    pub(crate) fn new(key: LogKey, conversation: Text, owner: Text, ways: Ways) -> Self {
+        let Ways { approvals, client_calls, questions, steering, cancel } = ways;
+        Self {
+            key,
+            conversation,
+            owner,
+            approvals,
+            client_calls,
+            own_calls: OwnCalls::default(),
+            questions,
+            steering,
+            cancel,
+            frames: Arc::default(),
+            events: SharedEvents::default(),
+            progress: Mutex::new(Progress::Queued),
+            used: Mutex::default(),
+            settling: Settling::default(),
+            kept: tokio::sync::Mutex::new(RunProgress::Queued),
+            paused: AtomicU64::new(0),
+            untold: CancellationToken::new(),
+            about: None,
+        }
+    }
+
+    /// Adds what its request told besides the input.
+    pub(crate) fn about(mut self, about: Option<String>) -> Self {
+        self.about = about.and_then(|about| RawValue::from_string(about).ok());
+        self
+    }
+
+    /// Returns a run that another process left in this turn, while it waited for these requests; its readers have read up to the number `paused`.
+    pub(crate) fn left(
+        record: &RunRecord,
+        ways: Ways,
+        turn: Option<u32>,
+        paused: u64,
+        awaited: Vec<Text>,
+    ) -> Self {
+        let (id, owner) = (record.conversation.clone(), record.owner.clone());
+        let mut run = Self::new(record.key.clone(), id, owner, ways).about(record.about.clone());
+        run.settling.begin(awaited);
+        run.kept = tokio::sync::Mutex::new(record.progress);
+        if let Some(turn) = turn {
+            run.own_calls.resumed_in(turn);
+        }
+        run.pause(paused);
+        run
+    }
+
+    /// Sets the tokens of the requests that it made in another process.
+    pub(crate) fn used(mut self, used: Option<UsageInfo>) -> Self {
+        self.used = Mutex::new(used);
+        self
+    }
+
+    /// Waits until all that the run waited for in another process is open again, for a while.
+    pub(crate) async fn settled(&self) -> Result<(), Problem> {
+        self.settling.settled().await
+    }
+
+    /// Waits until this request is open again, or will not be.
+    pub(crate) async fn settled_for(&self, id: &str) -> Result<(), Problem> {
+        if self.steering.is_open(id) { Ok(()) } else { self.settled().await }
+    }
+
+    /// Returns `true` once the run has come to where it was in another process.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.settling.is_settled()
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.key.name
+    }
+
+    /// Returns the end of the run, once it has ended.
+    pub(crate) fn end(&self) -> Option<RunEnd> {
+        match self.progress() {
+            Progress::Queued | Progress::Running => None,
+            Progress::Ended(end) => Some(*end),
+        }
+    }
+
+    /// Returns what is cancelled once the run has ended, if its log may not tell so.
+    pub(crate) fn untold(&self) -> CancellationToken {
+        self.untold.clone()
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.progress(), Progress::Ended(_))
+    }
+
+    /// Returns `true` while something is open that others have to end.
+    pub(crate) fn waits_for(&self, what: WaitsFor) -> bool {
+        let (has_calls, has_questions) = self.steering.has_open();
+        has_calls || (what == WaitsFor::Anything && has_questions)
+    }
+
+    /// Returns the open calls at the client, of agents below too, each with the id that readers know it by.
+    pub(crate) fn own_calls(&self) -> Vec<(String, ClientToolRequest)> {
+        self.own_calls.keyed(self.client_calls.open())
+    }
+
+    /// Returns the number of the event before which the last answer was paused; 0 for none.
+    pub(crate) fn paused(&self) -> u64 {
+        self.paused.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn pause(&self, next: u64) {
+        self.paused.store(next, Ordering::Release);
+    }
+
+    pub(crate) fn shown(&self) -> Shown<'_> {
+        let waits = self.waits_for(WaitsFor::Anything);
+        let (status, end) = match self.progress() {
+            Progress::Queued => ("queued", None),
+            Progress::Running if waits => ("waiting", None),
+            Progress::Running => ("running", None),
+            Progress::Ended(end) => (status(end.status), Some(*end)),
+        };
+        let (run_id, conversation_id, request) =
+            (self.id(), &*self.conversation, self.about.as_deref());
+        let used = || *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage = end.as_ref().map_or_else(used, |end| end.usage);
+        let cost = end.as_ref().and_then(|end| end.spent?.cost);
+        Shown { run_id, conversation_id, status, request, usage, cost, end }
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, progress: Progress) {
+        if let Progress::Ended(_) = &progress {
+            self.frames.end();
+        }
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    /// Returns a run that is not under way here, as the store has it.
+    pub(crate) fn stored(record: &RunRecord) -> Self {
+        let RunRecord { key, conversation, owner, .. } = record.clone();
+        let mut run = Self::new(key, conversation, owner, Ways::none());
+        run.kept = tokio::sync::Mutex::new(record.progress);
+        let run = run.about(record.about.clone());
+        let status = match record.progress {
+            RunProgress::Queued => return run,
+            RunProgress::Running | RunProgress::Waiting => {
+                run.set(Progress::Running);
+                return run;
+            }
+            RunProgress::Completed => RunStatus::Completed,
+            RunProgress::Failed => RunStatus::Failed,
+            RunProgress::Cancelled => RunStatus::Cancelled,
+            RunProgress::Interrupted => RunStatus::Interrupted,
+        };
+        let end = record.end.as_deref().and_then(|end| serde_json::from_str(end).ok());
+        let end = end.unwrap_or_else(|| RunEnd::new(run.key.name.clone(), 0, status));
+        run.set(Progress::Ended(Box::new(end)));
+        run.untold.cancel();
+        run
+    }
+
+    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end, which is to be [told](Self::tell_end);
+    /// `None` when it was put away for another process, once `away` asked for it. Its events are in the log before anybody sees them.
+    pub(crate) async fn drive(
+        &self,
+        mut stream: RunStream,
+        (stores, told): (&Stores, &Told),
+        mut place: Place,
+        from: u64,
+        away: &CancellationToken,
+    ) -> Option<Ending> {
+        let log = &stores.log;
+        let told_events = told.begin(self.id(), from);
+        // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
+        if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
+            // The service shuts down, and has no place for it any more.
+            if stores.runs.outlives_process() {
+                return self.put_away(stores, told, RunProgress::Queued).await;
+            }
+            self.cancel.cancel();
+        }
+        self.set(Progress::Running);
+        let mut kept = self.kept.lock().await;
+        self.keep(stores, RunChange::to(RunProgress::Running, now_ms())).await;
+        *kept = RunProgress::Running;
+        drop(kept);
+        let (mut batches, mut events, mut failed) = (Batches::new(self, away, from), from, None);
+        let mut kept = from;
+        loop {
+            let records = match batches.next(&mut stream).await {
+                Batch::Records(records) => records,
+                Batch::End => break,
+                Batch::Away => return self.put_away(stores, told, RunProgress::Running).await,
+            };
+            let count = records.len() as u64;
+            if failed.is_none() {
+                match log.append(&self.key, events, records).await {
+                    Ok(()) => kept += count,
+                    Err(error) => {
+                        // What cannot be kept is not shown, and is not paid for any longer.
+                        self.cancel.cancel();
+                        failed = Some(error);
+                    }
+                }
+            }
+            events += count;
+            told_events.set(events);
+            // A person may take long.
+            if self.waits_for(WaitsFor::Anything) {
+                place.leave();
+            } else if !place.is_working() {
+                let work = self.cancel.run_until_cancelled(place.work());
+                away.run_until_cancelled(work).await;
+            }
+        }
+        drop(batches);
+        let outcome = stream.outcome().await.unwrap_or_else(|error| *error.outcome);
+        told.end(self.id());
+        let mut end = RunEnd::of(&outcome, kept);
+        let lost_journal = end.error.as_ref().is_some_and(|error| error.code == ErrorCode::Journal);
+        if let Some(error) = &failed {
+            end.status = RunStatus::Failed;
+            end.error = Some(not_kept(error));
+        }
+        let is_unsaid =
+            outcome.messages.is_empty() || !outcome.undelivered.is_empty() || lost_journal;
+        Some(Ending { end, failed, is_unsaid })
+    }
+
+    /// Tells the end of a run: in its log, or by itself where the log does not take it.
+    pub(crate) async fn tell_end(&self, stores: &Stores, ending: Ending) -> RunEnd {
+        let Ending { mut end, failed, .. } = ending;
+        if let Some(error) = &failed {
+            tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be kept");
+        }
+        let told = self.close(&*stores.log, &mut end).await;
+        self.finish(stores, end.clone()).await;
+        if let Err(error) = told {
+            self.tell_untold(&*stores.log, &error).await;
+        }
+        end
+    }
+
+    /// Lets readers know that the run has ended, though its log may not tell it: they would wait for ever.
+    async fn tell_untold(&self, log: &dyn EventLog, why: &LogError) {
+        tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be kept");
+        if let Err(error) = log.close(&self.key).await {
+            tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
+        }
+        self.untold.cancel();
+    }
+
+    /// Leaves the run to another process: its log has no end yet, and what was under way is done again there, or told as interrupted.
+    async fn put_away(&self, stores: &Stores, told: &Told, at: RunProgress) -> Option<Ending> {
+        told.end(self.id());
+        self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
+        tracing::info!(run_id = self.id(), "a run is put away for another process");
+        None
+    }
+
+    /// Notes the end of the run.
+    async fn finish(&self, stores: &Stores, end: RunEnd) {
+        let progress = match end.status {
+            RunStatus::Completed => RunProgress::Completed,
+            RunStatus::Failed => RunProgress::Failed,
+            RunStatus::Cancelled => RunProgress::Cancelled,
+            RunStatus::Interrupted => RunProgress::Interrupted,
+        };
+        let json = serde_json::to_string(&end).unwrap_or_default();
+        let change = RunChange::to(progress, now_ms()).end(json).usage(end.usage);
+        // Who sees the end finds it after a restart, too.
+        self.keep(stores, change).await;
+        self.set(Progress::Ended(Box::new(end)));
+        self.settle();
+    }
+
+    /// Returns the progress that the store knows; it stays until this is dropped, unless the run ends.
+    pub(crate) async fn kept_progress(&self) -> tokio::sync::MutexGuard<'_, RunProgress> {
+        self.kept.lock().await
+    }
+
+    /// Writes down how far the run is. If it cannot be, the log still has its end.
+    pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
+        if let Err(error) = stores.runs.change(&self.key, change).await {
+            tracing::error!(%error, run_id = self.id(), "the state of a run could not be kept");
+        }
+    }
+
+    /// Ends a run that cannot go on, in its log too, which has this number of events and tells these tokens.
+    pub(crate) async fn interrupt(
+        &self,
+        stores: &Stores,
+        (events, used): (u64, Option<UsageInfo>),
+        why: AgentError,
+    ) {
+        let mut end = RunEnd::new(self.key.name.clone(), events, RunStatus::Interrupted);
+        (end.error, end.usage) = (Some(why), used);
+        let told = self.close(&*stores.log, &mut end).await;
+        self.finish(stores, end).await;
+        if let Err(error) = told {
+            self.tell_untold(&*stores.log, &error).await;
+        }
+    }
+
+    /// Notes the end that the log has already.
+    pub(crate) async fn finish_as_told(&self, stores: &Stores, end: RunEnd) {
+        if let Err(error) = stores.log.close(&self.key).await {
+            tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
+        }
+        self.finish(stores, end).await;
+    }
+
+    /// Appends the end to the log, and closes it. The end is short, and may fit where an event did not.
+    async fn close(&self, log: &dyn EventLog, end: &mut RunEnd) -> Result<(), LogError> {
+        let mut appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
+        // Events of which it was not known whether they were kept are there.
+        if let Err(LogError::Behind { end: there, .. }) = &appended
+            && *there > end.seq
+        {
+            end.seq = *there;
+            appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
+        }
+        appended?;
+        log.close(&self.key).await
+    }
+}
+
+impl Origin for Run {
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn is_back(&self) -> bool {
+        self.settling.is_back(|id| self.steering.is_open(id), || self.waits_for(WaitsFor::Anything))
+    }
+
+    fn settle(&self) {
+        self.settling.settle();
+    }
+
+    fn see(&self, envelope: &Envelope, is_first: bool) {
+        if is_first {
+            self.own_calls.resumed_in(envelope.turn);
+        }
+        self.settling.see(envelope);
+        if let AgentEvent::TokenUsage { usage } = &envelope.event {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.get_or_insert_default().add(usage);
+        }
+        self.own_calls.see(envelope, || self.client_calls.open());
+    }
+
+    fn share(&self, number: u64, envelope: Envelope) {
+        self.events.note(number, envelope);
+    }
+}
+
+/// Returns the last record of a run; an end can always be written as JSON.
+pub(crate) fn end_record(end: &RunEnd) -> LogRecord {
+    LogRecord::new(RUN_END, serde_json::to_vec(end).unwrap_or_default())
+}
+
+/// Returns the reason of a run whose events could not be kept, without what only whoever runs the service may see.
+fn not_kept(error: &LogError) -> AgentError {
+    let why = if matches!(error, LogError::Full { .. }) {
+        ": the store is full; whoever runs the service has to make room"
+    } else if matches!(error, LogError::ReadOnly { .. }) {
+        ": the store cannot be written"
+    } else {
+        ""
+    };
+    AgentError::new(ErrorCode::Journal, format!("the events of the run could not be kept{why}"))
+}
+
+fn status(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Completed => "completed",
+        RunStatus::Failed => "failed",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
+    }
+}

@@ -1,0 +1,87 @@
+//! The newest events of a run, for readers whose protocol is made of the events and not of their records.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use crate::types::Envelope;
+
+/// Newest events of a run that its readers share.
+const SHARED: usize = 16;
+
+/// The newest events of a run that goes on, while there are readers for them: the record of an event does not have to be parsed again.
+#[derive(Debug, Default)]
+pub(crate) struct SharedEvents {
+    readers: AtomicUsize,
+    newest: Mutex<Newest>,
+}
+
+/// Each with its number among the records of the run.
+type Newest = [Option<(u64, Arc<Envelope>)>; SHARED];
+
+impl SharedEvents {
+    fn lock(&self) -> MutexGuard<'_, Newest> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an event, which has this number among the records of the run, if there is a reader for it.
+    pub(crate) fn note(&self, number: u64, envelope: Envelope) {
+        if self.readers.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let at = usize::try_from(number).unwrap_or_default() % SHARED;
+        if let Some(place) = self.lock().get_mut(at) {
+            *place = Some((number, Arc::new(envelope)));
+        }
+    }
+
+    /// Returns the event of a record, if it is here.
+    pub(crate) fn get(&self, number: u64) -> Option<Arc<Envelope>> {
+        let at = usize::try_from(number).unwrap_or_default() % SHARED;
+        let newest = self.lock();
+        let (of, envelope) = newest.get(at)?.as_ref()?;
+        (*of == number).then(|| Arc::clone(envelope))
+    }
+
+    pub(crate) fn enter(&self) {
+        self.readers.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Lets a reader go; behind the last one nothing is kept.
+    pub(crate) fn leave(&self) {
+        if self.readers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            *self.lock() = Default::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::AgentEvent;
+
+    fn envelope(seq: u64) -> Envelope {
+        Envelope::new("run".into(), 1, seq, 0, AgentEvent::TurnEnd)
+    }
+
+    #[test]
+    fn events_are_kept_while_there_are_readers_and_by_their_numbers() {
+        let events = SharedEvents::default();
+        events.note(0, envelope(0));
+        assert!(events.get(0).is_none(), "it has no reader");
+        events.enter();
+        events.enter();
+        for number in 1..=20 {
+            events.note(number, envelope(number));
+        }
+        for number in 0..40 {
+            let kept = events.get(number).map(|envelope| envelope.seq);
+            assert_eq!(kept, (5..=20).contains(&number).then_some(number));
+        }
+        events.leave();
+        assert!(events.get(20).is_some());
+        events.leave();
+        assert!(events.get(20).is_none());
+    }
+}
