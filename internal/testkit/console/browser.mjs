@@ -108,6 +108,11 @@ export async function ended(page, runs = 1) {
   return page.locator(".turn-state").last().innerText();
 }
 
+/// Waits until all events of a run that has ended are listed.
+export async function listed(page) {
+  await page.waitForFunction(() => /· (completed|failed|cancelled)$/.test(document.querySelector("#events .facts")?.textContent));
+}
+
 /// Sends a message in a conversation that has `runs` turns then, and waits for the end.
 export async function said(page, text, runs = 1) {
   await send(page, text);

@@ -1,7 +1,7 @@
 // Text of models, tools and users that tries to be more than text.
 
 import assert from "node:assert/strict";
-import { said } from "../browser.mjs";
+import { listed, said } from "../browser.mjs";
 
 const TAGS = new Set(["A", "ARTICLE", "BLOCKQUOTE", "BR", "BUTTON", "CODE", "DETAILS", "DIV", "EM", "FIGCAPTION", "FIGURE", "FOOTER",
   "H2", "H3", "H4", "H5", "H6", "HR", "INPUT", "LI", "OL", "P", "PRE", "S", "SECTION", "SPAN", "STRONG", "SUMMARY", "TABLE", "TBODY",
@@ -31,8 +31,9 @@ export async function text_of_models_is_inert(browser) {
       assert.ok(text.includes(part), `${part} is shown as it was written`);
     }
     await page.locator("#talk a[href^='#/events/']").click();
-    await page.waitForSelector("#events .row");
+    await listed(page);
     await page.locator(".rows").press("End");
+    assert.match(await page.locator(".detail").innerText(), /run_end/);
     assert.equal(await page.evaluate(() => window.hurt), undefined);
     return `${found.length} elements, ${outside.length} links`;
   });

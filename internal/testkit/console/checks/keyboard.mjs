@@ -1,7 +1,7 @@
 // Every flow, by the keyboard alone.
 
 import assert from "node:assert/strict";
-import { choose, ended, said, send, tabTo, toAsk } from "../browser.mjs";
+import { choose, ended, listed, said, send, tabTo, toAsk } from "../browser.mjs";
 
 const talk = (page) => page.locator("#talk").innerText();
 const press = (page, key) => page.keyboard.press(key);
@@ -28,7 +28,7 @@ export async function thinking_and_calls_are_unfolded(browser) {
     assert.equal(await page.locator(".turn.user").count(), 2);
     await tabTo(page, "a.quiet", { text: "Events", back: true });
     await press(page, "Enter");
-    await page.waitForSelector("#events .row");
+    await listed(page);
     await tabTo(page, ".rows");
     await press(page, "End");
     assert.match(await page.locator(".detail").innerText(), /run_end[\s\S]*"status": "completed"/);

@@ -1,7 +1,7 @@
 // A run of ten thousand events, and the time that things take.
 
 import assert from "node:assert/strict";
-import { ended, inTime, send } from "../browser.mjs";
+import { ended, inTime, listed, send } from "../browser.mjs";
 
 const PAUSE = 100;
 
@@ -24,7 +24,7 @@ export async function ten_thousand_events_stream_and_scroll(browser) {
     const chat = await page.evaluate(() => window.longest);
 
     await page.locator("#talk a[href^='#/events/']").click();
-    await page.waitForFunction(() => /· completed$/.test(document.querySelector("#events .facts")?.textContent));
+    await listed(page);
     await watch(page);
     const facts = await page.locator("#events .facts").innerText();
     assert.ok(Number(facts.split(" ")[0].replace(",", "")) > 10_000, facts);
