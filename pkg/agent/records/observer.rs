@@ -13,8 +13,9 @@ use crate::{agent::RunOutcome, types::Text};
 /// an observer must not wait: one with slow work hands a copy to a thread or a channel of its own, and drops it
 /// when that is full. One that panics takes nothing with it; the run goes on, and it is called again.
 ///
-/// Texts of the conversation are in [`RequestSent`] alone, which is made only for an observer that
-/// [asks for it](Self::wants_requests).
+/// The text of the conversation is in [`RequestSent`], which is made only for an observer that
+/// [asks for it](Self::wants_requests), in the [`RunOutcome`] of a run that ended, and in what a tool
+/// reports as progress; the records have none of it.
 ///
 /// # Examples
 ///
