@@ -1,4 +1,4 @@
-//! The records of the durations of each turn, which are kept.
+//! The stored latency records of turns.
 
 use std::{
     collections::HashMap,
@@ -13,20 +13,20 @@ use crate::{
     types::Text,
 };
 
-/// Most turns of a run of which records are kept; the first ones go.
+/// Maximum number of turns of a run with records; when it is reached, the earlier records are dropped.
 const MAX_TURNS: usize = 1_000;
 
-/// The turns of runs under way. They are written behind the end of the run, where no reader waits for it.
+/// The turns of active runs. They are stored after the end of the run, when no reader waits.
 #[derive(Debug, Default)]
 pub(crate) struct LatencyRecords(Mutex<HashMap<Text, Vec<LatencyRecord>>>);
 
 impl LatencyRecords {
-    /// Notes the turns of this run from now on; those of other runs, such as of agents below, are not noted.
+    /// Records the turns of this run from now on; the turns of other runs, such as those of sub-agents, are not recorded.
     pub(crate) fn begin(&self, run: &str) {
         self.lock().insert(run.into(), Vec::new());
     }
 
-    /// Writes what a run took, if there is a place for it. Records that cannot be kept are lost: the run has ended as it has.
+    /// Stores the latencies of a run, if `stores` is given. Records that cannot be stored are lost; that does not affect the run.
     pub(crate) async fn keep(&self, run: &Run, stores: Option<&Stores>) {
         let records = self.lock().remove(&Text::from(run.id())).unwrap_or_default();
         let Some(stores) = stores else { return };
