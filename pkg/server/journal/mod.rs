@@ -43,7 +43,7 @@ struct Inside {
     key: ConversationKey,
     /// The number of entries; `None` while unknown.
     entries: Mutex<Option<u64>>,
-    /// The run whose lines are being written, as far as they are.
+    /// The part of the current run that has been written.
     run: std::sync::Mutex<Journaled>,
     told: Arc<Told>,
     /// The store error of the last read or write.
