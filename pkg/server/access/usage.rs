@@ -16,7 +16,7 @@ use crate::{
     types::Text,
 };
 
-/// Number of callers above which those whose rate has refilled are forgotten.
+/// Maximum number of callers whose rate is known; beyond it, the rates that have refilled are forgotten, then the fullest one.
 const MAX_RATES: usize = 10_000;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -115,6 +115,14 @@ impl Usage {
         let mut inside = self.lock();
         if inside.rates.len() >= MAX_RATES && !inside.rates.contains_key(&key) {
             inside.rates.retain(|_, rate| rate.at(now, most).left < most);
+            if inside.rates.len() >= MAX_RATES {
+                let left = |rate: &Rate| rate.at(now, most).left;
+                let rates = inside.rates.iter();
+                let fullest = rates.max_by(|(_, a), (_, b)| left(a).total_cmp(&left(b)));
+                if let Some(fullest) = fullest.map(|(key, _)| key.clone()) {
+                    inside.rates.remove(&fullest);
+                }
+            }
         }
         let rate = inside.rates.entry(key).or_insert(Rate { left: most, at: now });
         *rate = rate.at(now, most);
@@ -194,11 +202,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn callers_that_come_and_go_take_no_room() {
-        let usage = Usage::new(Limits::default());
-        for at in 0..MAX_RATES + 10 {
-            assert!(usage.begin_run(&Caller::new(at.to_string())).is_ok());
-            tokio::time::advance(Duration::from_millis(20)).await;
+        for pause in [Duration::from_millis(20), Duration::ZERO] {
+            let usage = Usage::new(Limits { runs_per_minute: 2, ..Limits::default() });
+            let ann = Caller::new("ann");
+            assert!(usage.begin_run(&ann).is_ok() && usage.begin_run(&ann).is_ok());
+            for at in 0..MAX_RATES + 10 {
+                assert!(usage.begin_run(&Caller::new(at.to_string())).is_ok());
+                tokio::time::advance(pause).await;
+            }
+            assert!(usage.lock().rates.len() <= MAX_RATES, "{pause:?}");
+            assert_eq!(usage.begin_run(&ann).is_err(), pause.is_zero(), "she has used up hers");
         }
-        assert!(usage.lock().rates.len() <= MAX_RATES);
     }
 }
