@@ -1,4 +1,4 @@
-//! The rules about whoever answers for a call.
+//! The rules about the callers that may answer for a call.
 
 use std::{fmt, sync::Arc};
 

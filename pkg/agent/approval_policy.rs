@@ -1,4 +1,4 @@
-//! The policy of approval.
+//! The approval policy.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::tools::ToolEffects;
 use crate::types::Text;
 
-/// The calls that a person is asked about before they run.
+/// The calls for which a person's approval is required before they run.
 ///
-/// Whom: the [approver](super::AgentBuilder::approver) of the agent, and whoever holds the
-/// [`Approvals`](super::Approvals) of the run. Where neither is there, such calls do not run.
+/// The agent's [approver](super::AgentBuilder::approver) and the holders of the run's [`Approvals`](super::Approvals) are asked. If there are neither,
+/// such calls do not run.
 ///
 /// # Examples
 ///
@@ -26,14 +26,14 @@ use crate::types::Text;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ApprovalPolicy {
-    /// No call.
+    /// No calls.
     Never,
-    /// Each call.
+    /// All calls.
     Always,
     /// Calls of tools whose effects are [irreversible](ToolEffects::Irreversible).
     #[default]
     Irreversible,
-    /// Calls of the tools of these names.
+    /// Calls of the tools with these names.
     Tools(BTreeSet<Text>),
 }
 
@@ -44,7 +44,7 @@ impl ApprovalPolicy {
         Self::Tools(names.into_iter().map(Into::into).collect())
     }
 
-    /// Returns `true` when calls of this tool are asked about.
+    /// Returns `true` if calls of this tool require approval.
     #[must_use]
     pub fn asks(&self, tool_name: &str, effects: ToolEffects) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The answers to requests for approval, from outside a run.
+//! Answers to approval requests, from outside a run.
 
 use std::{fmt, sync::Arc};
 
@@ -10,13 +10,11 @@ use super::{
 };
 use crate::types::{AgentError, ApprovalRequest, ErrorCode, Text};
 
-/// Answers the requests for approval of a run, or of a started agent; clones answer the same ones. See
-/// [`RunStream::approvals`](super::RunStream::approvals) and
-/// [`AgentChannels::approval`](super::AgentChannels).
+/// A handle that answers the approval requests of a run or of a started agent. Clones answer the same requests. See
+/// [`RunStream::approvals`](super::RunStream::approvals) and [`AgentChannels::approval`](super::AgentChannels).
 ///
-/// A request is an [event](crate::types::AgentEvent::ToolApprovalRequest), and is answered once: by its id,
-/// which stands for the run, the call and its arguments. An answer after the time limit, a second one, and
-/// one for another run are errors and change nothing.
+/// A request is an [event](crate::types::AgentEvent::ToolApprovalRequest), and is answered once by its id, which identifies the run, the call and its
+/// arguments. An answer after the time limit, a second answer, and an answer for another run are errors and change nothing.
 ///
 /// # Examples
 ///
@@ -65,8 +63,8 @@ impl Approvals {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::InvalidInput`] when arguments in place of the model's do not fit the tool, and the request stays open, or when
-    /// there is no such request: it was answered, withdrawn, or never made; [`ErrorCode::Shutdown`] when the agent has ended.
+    /// Returns [`ErrorCode::InvalidInput`] if changed arguments do not fit the tool (the request stays open), or if there is no such request: it was
+    /// answered, withdrawn, or never made. Returns [`ErrorCode::Shutdown`] if the agent has ended.
     pub fn answer(&self, approval_id: &str, decision: Decision) -> Result<(), AgentError> {
         let answered = match self.0.run()? {
             Some(run) => run.answer(approval_id, decision).map_err(|error| unfit(&error))?,
@@ -88,14 +86,14 @@ impl Approvals {
         run.check_decision(approval_id, decision).map_err(|error| unfit(&error))
     }
 
-    /// Returns `true` unless the tool of an open request is one that this caller may not [use](super::Permissions): who may not use it does
-    /// not decide about it either. The request stays open.
+    /// Returns `true` unless the tool of an open request is one that this caller may not [use](super::Permissions): a caller that may not use a tool may
+    /// not decide about it, either. The request stays open.
     #[must_use]
     pub fn may_answer(&self, approval_id: &str, caller: &Caller) -> bool {
         self.0.run().ok().flatten().is_none_or(|run| run.lets(approval_id, caller))
     }
 
-    /// Returns the requests that are open, in the order in which they were made.
+    /// Returns the open requests, in the order in which they were made.
     #[must_use]
     pub fn open(&self) -> Vec<ApprovalRequest> {
         let run = self.0.run().ok().flatten();

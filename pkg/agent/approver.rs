@@ -1,4 +1,4 @@
-//! Whoever answers requests for approval.
+//! Approvers, which answer approval requests.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -10,24 +10,24 @@ use tokio::sync::oneshot;
 use super::{RunContext, panic::text, state::Verdict};
 use crate::types::{ApprovalRequest, Json};
 
-/// The answer to a request for approval.
+/// The answer to an approval request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Decision {
     /// The call runs.
     Grant,
-    /// The call runs, and so do later ones of the tool in this agent, without a question; for tools with a
-    /// [pattern](super::tools::Tool::grant_pattern) those of the same pattern.
+    /// The call runs, and so do later calls of the tool in this agent without asking; for tools with a [pattern](super::tools::Tool::grant_pattern), only
+    /// calls with the same pattern.
     GrantAlways,
-    /// The call runs with these arguments, if they fit the tool. The model reads that they were changed.
+    /// The call runs with these arguments, if they fit the tool. The model is told that they were changed.
     GrantChanged {
-        /// All arguments.
+        /// The complete arguments.
         arguments: Json,
     },
     /// The call does not run.
     Reject {
-        /// The reason, for the model; it may be empty.
+        /// The reason, for the model; may be empty.
         reason: String,
     },
 }
@@ -52,15 +52,15 @@ impl From<Decision> for Verdict {
     }
 }
 
-/// Answers requests for approval: a dialog, a rule, a service.
+/// An object that answers approval requests: a dialog, a rule, a service.
 ///
-/// It is asked for all runs of an agent, also for several calls at the same time. Whoever reads the events
-/// of a run may answer as well, see [`Approvals`](super::Approvals); the first answer counts. The wait ends after
-/// [`approval_timeout`](super::AgentConfig::approval_timeout). An approver that panics rejects.
+/// It is asked for all runs of an agent, possibly about several calls at the same time. A reader of a run's events may answer as well, see
+/// [`Approvals`](super::Approvals); the first answer counts. The wait ends after [`approval_timeout`](super::AgentConfig::approval_timeout). An approver
+/// that panics rejects.
 ///
 /// # Examples
 ///
-/// A function is an approver:
+/// Functions are approvers:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -94,11 +94,11 @@ impl From<Decision> for Verdict {
 /// # }
 /// ```
 pub trait Approver: Send + Sync {
-    /// Decides about one call.
+    /// Decides about a call.
     ///
     /// # Cancel safety
     ///
-    /// The future is dropped when the run ends, or when another answer came first.
+    /// The future is dropped when the run ends, or when another answer arrives first.
     fn decide(&self, asked: Asked) -> BoxFuture<'static, Decision>;
 }
 
@@ -106,9 +106,9 @@ pub trait Approver: Send + Sync {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Asked {
-    /// The call, and what it would do.
+    /// The call and its effects.
     pub request: ApprovalRequest,
-    /// The context of the run, such as who it works for.
+    /// The context of the run, such as the caller it works for.
     pub run: RunContext,
 }
 

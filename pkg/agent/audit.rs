@@ -1,4 +1,4 @@
-//! Records of calls that were refused.
+//! Records of refused calls.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::{AuditKind, RunContext, state::Denial};
 use crate::types::Text;
 
-/// Takes the records of calls that were refused: a log, a table. It is told once the refusal is in the
-/// journal, if the agent has one; a run that is resumed may tell its last one again.
+/// A receiver of records of refused calls: a log, a table. It receives a record once the refusal is in the journal, if the agent has one; a resumed run
+/// may repeat its last record.
 ///
-/// It must not wait. A panic in it is caught, and the record is in the log alone.
+/// It must not block. A panic in it is caught; the record is then only in the log.
 ///
 /// # Examples
 ///
-/// A function takes records:
+/// Functions are sinks:
 ///
 /// ```
 /// use forgeline::{agent::{AuditRecord, DefaultAgent}, llm::demo::DemoProvider};
@@ -25,7 +25,7 @@ use crate::types::Text;
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 pub trait AuditSink: Send + Sync {
-    /// Takes one record.
+    /// Receives a record.
     fn record(&self, record: AuditRecord);
 }
 
@@ -35,13 +35,13 @@ impl<F: Fn(AuditRecord) + Send + Sync> AuditSink for F {
     }
 }
 
-/// A call that was refused. Its arguments are left out: they may hold what a log must not.
+/// A refused call. The arguments are left out, as they may contain data that must not be logged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AuditRecord {
     /// The kind of the refusal.
     pub kind: AuditKind,
-    /// The time in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at: u64,
     /// The id of the run.
     pub run_id: Text,
@@ -51,19 +51,19 @@ pub struct AuditRecord {
     pub id: Text,
     /// The tool's name.
     pub tool_name: Text,
-    /// The module that the tool belongs to.
+    /// The module that the tool belongs to, if any.
     pub tool_module: Option<Text>,
-    /// The reason, as the model reads it.
+    /// The reason, as given to the model.
     pub reason: String,
-    /// The id of the caller.
+    /// The id of the caller, if any.
     pub caller: Option<Text>,
-    /// The scope of the caller.
+    /// The scope of the caller, if any.
     pub scope: Option<Text>,
-    /// The conversation of the run.
+    /// The conversation of the run, if any.
     pub conversation: Option<Text>,
-    /// The module of the application from which the input came.
+    /// The module of the application that the input came from, if any.
     pub module: Option<Text>,
-    /// The page of the application from which the input came.
+    /// The page of the application that the input came from, if any.
     pub page: Option<Text>,
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuditKind {
-    /// The caller may not use the tool: it was not offered, and the model called it all the same.
+    /// The caller may not use the tool: it was not offered, but the model called it anyway.
     UnauthorizedTool,
-    /// The [`Authorizer`](super::Authorizer) has denied a call that would run at the client.
+    /// The [`Authorizer`](super::Authorizer) denied a call at the client.
     ToolAllowlistDenial,
 }

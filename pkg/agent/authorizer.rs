@@ -1,4 +1,4 @@
-//! The rules about calls that run at the client.
+//! Authorizers, which decide about calls at the client.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,18 +10,17 @@ use serde::de::IgnoredAny;
 use super::{Caller, RunContext};
 use crate::types::Text;
 
-/// Decides about calls that run at the client, before anything is sent to it. The answer depends on the
-/// arguments alone: equal calls get equal answers, in whatever order and from however many threads.
+/// An object that decides about calls at the client, before anything is sent to it. The decision depends only on the arguments: equal calls get equal
+/// decisions, in any order and from any number of threads.
 ///
-/// Without one, all calls are allowed whose arguments fit the tool's schema. Names that begin with `_` and
-/// arguments that are not JSON are denied before an authorizer is asked; one that panics denies.
+/// Without an authorizer, all calls whose arguments fit the tool's schema are allowed. Names that begin with `_` and arguments that are not JSON are
+/// denied before an authorizer is asked; one that panics denies.
 ///
-/// A denied call is not sent. The model reads that it was denied and why, and an
-/// [`AuditRecord`](super::AuditRecord) is written.
+/// A denied call is not sent. The model is told that it was denied and why, and an [`AuditRecord`](super::AuditRecord) is written.
 ///
 /// # Examples
 ///
-/// A function is an authorizer:
+/// Functions are authorizers:
 ///
 /// ```
 /// use forgeline::agent::{Authorization, Authorizer, ClientCall};
@@ -37,7 +36,7 @@ use crate::types::Text;
 /// assert_ne!(only_reads.authorize(&ClientCall::new("page.write", "{}")), Authorization::Allow);
 /// ```
 pub trait Authorizer: Send + Sync {
-    /// Decides about one call.
+    /// Decides about a call.
     fn authorize(&self, call: &ClientCall<'_>) -> Authorization;
 }
 
@@ -54,7 +53,7 @@ pub enum Authorization {
     Allow,
     /// The call is not sent.
     Deny {
-        /// The reason, for the model and the audit; not empty.
+        /// The reason, for the model and the audit; must not be empty.
         reason: String,
     },
 }
@@ -73,18 +72,18 @@ impl Authorization {
 pub struct ClientCall<'a> {
     /// The tool's name, as it was registered.
     pub tool_name: &'a str,
-    /// The arguments as JSON.
+    /// The arguments, as JSON.
     pub arguments: &'a str,
-    /// The module of the application from which the input of the run came.
+    /// The module of the application that the input of the run came from, if any.
     pub module: Option<&'a str>,
-    /// The page of the application from which the input of the run came.
+    /// The page of the application that the input of the run came from, if any.
     pub page: Option<&'a str>,
-    /// The caller that the run works for.
+    /// The caller that the run works for, if any.
     pub caller: Option<&'a Caller>,
 }
 
 impl<'a> ClientCall<'a> {
-    /// Returns a call from no module, page and caller.
+    /// Returns a call without module, page and caller.
     #[must_use]
     pub fn new(tool_name: &'a str, arguments: &'a str) -> Self {
         Self { tool_name, arguments, module: None, page: None, caller: None }
@@ -159,7 +158,7 @@ impl AllowList {
         Self { everywhere, pages: BTreeMap::new() }
     }
 
-    /// Allows these tools on a page as well.
+    /// Allows these tools also on a page.
     #[must_use]
     pub fn on_page<N: Into<Text>>(
         mut self,

@@ -1,4 +1,4 @@
-//! Work of others that a run waits for before it begins.
+//! Work outside of the agent that a run waits for before it begins, within time limits.
 
 use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 

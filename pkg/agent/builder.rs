@@ -24,8 +24,8 @@ use crate::{
     types::{AgentError, Text, setters},
 };
 
-/// Builds a [`DefaultAgent`]; see [`DefaultAgent::builder`]. A clone builds another agent, with a
-/// memory of its own; a journal serves one agent only, so a clone is to be given another.
+/// A builder for a [`DefaultAgent`]; see [`DefaultAgent::builder`]. A clone builds another agent, with a memory of its own; since a journal serves only
+/// one agent, give the clone another one.
 ///
 /// # Examples
 ///
@@ -66,7 +66,7 @@ pub struct AgentBuilder {
     config: AgentConfig,
 }
 
-/// The error of building an agent.
+/// An error in the configuration of an agent.
 ///
 /// # Examples
 ///
@@ -83,21 +83,21 @@ pub struct AgentBuilder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A tool could not be registered; the message names the tool and the reason.
+    /// A tool could not be registered; the message contains the name of the tool and the reason.
     #[error(transparent)]
     Tool(#[from] RegistryError),
     /// A limit is zero.
     #[error("`{option}` is 0; it must be greater than 0")]
     Zero {
-        /// The option's name.
+        /// The name of the option.
         option: &'static str,
     },
-    /// A setting does not fit.
+    /// An option does not fit the others.
     #[error("`{option}` {problem}")]
     Unfit {
-        /// The option's name.
+        /// The name of the option.
         option: &'static str,
-        /// The problem, and what to do.
+        /// The problem, and a remedy.
         problem: &'static str,
     },
     /// The provider could not be built.
@@ -112,7 +112,7 @@ impl From<ProviderError> for BuildError {
 }
 
 impl DefaultAgent {
-    /// Starts to build an agent; everything but the provider has a default.
+    /// Returns a builder for an agent; everything except the provider has a default.
     pub fn builder(provider: impl Provider + 'static) -> AgentBuilder {
         AgentBuilder::new(provider)
     }
@@ -149,8 +149,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a model that an input may [choose](crate::agent::RunInput::model) by this name; the agent's own may be chosen by its id.
-    /// Of two with one name the first is taken. Default: none, and each run has the agent's own.
+    /// Adds a model that an input may [choose](crate::agent::RunInput::model) by this name; the agent's own model may be chosen by its id. If two models
+    /// have the same name, the first is used. Default: none; every run uses the agent's own model.
     ///
     /// # Examples
     ///
@@ -190,84 +190,78 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds a source of tools, which is asked for each run; see [`ToolSource`].
+    /// Adds a source of tools, which is queried for each run; see [`ToolSource`].
     #[must_use]
     pub fn tool_source(mut self, source: impl ToolSource + 'static) -> Self {
         self.sources.push(Arc::new(source));
         self
     }
 
-    /// Shares a value with the tools, one of each type; see
-    /// [`ToolContext::state`](super::tools::ToolContext::state).
+    /// Shares a value with the tools, at most one per type; see [`ToolContext::state`](super::tools::ToolContext::state).
     #[must_use]
     pub fn state<T: Any + Send + Sync>(mut self, value: Arc<T>) -> Self {
         self.state.insert(value);
         self
     }
 
-    /// Sets the memory that keeps the conversation. Default: an empty [`ConversationMemory`].
+    /// Sets the memory that stores the conversation. Default: an empty [`ConversationMemory`].
     #[must_use]
     pub fn memory(mut self, memory: impl Memory + 'static) -> Self {
         self.memory = Box::new(memory);
         self
     }
 
-    /// Sets the journal in which the conversation is written down before each step goes on; see
-    /// [`DefaultAgent::resume`]. Default: none.
+    /// Sets the journal, to which the conversation is written before each step continues; see [`DefaultAgent::resume`]. Default: none.
     #[must_use]
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));
         self
     }
 
-    /// Sets the model that sums up the beginning of a long conversation; see
-    /// [`AgentConfig::summarize_at`]. Default: the agent's own.
+    /// Sets the model that summarizes the beginning of a long conversation; see [`AgentConfig::summarize_at`]. Default: the agent's own model.
     #[must_use]
     pub fn summarizer(mut self, provider: impl Provider + 'static) -> Self {
         self.summarizer = Some(Arc::new(provider));
         self
     }
 
-    /// Sets who counts the tokens of requests, where they are [limited](AgentConfig::max_context_tokens); its own
-    /// scale is not looked at, reports of the provider set one. Default: one that needs no vocabulary.
+    /// Sets the estimator of the tokens of requests, for agents with a [limit](AgentConfig::max_context_tokens). Its own scale is ignored; the provider's
+    /// reports determine the scale. Default: an estimator that needs no vocabulary.
     #[must_use]
     pub fn token_estimator(mut self, estimator: TokenEstimator) -> Self {
         self.estimator = estimator.without_scale();
         self
     }
 
-    /// Sets who is asked about calls that need a person's approval. Default: none; whoever holds the
-    /// [`Approvals`](super::Approvals) of a run may answer.
+    /// Sets the approver of calls that need a person's approval. Default: none; the holders of a run's [`Approvals`](super::Approvals) may answer.
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(Arc::new(approver));
         self
     }
 
-    /// Sets who decides about calls at the client before they are sent. Default: none, all are allowed whose
-    /// arguments fit.
+    /// Sets the authorizer of calls at the client. Default: none; all calls whose arguments fit are allowed.
     #[must_use]
     pub fn authorizer(mut self, authorizer: impl Authorizer + 'static) -> Self {
         self.authorizer = Some(Arc::new(authorizer));
         self
     }
 
-    /// Sets who decides which tools a caller may use. Default:
-    /// [`NamedPermissions`](super::NamedPermissions).
+    /// Sets the rules for which tools a caller may use. Default: [`NamedPermissions`](super::NamedPermissions).
     #[must_use]
     pub fn permissions(mut self, permissions: impl Permissions + 'static) -> Self {
         self.permissions = Some(Arc::new(permissions));
         self
     }
 
-    /// Sets who takes the records of calls that were refused. Default: none; they are in the log.
+    /// Sets the receiver of records of refused calls. Default: none; they are only in the log.
     #[must_use]
     pub fn audit(mut self, sink: impl AuditSink + 'static) -> Self {
         self.audit = Some(Arc::new(sink));
         self
     }
 
-    /// Allows all calls of these tools without a question. Default: none.
+    /// Allows all calls of these tools without asking. Default: none.
     #[must_use]
     pub fn grant<N: Into<Text>>(mut self, tool_names: impl IntoIterator<Item = N>) -> Self {
         let grant = |name: N| Grant { tool: name.into(), pattern: None };
@@ -275,17 +269,16 @@ impl AgentBuilder {
         self
     }
 
-    /// Adds an observer of the runs; it is called in the order in which observers were added. Default: none.
+    /// Adds an observer of the runs. Observers are called in the order in which they were added. Default: none.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observers.push(Arc::new(observer));
         self
     }
 
-    /// Sets the template of all requests, such as their temperature; its messages and tools are
-    /// replaced, and its system prompt follows the agent's. Default: nothing is set but, where the
-    /// provider's capabilities include prompt caching,
-    /// [`PromptCache::Marks`](crate::llm::PromptCache), since every turn sends the conversation again.
+    /// Sets the template of all requests, for example with their temperature. Its messages and tools are replaced, and its system prompt follows the
+    /// agent's. Default: an empty template, except for [`PromptCache::Marks`](crate::llm::PromptCache) if the provider's capabilities include prompt
+    /// caching, since every turn sends the conversation again.
     #[must_use]
     pub fn request(mut self, template: Request) -> Self {
         self.request = template;
@@ -338,7 +331,7 @@ impl AgentBuilder {
     ///
     /// # Errors
     ///
-    /// When a tool's name is taken, reserved or invalid, or a limit is zero.
+    /// Returns an error if a tool's name is taken, reserved or invalid, a limit is zero, or an option does not fit.
     pub fn build(self) -> Result<DefaultAgent, BuildError> {
         let config = self.config;
         let limits = [

@@ -1,4 +1,4 @@
-//! The exchange of calls with the model: the mode that was chosen, and the one that the provider takes.
+//! The way calls are exchanged with the model: the configured mode, and the one that the provider supports.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! The ends of a started agent.
+//! The channels of a started agent.
 
 use std::{fmt, sync::Arc};
 
@@ -13,29 +13,28 @@ use crate::{
     types::{AgentError, Envelope},
 };
 
-/// The ends of a started agent, one for each purpose, to be given to those who need no more. Dropping
-/// `input` or `events` ends the agent; the other ends change nothing by that.
+/// The channels of a started agent, one per purpose, so that each can be given to the code that needs it. Dropping `input` or `events` ends the agent;
+/// dropping the others has no effect.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AgentChannels {
-    /// The inputs; those that arrive during a run wait in order.
+    /// The inputs. Inputs that arrive during a run wait in order.
     pub input: InputSender,
-    /// The events of all runs, in order. A reader that pauses makes the agent pause.
+    /// The events of all runs, in order. A reader that pauses also pauses the agent.
     pub events: Receiver<Envelope>,
-    /// Answers requests for approval.
+    /// The answers to approval requests.
     pub approval: Approvals,
-    /// Gives the results of calls at the client.
+    /// The results of calls at the client.
     pub client_calls: ClientCalls,
-    /// Answers questions of tools.
+    /// The answers to questions of tools.
     pub questions: Questions,
-    /// Ends the run that is going on.
+    /// The cancellation of the current run.
     pub cancel: CancelSender,
-    /// Ends the agent.
+    /// The shutdown of the agent.
     pub shutdown: ShutdownSender,
 }
 
-/// The sender of inputs to a started agent; clones send to the same agent. When the last one is
-/// dropped, the agent serves the inputs that wait and ends.
+/// The sender of inputs to a started agent. Clones send to the same agent. When the last one is dropped, the agent serves the pending inputs and ends.
 #[derive(Clone)]
 pub struct InputSender {
     pub(super) inputs: mpsc::Sender<Input>,
@@ -43,16 +42,15 @@ pub struct InputSender {
 }
 
 impl InputSender {
-    /// Waits for a place in the queue and sends `input`. [`Input::Cancel`] waits behind nothing while a
-    /// run goes on.
+    /// Waits for space in the queue and sends `input`. During a run, [`Input::Cancel`] takes effect without waiting.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended or is about to.
+    /// Returns [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) if the agent has ended or is about to end.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has sent nothing.
+    /// If the future is dropped, nothing has been sent.
     pub async fn send(&self, input: impl Into<Input>) -> Result<(), AgentError> {
         let input = input.into();
         let is_cancel = matches!(input, Input::Cancel);
@@ -84,7 +82,7 @@ impl fmt::Debug for InputSender {
     }
 }
 
-/// Ends runs of a started agent; clones end runs of the same agent.
+/// The sender of cancellations to a started agent. Clones cancel runs of the same agent.
 ///
 /// # Examples
 ///
@@ -120,12 +118,12 @@ impl fmt::Debug for InputSender {
 pub struct CancelSender(pub(super) Arc<Control>);
 
 impl CancelSender {
-    /// Cancels the run that is going on, at once, also while the events are not read and the queue of
-    /// inputs is full. Between runs nothing happens: [`Input::Cancel`] comes behind the inputs before it.
+    /// Cancels the current run at once, even if its events are not read and the queue of inputs is full. Between runs, this has no effect;
+    /// [`Input::Cancel`] follows the inputs before it.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended or was told to.
+    /// Returns [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) if the agent has ended or was told to end.
     pub fn send(&self) -> Result<(), AgentError> {
         self.0.cancel()
     }
@@ -137,17 +135,17 @@ impl fmt::Debug for CancelSender {
     }
 }
 
-/// Ends a started agent; clones end the same agent. See [`CancelSender`] for an example.
+/// The sender of the shutdown of a started agent. Clones end the same agent. See [`CancelSender`] for an example.
 #[derive(Clone)]
 pub struct ShutdownSender(pub(super) Arc<Control>);
 
 impl ShutdownSender {
-    /// Tells the agent to end, without a wait: the current run is cancelled, inputs that wait are
-    /// dropped. [`AgentHandle::done`](super::AgentHandle::done) waits for the end.
+    /// Tells the agent to end, without waiting: the current run is cancelled, and pending inputs are dropped.
+    /// [`AgentHandle::done`](super::AgentHandle::done) waits for the end.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended or was told to.
+    /// Returns [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) if the agent has ended or was told to end.
     pub fn send(&self) -> Result<(), AgentError> {
         if self.0.has_ended() {
             return Err(has_ended());

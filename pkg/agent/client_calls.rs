@@ -1,4 +1,4 @@
-//! The results of calls at the client, from outside a run.
+//! Results of calls at the client, from outside a run.
 
 use std::{fmt, sync::Arc};
 
@@ -9,13 +9,11 @@ use super::{
 };
 use crate::types::{AgentError, ClientReturn, ClientToolRequest, ErrorCode, Text};
 
-/// Gives the results of calls that run at the client, for a run or a started agent; clones give results of
-/// the same calls. See [`RunStream::client_calls`](super::RunStream::client_calls) and
-/// [`AgentChannels::client_calls`](super::AgentChannels).
+/// A handle that gives the results of calls at the client, for a run or a started agent. Clones give results of the same calls. See
+/// [`RunStream::client_calls`](super::RunStream::client_calls) and [`AgentChannels::client_calls`](super::AgentChannels).
 ///
-/// A call is an [event](crate::types::AgentEvent::ClientToolRequest), and is completed once, by its id, which
-/// stands for the run, the call and its arguments. A result after the time limit, a second one, and one for
-/// another run are errors and change nothing.
+/// A call is an [event](crate::types::AgentEvent::ClientToolRequest), and is completed once by its id, which identifies the run, the call and its
+/// arguments. A result after the time limit, a second result, and a result for another run are errors and change nothing.
 ///
 /// # Examples
 ///
@@ -66,8 +64,8 @@ impl ClientCalls {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::InvalidInput`] when the call is not at the client: it was completed or cancelled, or never
-    /// was; [`ErrorCode::Shutdown`] when the agent has ended.
+    /// Returns [`ErrorCode::InvalidInput`] if the call is not at the client: it was completed or cancelled, or never was there. Returns
+    /// [`ErrorCode::Shutdown`] if the agent has ended.
     pub fn complete(
         &self,
         client_call_id: &str,
@@ -83,14 +81,14 @@ impl ClientCalls {
         Err(AgentError::new(ErrorCode::InvalidInput, message))
     }
 
-    /// Returns `true` unless the tool of an open call is one that this caller may not [use](super::Permissions): who may not use it does
-    /// not give its result either. The call stays open.
+    /// Returns `true` unless the tool of an open call is one that this caller may not [use](super::Permissions): a caller that may not use a tool may not
+    /// give its result, either. The call stays open.
     #[must_use]
     pub fn may_complete(&self, client_call_id: &str, caller: &Caller) -> bool {
         self.0.run().ok().flatten().is_none_or(|run| run.lets(client_call_id, caller))
     }
 
-    /// Returns the calls that are at the client, in the order in which they were sent; they stay there.
+    /// Returns the calls at the client, in the order in which they were sent, without completing them.
     #[must_use]
     pub fn open(&self) -> Vec<ClientToolRequest> {
         let run = self.0.run().ok().flatten();

@@ -1,4 +1,4 @@
-//! Bounds and policies of an agent.
+//! Limits and policies of an agent.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApprovalPolicy, Budget, OutsideText, ToolSearch};
 use crate::{llm::parser::ToolDialect, types::setters};
 
-/// Bounds and policies of an agent.
+/// The limits and policies of an agent.
 ///
 /// With serde, absent fields have their defaults, and a dialect is written as its name.
 ///
@@ -25,118 +25,104 @@ use crate::{llm::parser::ToolDialect, types::setters};
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "settings that have nothing in common")]
 pub struct AgentConfig {
-    /// Most answers of the model in one run. Default: 10; at least 1.
+    /// The maximum number of model answers in a run. Default: 10; at least 1.
     pub max_turns: u32,
-    /// The policy at `max_turns` and at the end of a [`Budget`]. Default: one last request without tools
-    /// asks for the answer.
+    /// The policy at `max_turns` and at the end of a [`Budget`]. Default: one last request without tools asks for the answer.
     pub at_limit: AtLimit,
     /// The policy for an answer without a call. Default: it is the final answer.
     pub no_tool_call: NoToolCall,
-    /// Most times that an answer is continued which the limit of length has cut, as long as turns are left.
-    /// Its parts are one message of the conversation, and one text of the outcome; before each further one
-    /// is a custom event named [`ANSWER_CONTINUED`]. Default: 2; with 0 it stays cut.
+    /// The maximum number of times that an answer cut off by the length limit is continued, as long as turns are left. Its parts are one message of the
+    /// conversation and one text of the outcome; a custom event named [`ANSWER_CONTINUED`] precedes each further part. Default: 2; with 0, the answer
+    /// stays cut off.
     pub continue_cut: u32,
-    /// The exchange of calls with the model. Default: natively when the provider can.
+    /// The way calls are exchanged with the model. Default: natively if the provider supports it.
     pub call_mode: CallMode,
-    /// The moment at which calls begin. Default: after their answer.
+    /// The time at which calls start. Default: after their answer.
     pub call_start: CallStart,
-    /// The dialect of calls in the answer's text and, in text mode, of the instructions for writing
-    /// them and of their results. Default: in text mode that of the model, by its name, or else every
-    /// dialect that is known by its opener; in native mode that of a model whose name is known, where
-    /// the server may leave calls in the text ([`ModelInfo::text_calls`]), else none.
+    /// The dialect of calls in the answer's text and, in text mode, of the instructions for writing them and of their results. Default: in text mode, that
+    /// of the model, by its name, or else every dialect that is known by its opener; in native mode, that of a model whose name is known, if the server
+    /// may leave calls in the text ([`ModelInfo::text_calls`]), else none.
     ///
     /// [`ModelInfo::text_calls`]: crate::types::ModelInfo::text_calls
     #[serde(with = "dialect_name")]
     pub tool_dialect: Option<ToolDialect>,
-    /// The policy for reasoning that the model wrote into its text: with later requests it goes back in the
-    /// model's own markers, or not at all. Default: that of answers that have calls.
+    /// The policy for reasoning that the model wrote into its text: later requests contain it in the model's own markers, or not at all. Default: the
+    /// reasoning of answers that contain calls is kept.
     pub keep_thinking: KeepThinking,
-    /// Adds the tools `task_completion`, `ask_question` and `converse`, with which a model ends a run.
-    /// Their texts are in the [outcome](super::RunOutcome), not in the events of the message. Default:
-    /// `false`; an answer without a call ends a run.
+    /// Adds the tools `task_completion`, `ask_question` and `converse`, with which a model ends a run. Their texts are in the
+    /// [outcome](super::RunOutcome), not in the events of the message. Default: `false`; an answer without a call ends a run.
     pub loop_breaking_tools: bool,
-    /// The limits of each run, beside `max_turns`; an input may narrow them. Default: none.
+    /// The limits of each run, besides `max_turns`; an input may narrow them. Default: none.
     pub budget: Budget,
-    /// Longest time of a whole run, the wait for an earlier run of the agent included. What had arrived
-    /// by then is kept, and the run fails with [`ErrorCode::Timeout`]. Default: `None`, no limit.
+    /// The maximum duration of a whole run, including the wait for an earlier run of the agent. Content received until then is kept, and the run fails
+    /// with [`ErrorCode::Timeout`]. Default: `None`, no limit.
     ///
     /// [`ErrorCode::Timeout`]: crate::types::ErrorCode::Timeout
     pub run_timeout: Option<Duration>,
-    /// Most calls of one response that run at the same time. Default: 8; at least 1.
+    /// The maximum number of calls of a response that run at the same time. Default: 8; at least 1.
     pub max_parallel_calls: usize,
-    /// Longest time that one call may take, where its tool says no other. Default: 60 s.
+    /// The maximum duration of a call, unless its tool sets another. Default: 60 s.
     pub tool_timeout: Duration,
-    /// Time for a tool to end after it was told to stop, before it is abandoned. Default: 50 ms.
+    /// The time for a tool to end after it was told to stop, before it is abandoned. Default: 50 ms.
     pub tool_grace: Duration,
-    /// Longest result of one call, in characters, where its tool says no other. Default: 200,000; a longer
-    /// one is withheld, and the model reads a note instead.
+    /// The maximum length of the result of a call, in characters, unless its tool sets another. A longer result is withheld, and the model gets a note
+    /// instead. Default: 200,000.
     pub max_result_chars: usize,
-    /// Failures of one kind of one tool, without a success between, that end the run. Default: 5; at
-    /// least 1.
+    /// The number of failures of the same kind of a tool, without a success in between, that ends the run. Default: 5; at least 1.
     pub breaker_failures: u32,
-    /// Looks for calls that go round in circles, over the last 16: the same call with the same result, or
-    /// up to four calls in turn. The model is told first; when it goes on the run fails with
-    /// [`ErrorCode::CircuitBreaker`](crate::types::ErrorCode::CircuitBreaker). Calls of tools that
-    /// [may repeat](super::tools::Tool::may_repeat) do not count. Default: `true`.
+    /// Detects repeated calls among the last 16: the same call with the same result, or a cycle of up to four calls. The model is told first; if
+    /// it continues, the run fails with [`ErrorCode::CircuitBreaker`](crate::types::ErrorCode::CircuitBreaker). Calls of tools that [may
+    /// repeat](super::tools::Tool::may_repeat) do not count. Default: `true`.
     pub loop_guard: bool,
-    /// The calls that a person is asked about before they run. Default: those of tools whose effects are
-    /// irreversible.
+    /// The calls that require a person's approval before they run. Default: those of tools whose effects are irreversible.
     pub approval: ApprovalPolicy,
-    /// The policy for calls that cannot be changed back, once text from outside is in the conversation. Default:
-    /// they are asked about again.
+    /// The policy for irreversible calls once text from outside is in the conversation. Default: approval is required again.
     pub outside_text: OutsideText,
-    /// Longest wait for a person's answer to a request for approval. Default: 5 min; the call is then not
-    /// run. The wait counts neither for the tool's time nor for the time of the [`Budget`].
+    /// The maximum wait for a person's answer to an approval request, after which the call is not run. The wait counts neither towards the tool's time nor
+    /// towards the time of the [`Budget`]. Default: 5 min.
     pub approval_timeout: Duration,
-    /// Longest wait for the result of a call at the client. Default: 90 s; the model then reads that the client
-    /// did not respond. The wait counts neither for the tool's time nor for the time of the [`Budget`].
+    /// The maximum wait for the result of a call at the client, after which the model is told that the client did not respond. The wait counts neither
+    /// towards the tool's time nor towards the time of the [`Budget`]. Default: 90 s.
     pub client_timeout: Duration,
-    /// Longest time that the [preview](super::tools::Tool::preview) of a call may take. Default: 10 s; the
-    /// call is then not run.
+    /// The maximum duration of the [preview](super::tools::Tool::preview) of a call, after which the call is not run. Default: 10 s.
     pub preview_timeout: Duration,
-    /// Longest wait for the journal, if the agent has one. Default: 5 s; beyond it the run fails with
-    /// [`ErrorCode::Journal`](crate::types::ErrorCode::Journal).
+    /// The maximum wait for the journal, if the agent has one, after which the run fails with [`ErrorCode::Journal`](crate::types::ErrorCode::Journal).
+    /// Default: 5 s.
     pub journal_timeout: Duration,
-    /// Longest wait for an earlier run of the agent. Default: 10 min; beyond it the run fails with
-    /// [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout).
+    /// The maximum wait for an earlier run of the agent, after which the run fails with [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout). Default:
+    /// 10 min.
     pub queue_timeout: Duration,
-    /// Longest time that a part of the system prompt may take. Default: 10 s; beyond it the run fails
-    /// with [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without the part
-    /// if that is [optional](super::prompts::SystemPrompt::is_optional).
+    /// The maximum duration of a part of the system prompt, after which the run fails with [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or
+    /// continues without the part if it is [optional](super::prompts::SystemPrompt::is_optional). Default: 10 s.
     pub prompt_timeout: Duration,
-    /// Longest time that a [source of tools](super::ToolSource) may take. Default: 10 s; beyond it the run fails with
-    /// [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or goes on without its tools if it is
-    /// [optional](super::ToolSource::is_optional).
+    /// The maximum duration of a [source of tools](super::ToolSource), after which the run fails with
+    /// [`ErrorCode::Timeout`](crate::types::ErrorCode::Timeout), or continues without its tools if it is [optional](super::ToolSource::is_optional).
+    /// Default: 10 s.
     pub source_timeout: Duration,
-    /// Most tokens of a request, by the estimate of [`TokenEstimator`](crate::llm::TokenEstimator), which may be a
-    /// quarter off. Beyond it the results that the model has read, then the first messages are left out of
-    /// the request, so that half of the room is free again; instructions, tools, the last message of the user and
-    /// the last answer with its results always go. A call is never parted from its result. A custom event named
-    /// [`CONTEXT_TRIMMED`] tells it. The conversation and the journal keep all. Default: `None`, three quarters of the window
-    /// of the run's model where that is known ([`ModelInfo::context_tokens`](crate::types::ModelInfo::context_tokens), else
-    /// the [catalog's](crate::llm::ModelCard)) and the server does not shorten conversations itself, else no limit. With
-    /// `u64::MAX` there is none.
+    /// The maximum number of tokens of a request, as estimated by [`TokenEstimator`](crate::llm::TokenEstimator), which may be off by a quarter. Beyond
+    /// it, results that the model has already read, then the first messages are left out of the request until half of the space is free again.
+    /// Instructions, tools, the user's last message and the last answer with its results are always sent, and a call is never separated from its result. A
+    /// custom event named [`CONTEXT_TRIMMED`] reports this. The conversation and the journal keep everything. Default: `None`, three quarters of the
+    /// window of the run's model if it is known ([`ModelInfo::context_tokens`](crate::types::ModelInfo::context_tokens), else that of the
+    /// [catalog](crate::llm::ModelCard)) and the server does not shorten conversations itself, else no limit. With `u64::MAX`, there is no limit.
     pub max_context_tokens: Option<u64>,
-    /// The search for tools, where there are too many to describe them all in each request. Default: beyond a twentieth
-    /// of the window of the model.
+    /// The search for tools, if there are too many to describe all of them in each request. Default: beyond a twentieth of the model's window.
     pub tool_search: ToolSearch,
-    /// The share of `max_context_tokens`, in percent, beyond which the beginning of the conversation is summed up by
-    /// a model before the next request: the agent's, or [another](super::AgentBuilder::summarizer). The summary is
-    /// sent before the rest, which takes at most half of the share then, and the next summary has it in it. The
-    /// last message of the user always goes as it is, and a call is never parted from its result. A summary that
-    /// fails is told by a custom event named [`CONTEXT_SUMMARY_FAILED`], and messages are left out in its place once
-    /// the limit is reached; one that is there by [`CONTEXT_SUMMARIZED`]. Its tokens count in the run. Default:
-    /// `None`, no summary.
+    /// The share of `max_context_tokens`, in percent, beyond which a model summarizes the beginning of the conversation before the next request: the
+    /// agent's, or [another](super::AgentBuilder::summarizer). The summary is sent before the rest, which then takes at most half of the share, and is
+    /// part of the next summary. The user's last message is always sent unchanged, and a call is never separated from its result. A custom event named
+    /// [`CONTEXT_SUMMARIZED`] reports a summary. One named [`CONTEXT_SUMMARY_FAILED`] reports a failed summary; messages are then left out instead once
+    /// the limit is reached. The tokens of a summary count towards the run. Default: `None`, no summary.
     pub summarize_at: Option<u8>,
-    /// Longest time that a request for a summary may take. Default: 1 min; beyond it the summary has failed.
+    /// The maximum duration of a request for a summary, after which the summary has failed. Default: 1 min.
     pub summary_timeout: Duration,
-    /// Cuts an answer whose text or reasoning says the same over and over, see
-    /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told
-    /// once; the second time in a run ends it. Default: `true`.
+    /// Cuts off an answer whose text or reasoning repeats itself over and over, see
+    /// [`StreamOptions::stop_repetition`](super::core::StreamOptions::stop_repetition). The model is told once; the second time ends the run. Default:
+    /// `true`.
     pub stop_repetition: bool,
-    /// Most events that wait for their reader. Default: 64; at least 1.
+    /// The maximum number of events that wait for their reader. Default: 64; at least 1.
     pub event_capacity: usize,
-    /// Most inputs that wait in the queue of a started agent. Default: 64; at least 1.
+    /// The maximum number of inputs in the queue of a started agent. Default: 64; at least 1.
     pub input_capacity: usize,
 }
 
@@ -227,14 +213,13 @@ pub enum NoToolCall {
     /// The answer is final.
     #[default]
     AcceptAsFinal,
-    /// The model is told to call a tool, up to n times in a row; then the answer is final. Calls in a
-    /// code fence are pointed out. A model needs a tool to end with, such as the
-    /// [loop-breaking ones](AgentConfig::loop_breaking_tools).
+    /// The model is told to call a tool, up to n times in a row; then the answer is final. Calls in a code fence are pointed out. The model needs a tool
+    /// to end the run with, such as the [loop-breaking ones](AgentConfig::loop_breaking_tools).
     Nudge(u32),
 }
 
-/// The policy for a run that is at a limit, and whose model wants to go on: after
-/// [`AgentConfig::max_turns`] answers, or with its [`Budget`] spent.
+/// The policy for a run that has reached a limit while its model wants to continue: after [`AgentConfig::max_turns`] answers, or with its [`Budget`]
+/// spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -248,10 +233,9 @@ pub enum AtLimit {
 
 /// The policy for reasoning in the history that the model wrote into its text, such as `<think>…</think>`.
 ///
-/// It counts where the provider tells such reasoning from that which came in a place of its own: with
-/// Chat Completions. Reasoning with a signature always goes back where it belongs, and Ollama and
-/// Cohere have a member for all reasoning. Events and [`transcript`](super::DefaultAgent::transcript) have
-/// it as thinking in any case.
+/// It applies if the provider distinguishes such reasoning from reasoning in a field of its own: with Chat Completions. Reasoning with a signature is
+/// always sent back where it belongs, and Ollama and Cohere have a field for all reasoning. Events and [`transcript`](super::DefaultAgent::transcript)
+/// always contain it as thinking.
 ///
 /// # Examples
 ///
@@ -268,39 +252,37 @@ pub enum AtLimit {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum KeepThinking {
-    /// The reasoning of answers that have calls goes back: the next step builds on it.
+    /// Reasoning of answers that contain calls is sent back: the next step builds on it.
     #[default]
     WithCalls,
-    /// All reasoning goes back: the history is what the model wrote.
+    /// All reasoning is sent back: the history is what the model wrote.
     Always,
-    /// No reasoning goes back, which takes the fewest tokens.
+    /// No reasoning is sent back, which takes the fewest tokens.
     Never,
 }
 
-/// The exchange of calls with the model.
+/// The way calls are exchanged with the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallMode {
-    /// Native when the provider's capabilities include tools, else text.
+    /// Native if the provider's capabilities include tools, else text.
     ///
-    /// Some servers announce tools and refuse them all the same. When a request with native tools
-    /// fails before its answer begins, with an error that may be about the tools (status 400, 422,
-    /// 500 or 501 that is not about keys, quota, rate or length; 404 with a message that names
-    /// tools; or `Unsupported`), the same turn is retried once in text. If that works, the agent
-    /// and its clones stay in text mode, and a custom event named [`CALL_MODE_FALLBACK`] gives the
-    /// reason; else the run fails with the first error. This happens only until the provider has
-    /// answered once, and never while the conversation holds native calls.
+    /// Some servers announce tools but refuse them. If a request with native tools fails before its answer begins, with an error that may be about the
+    /// tools (status 400, 422, 500 or 501 that is not about keys, quota, rate or length; 404 with a message that names tools; or `Unsupported`), the same
+    /// turn is retried once in text mode. If that works, the agent and its clones stay in text mode, and a custom event named [`CALL_MODE_FALLBACK`]
+    /// contains the reason; else the run fails with the first error. This happens only until the provider has answered once, and never while the
+    /// conversation contains native calls.
     #[default]
     Auto,
-    /// The provider's function calling, whatever its capabilities.
+    /// The provider's function calling, regardless of its capabilities.
     Native,
-    /// Text: the system prompt describes the tools, and results are sent as a user message, both in
-    /// the form of [`AgentConfig::tool_dialect`]. The model's text is kept as it was written.
+    /// Text: the system prompt describes the tools, and results are sent as a user message, both in the form of [`AgentConfig::tool_dialect`]. The model's
+    /// text is kept as it was written.
     Text,
 }
 
-/// The moment at which the calls of an answer begin.
+/// The time at which the calls of an answer start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -308,70 +290,61 @@ pub enum CallStart {
     /// When the answer has ended.
     #[default]
     AfterAnswer,
-    /// Each as soon as its own end has streamed, while the answer goes on.
+    /// Each call as soon as its own end has streamed, while the answer continues.
     ///
-    /// The end of the answer is waited for by tools that [run alone](super::tools::Tool::runs_alone) or end
-    /// the run, and the calls behind them; by native calls of whose arguments nothing came; and by calls
-    /// that are found in reasoning or code at the end. If the answer then fails, results that are there are
-    /// kept and calls that run are told to stop. If the user interrupts it, the calls that run come to
-    /// their end.
+    /// Some calls wait for the end of the answer: those of tools that [run alone](super::tools::Tool::runs_alone) or end the run, and the calls after
+    /// them; native calls of which no arguments arrived; and calls found in reasoning or code at the end. If the answer then fails, available results are kept
+    /// and running calls are told to stop. If the user interrupts the answer, running calls run to their end.
     AsComplete,
 }
 
-/// The name of the custom event of [`CallMode::Auto`] falling back to text; its data is an object
-/// whose `reason` is the provider's message.
+/// The name of the custom event sent when [`CallMode::Auto`] falls back to text. Its data is an object whose `reason` is the provider's message.
 pub const CALL_MODE_FALLBACK: &str = "call_mode_fallback";
 
-/// The name of the custom event of a request that a part of the conversation was left out of; see
-/// [`AgentConfig::max_context_tokens`]. Its data is an object with the `messages` and `results` that were left
-/// out for the first time, and the estimated `tokens` of the request and `tokens_before`.
+/// The name of the custom event sent when a part of the conversation is left out of a request; see [`AgentConfig::max_context_tokens`]. Its data is an
+/// object with the numbers of `messages` and `results` left out for the first time, and the estimated `tokens` of the request and `tokens_before`.
 pub const CONTEXT_TRIMMED: &str = "context_trimmed";
 
-/// The name of the custom event of a conversation whose beginning was summed up; see [`AgentConfig::summarize_at`].
-/// Its data is an object with the number of `messages` that the summary is of and the one before it was not, the
-/// `requests` that it took, and the estimated `tokens` of the next request and `tokens_before`.
+/// The name of the custom event sent when the beginning of a conversation was summarized; see [`AgentConfig::summarize_at`]. Its data is an object with
+/// the number of `messages` that are new in the summary, the number of `requests` that it took, and the estimated `tokens` of the next request and
+/// `tokens_before`.
 pub const CONTEXT_SUMMARIZED: &str = "context_summarized";
 
-/// The name of the custom event of a summary that failed; see [`AgentConfig::summarize_at`]. Its data is an object
-/// with the number of `requests` that were made for it, and the `error`.
+/// The name of the custom event sent when a summary failed; see [`AgentConfig::summarize_at`]. Its data is an object with the number of `requests` made
+/// for it, and the `error`.
 pub const CONTEXT_SUMMARY_FAILED: &str = "context_summary_failed";
 
-/// The name of the custom event of a run that was resumed in the middle of an answer: the answer is asked
-/// for again, and what its events have brought is to be dropped. Its data is an object with `turn`, and
-/// the `attempt` that begins.
+/// The name of the custom event sent when a run was resumed in the middle of an answer: the answer is requested again, and the content of its events so
+/// far is to be dropped. Its data is an object with the `turn` and the `attempt` that begins.
 pub const ANSWER_RESTARTED: &str = "answer_restarted";
 
-/// The name of the custom event of a run that was resumed in the middle of an answer of which calls had begun
-/// already: the answer is kept up to the last of them, and what its events have brought behind it is to be
-/// dropped. Its data is an object with `turn`, and the number of `calls` that are kept.
+/// The name of the custom event sent when a run was resumed in the middle of an answer whose calls had already started: the answer is kept up to the last
+/// of these calls, and the content of its events after that is to be dropped. Its data is an object with the `turn` and the number of `calls` that are
+/// kept.
 pub const ANSWER_KEPT: &str = "answer_kept";
 
-/// The name of the custom event of a message that was delivered to a run under way; see
-/// [`Steering`](super::Steering). Its data is an object with the `kind`, `steer` or `follow_up`, and the
-/// `text`.
+/// The name of the custom event sent when a message was delivered to an active run; see [`Steering`](super::Steering). Its data is an object with the
+/// `kind`, `steer` or `follow_up`, and the `text`.
 pub const STEERED: &str = "steered";
 
-/// The name of the custom event of messages that a run could not deliver any more. Its data is an object
-/// with their `texts`.
+/// The name of the custom event sent for messages that a run could no longer deliver. Its data is an object with their `texts`.
 pub const UNDELIVERED: &str = "undelivered";
 
-/// The name of the custom event of a run whose budget has a limit that cannot be counted: the provider
-/// reports no tokens, or the model has no price. Its data is an object with the `limit`; it comes once.
+/// The name of the custom event sent when a limit of a run's budget cannot be measured: the provider reports no tokens, or the model has no price. Its
+/// data is an object with the `limit`; it is sent once.
 pub const BUDGET_UNMEASURED: &str = "budget_unmeasured";
 
-/// The name of the custom event of what a source says of its tools at the beginning of a run, such as that some of them are
-/// gone; see [`ToolSource::notices`](super::ToolSource::notices). Its data is the source's own, with a `kind`.
+/// The name of the custom event with which a source reports about its tools at the beginning of a run, such as that some of them are gone; see
+/// [`ToolSource::notices`](super::ToolSource::notices). Its data is defined by the source, with a `kind`.
 pub const TOOL_SOURCE: &str = "tool_source";
 
-/// The name of the custom event before the answer that the schema of the run's input binds; see
-/// [`RunInput::answer`](super::RunInput::answer). The text of that answer, or the arguments of its one call, is
-/// the value: [`PartialJson`](crate::types::PartialJson) reads it while it comes. Its data is an object with the
-/// `turn`.
+/// The name of the custom event sent before the answer that is bound by the schema of the run's input; see [`RunInput::answer`](super::RunInput::answer).
+/// The text of that answer, or the arguments of its only call, is the value: [`PartialJson`](crate::types::PartialJson) reads it while it streams. Its
+/// data is an object with the `turn`.
 pub const ANSWER_TYPED: &str = "answer_typed";
 
-/// The name of the custom event behind an answer that the limit of length has cut, when the model is asked
-/// to go on: the next text joins it without a break. Its data is an object with the `turn` that was cut, and
-/// the `times` that the answer has been continued.
+/// The name of the custom event sent after an answer was cut off by the length limit and the model is asked to continue: the next text joins it without a
+/// break. Its data is an object with the `turn` that was cut off, and the number of `times` that the answer has been continued.
 pub const ANSWER_CONTINUED: &str = "answer_continued";
 
 /// A dialect as its name.

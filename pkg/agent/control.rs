@@ -1,4 +1,4 @@
-//! The control of a started agent, which its ends share.
+//! The control of a started agent, shared by its channels.
 
 use std::sync::Arc;
 

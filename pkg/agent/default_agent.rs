@@ -26,9 +26,8 @@ use crate::types::{AgentError, ErrorCode, Text, Transcript};
 
 /// An agent: a model, its tools and a conversation.
 ///
-/// A run sends the user's input to the model and runs the tools that it calls, turn by turn, until the
-/// final answer. Runs of one agent share the conversation; they run one after the other, in the order
-/// in which they were started. Clones are handles to the same agent.
+/// A run sends the user's input to the model and runs the tools that it calls, turn by turn, until the final answer. Runs of an agent share the
+/// conversation; they run one after another, in the order in which they were started. Clones are handles to the same agent.
 ///
 /// # Examples
 ///
@@ -84,9 +83,9 @@ impl DefaultAgent {
         }))
     }
 
-    /// Returns how many tokens a request with the conversation as it is now would have, instructions and tools included, by the
-    /// estimate of [`TokenEstimator`](crate::llm::TokenEstimator), which follows the reports of the provider. `None` where the
-    /// requests of the agent have no limit, and before its first one.
+    /// Returns the number of tokens that a request with the current conversation would have, including instructions and tools, as estimated by
+    /// [`TokenEstimator`](crate::llm::TokenEstimator), which follows the reports of the provider. Returns `None` if the requests of the agent have no
+    /// limit, and before its first request.
     ///
     /// # Examples
     ///
@@ -120,8 +119,8 @@ impl DefaultAgent {
         self.0.modes.text(&self.0.parts).read_again(written)
     }
 
-    /// Returns an agent with the same setup and a conversation of its own, which is empty and has no
-    /// journal. Its runs do not wait for those of this agent.
+    /// Returns an agent with the same configuration and a conversation of its own, which is empty and has no journal. Its runs do not wait for those of
+    /// this agent.
     ///
     /// # Examples
     ///
@@ -144,8 +143,7 @@ impl DefaultAgent {
         Self::with_setup(Arc::clone(&self.0.parts), Arc::clone(&self.0.modes), memory, None)
     }
 
-    /// Returns an agent with the same setup whose conversation is this journal's; see
-    /// [`fork`](Self::fork) and [`resume`](Self::resume).
+    /// Returns an agent with the same configuration whose conversation is stored in this journal; see [`fork`](Self::fork) and [`resume`](Self::resume).
     #[must_use]
     pub fn fork_with_journal(&self, journal: impl Journal + 'static) -> Self {
         let (memory, journal) = (self.0.memory.lock().fork(), Arc::new(journal));
@@ -225,67 +223,61 @@ impl DefaultAgent {
         self.0.has_outside_text()
     }
 
-    /// Runs `input` to its end and returns the outcome. The input is a text, a message with what goes
-    /// beside it, such as pictures, or a [`RunInput`], which has the run's own context too.
+    /// Runs `input` to its end and returns the outcome. The input is a text, a message that may contain other parts such as images, or a [`RunInput`],
+    /// which also contains the context of the run.
     ///
     /// # Errors
     ///
-    /// When the provider fails, a limit of the agent is passed, or a part of the system prompt
-    /// fails; with [`ErrorCode::Deadlock`] inside a tool or prompt part of this agent, which would wait
-    /// for itself; with [`ErrorCode::Timeout`] when an earlier run does not end within
-    /// [`queue_timeout`](super::AgentConfig::queue_timeout). The error holds what had arrived.
+    /// Returns an error if the provider fails, a limit of the agent is exceeded, or a part of the system prompt fails; [`ErrorCode::Deadlock`] inside a
+    /// tool or prompt part of this agent, which would wait for itself; or [`ErrorCode::Timeout`] if an earlier run does not end within
+    /// [`queue_timeout`](super::AgentConfig::queue_timeout). The error contains the outcome so far.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future ends the run: the provider's stream is closed, tools are dropped. The
-    /// conversation keeps the messages that were whole.
+    /// Dropping the future ends the run: the provider's stream is closed, and tools are dropped. The conversation keeps the complete messages.
     pub async fn run(&self, input: impl Into<RunInput>) -> Result<RunOutcome, RunError> {
         let emitter = Emitter::new(next_run_id(), None, CancellationToken::new());
         driver::run(&self.0, Start::Input(Box::new(input.into())), emitter).await.0.into_result()
     }
 
-    /// Returns a run as a stream of its events; nothing happens before the first is asked for.
+    /// Returns a run as a stream of its events. The run starts when the first event is polled.
     pub fn run_stream(&self, input: impl Into<RunInput>) -> RunStream {
         let start = Start::Input(Box::new(input.into()));
         RunStream::new(Arc::clone(&self.0), start, next_run_id())
     }
 
-    /// Reads the conversation of the [journal](super::AgentBuilder::journal), and finishes the run that had
-    /// not ended; `None` when all had.
+    /// Reads the conversation of the [journal](super::AgentBuilder::journal), and completes the run that had not ended; `None` if all had.
     ///
-    /// The run goes on from the last step that was written down. An answer that was under way is asked
-    /// for again, behind the event [`ANSWER_RESTARTED`](super::ANSWER_RESTARTED). Of calls that ran,
-    /// [idempotent](super::tools::Tool::is_idempotent) ones run again under their key, and the model
-    /// reads of the others that they were interrupted. The agent's tools must be those of the run; its
-    /// prompt stays as it was made. What the agent remembered before is replaced.
+    /// The run continues from the last step in the journal. An answer in progress is requested again, after the event
+    /// [`ANSWER_RESTARTED`](super::ANSWER_RESTARTED). Of the calls in progress, [idempotent](super::tools::Tool::is_idempotent) ones run again with the
+    /// same key, and the model is told that the others were interrupted. The agent must have the tools of the run; the run keeps its system prompt. The
+    /// agent's previous memory is replaced.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Journal`] when the agent has no journal, it cannot be read, or its lines were edited,
-    /// lost, or written by another version or with other tools; else as for [`run`](Self::run).
+    /// Returns [`ErrorCode::Journal`] if the agent has no journal, it cannot be read, or its lines were edited, lost, or written by another version or
+    /// with other tools; else the same as [`run`](Self::run).
     ///
     /// # Cancel safety
     ///
-    /// As for [`run`](Self::run): what was written down stays, and can be resumed again.
+    /// The same as for [`run`](Self::run): the journal keeps what was written, and can be resumed again.
     pub async fn resume(&self) -> Result<Option<RunOutcome>, RunError> {
         let Some(stream) = self.resume_stream().await? else { return Ok(None) };
         stream.outcome().await.map(Some)
     }
 
-    /// Reads the conversation of the journal, and returns the run that had not ended as a stream of
-    /// its events; `None` when all had. See [`resume`](Self::resume).
+    /// Reads the conversation of the journal, and returns the run that had not ended as a stream of its events; `None` if all had. See
+    /// [`resume`](Self::resume).
     ///
-    /// The events go on from the last that came before the last line of the journal: a reader that has
-    /// events of the run drops those whose `seq` is not below that of the first one here, and has the whole run
-    /// then, each event once. What the last line led to is told again; a text that was under way comes
-    /// anew, behind [`ANSWER_RESTARTED`](super::ANSWER_RESTARTED); events of a tool's own come again when the
-    /// tool runs again. Where the first `seq` is above the last that the reader has by more than 1, events that
-    /// waited in the queue were lost with the process; their messages are in the [`transcript`](Self::transcript),
-    /// as are those of a run that was over.
+    /// The events continue from the last one before the last line of the journal. A reader that already has events of the run drops those whose `seq` is
+    /// not below the first one here; it then has the whole run, with each event once. The events that followed from the last line are sent again; a text
+    /// in progress is sent anew, after [`ANSWER_RESTARTED`](super::ANSWER_RESTARTED); a tool's own events are sent again if the tool runs again. If the
+    /// first `seq` exceeds the last one of the reader by more than 1, queued events were lost with the process; their messages are in the
+    /// [`transcript`](Self::transcript), like those of a run that had ended.
     ///
     /// # Errors
     ///
-    /// Those of [`resume`](Self::resume) about the journal.
+    /// The journal errors of [`resume`](Self::resume).
     pub async fn resume_stream(&self) -> Result<Option<RunStream>, RunError> {
         let outcome = || Box::new(RunOutcome::new(Text::new()));
         let open = self.restore().await.map_err(|error| RunError { error, outcome: outcome() })?;
@@ -331,11 +323,11 @@ impl DefaultAgent {
         Ok((open.map(|run| (run, restored.chain, setting)), restored))
     }
 
-    /// Spawns a task that serves inputs one after the other.
+    /// Spawns a task that serves inputs one after another.
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime.
+    /// Panics outside of a tokio runtime.
     #[must_use]
     pub fn start(&self) -> (AgentHandle, AgentChannels) {
         session::start(Arc::clone(&self.0))
@@ -347,18 +339,18 @@ impl DefaultAgent {
         &self.0.parts.config
     }
 
-    /// Returns the conversation so far, at once: of a run that is going on, the messages that are whole.
+    /// Returns the conversation so far without waiting; for an active run, the complete messages.
     #[must_use]
     pub fn transcript(&self) -> Transcript {
         self.0.memory.lock().transcript().clone()
     }
 
-    /// Clears the conversation; waits for the current run.
+    /// Clears the conversation, after the current run.
     ///
     /// # Errors
     ///
-    /// When the agent has a journal that fails, and as for [`run`](Self::run) when another run does not
-    /// end or waits for this call; the conversation stays.
+    /// Returns an error if the agent has a journal that fails, or as [`run`](Self::run) does if another run does not end or waits for this call; the
+    /// conversation is then unchanged.
     pub async fn clear(&self) -> Result<(), AgentError> {
         let mut turn = self.0.take_turn().await?;
         if let Some(writer) = &mut *turn {

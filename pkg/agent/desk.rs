@@ -1,4 +1,4 @@
-//! The people whom the calls of an answer may ask.
+//! The people that the calls of an answer may ask.
 
 #[cfg(feature = "mcp")]
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Digests that are the same in every process.
+//! Digests that are stable across processes.
 
 /// Returns the digest of bytes, FNV-1a: any one byte that differs makes it differ.
 pub(super) fn digest<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {

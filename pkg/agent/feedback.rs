@@ -1,4 +1,4 @@
-//! Feedback for the model about what went wrong. The texts depend on their arguments alone.
+//! Feedback for the model about errors. The texts depend only on their arguments.
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::RunInput;
 use crate::types::Message;
 
-/// One input to a started agent; see [`InputSender::send`](super::InputSender::send).
+/// An input to a started agent; see [`InputSender::send`](super::InputSender::send).
 ///
 /// # Examples
 ///
@@ -16,24 +16,23 @@ use crate::types::Message;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Input {
-    /// A message of the user, which the agent answers. One that arrives during a run waits in order.
+    /// A user message, which the agent answers. A message that arrives during a run waits in order.
     User(Box<RunInput>),
-    /// A message for the run that is going on, after the calls under way or, with `now`, at once; see
-    /// [`Steering`](super::Steering). Between runs it is a message as any other.
+    /// A message for the current run, delivered after the calls in progress or, with `now`, at once; see [`Steering`](super::Steering). Between runs, it
+    /// is an ordinary user message.
     Steer {
         /// The message.
         message: Message,
-        /// Cuts the answer under way.
+        /// `true` to cut off the answer in progress.
         now: bool,
     },
-    /// A message for the run that is going on when it would end. Between runs it is a message as any
-    /// other.
+    /// A message for the current run, delivered when the run would end. Between runs, it is an ordinary user message.
     FollowUp {
         /// The message.
         message: Message,
     },
-    /// Ends the run that is going on, at once; before it began, the one of the inputs sent before.
-    /// Later inputs are served as usual. See [`CancelSender`](super::CancelSender).
+    /// A cancellation, which ends the current run at once; before it has begun, the run of the inputs sent before. Later inputs are served as usual.
+    /// See [`CancelSender`](super::CancelSender).
     Cancel,
 }
 

@@ -1,4 +1,4 @@
-//! The agents whose tools or prompt parts are at work in a task.
+//! The agents whose tools or prompt parts are running in a task.
 
 use std::{iter::successors, num::NonZeroUsize, sync::Arc};
 

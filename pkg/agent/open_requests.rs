@@ -1,4 +1,4 @@
-//! Requests of a run that are answered from outside.
+//! Requests of a run that are answered from outside of it.
 
 use tokio::sync::oneshot;
 

@@ -38,28 +38,28 @@ use crate::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunOutcome {
-    /// Returns the id of the run.
+    /// The id of the run.
     pub run_id: Text,
     /// The text to show: the last answer, or the text of the tool that ended the run.
     pub text: String,
-    /// The reason of the end.
+    /// The reason for which the run ended.
     pub reason: OutcomeKind,
-    /// The number of the model's answers in this run.
+    /// The number of model answers in this run.
     pub turns: u32,
-    /// The tokens of all requests of this run together, without agents below it; `None` when the provider reported none.
+    /// The token usage of all requests of this run, without its sub-agents; `None` if the provider reported none.
     pub usage: Option<UsageInfo>,
-    /// The use that the run made of its budget, with all [agents below](super::SubAgent).
+    /// The part of its budget that the run used, including all [sub-agents](super::SubAgent).
     pub spent: Spent,
-    /// The reason of the model's last stop.
+    /// The finish reason of the model's last answer.
     pub finish_reason: Option<FinishReason>,
-    /// The messages for the run that it could not deliver any more; see [`Steering`](super::Steering).
+    /// The messages for the run that it could no longer deliver; see [`Steering`](super::Steering).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undelivered: Vec<Message>,
     /// The messages that this run added to the conversation, the user's first.
     pub messages: Vec<Arc<Message>>,
 }
 
-/// The reason of a run's end.
+/// The reason for which a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -90,34 +90,33 @@ pub enum OutcomeKind {
         /// The tool's result.
         result: String,
     },
-    /// The model answered without a call, and the limit of length cut the answer; it was not, or no longer,
+    /// The model answered without a call, and the length limit cut off the answer, which was not, or no longer,
     /// [continued](super::AgentConfig::continue_cut).
     Cut,
-    /// The model gave no answer, though it was asked once more. The outcome's text, which was shown and is
-    /// in the conversation, tells a person so.
+    /// The model gave no answer, even after it was asked once more. The outcome's text, which was shown and is in the conversation, says so to the user.
     Empty,
-    /// A part of the system prompt [answered](super::prompts::PromptContext::answer), and the model was not asked.
+    /// A part of the system prompt [answered](super::prompts::PromptContext::answer); the model was not called.
     PromptAnswered,
     /// A limit was reached, and the model gave its answer without tools.
     LimitReached {
         /// The limit.
         limit: Limit,
     },
-    /// The run failed or was cancelled; what had arrived is kept.
+    /// The run failed or was cancelled; its content so far is kept.
     Failed {
         /// The cause.
         error: AgentError,
     },
 }
 
-/// The error of a run that failed or was cancelled, with its outcome up to then.
+/// The error of a run that failed or was cancelled, with its outcome so far.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{error}")]
 #[non_exhaustive]
 pub struct RunError {
     /// The cause.
     pub error: AgentError,
-    /// The outcome up to then.
+    /// The outcome so far.
     pub outcome: Box<RunOutcome>,
 }
 
@@ -137,7 +136,7 @@ impl OutcomeKind {
         }
     }
 
-    /// Returns the text of the tool that ended the run, if one did.
+    /// Returns the text of the tool that ended the run, if any.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -169,8 +168,8 @@ impl RunOutcome {
         }
     }
 
-    /// Returns the cost of all requests by the prices that the [catalog](crate::llm::ModelCard) has of the model;
-    /// `None` when the price, or the tokens of an answer, are not known.
+    /// Returns the cost of all requests at the [catalog](crate::llm::ModelCard) prices of the model; `None` if the price, or the tokens of an answer, are
+    /// unknown.
     ///
     /// # Examples
     ///
@@ -193,7 +192,7 @@ impl RunOutcome {
     ///
     /// # Errors
     ///
-    /// The cause, when the run failed or was cancelled.
+    /// Returns the cause if the run failed or was cancelled.
     pub fn into_result(self) -> Result<Self, RunError> {
         if let OutcomeKind::Failed { error } = &self.reason {
             return Err(RunError { error: error.clone(), outcome: Box::new(self) });

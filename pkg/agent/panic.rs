@@ -1,4 +1,4 @@
-//! The message of a panic in code that is not ours.
+//! The message of a panic in foreign code.
 
 use std::any::Any;
 

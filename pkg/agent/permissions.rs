@@ -1,12 +1,11 @@
-//! The tools that a caller may use.
+//! The permissions to use tools.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Caller, tools::Tool};
 
-/// Decides which tools a caller may use. It is asked twice: when tools are offered to the model, and again
-/// when the model calls one, because a model may call what it was not offered. The answer depends on the
-/// arguments alone; one that panics refuses.
+/// The rules for which tools a caller may use. They are checked twice: when tools are offered to the model, and again when the model calls one, because a
+/// model may call a tool that it was not offered. The answer depends only on the arguments; a panic refuses.
 ///
 /// Default: [`NamedPermissions`].
 ///
@@ -21,7 +20,7 @@ use super::{Caller, tools::Tool};
 /// assert!(NamedPermissions.may_use(Some(&ann), &pay));
 /// ```
 pub trait Permissions: Send + Sync {
-    /// Returns `true` when the caller may use the tool.
+    /// Returns `true` if the caller may use the tool.
     fn may_use(&self, caller: Option<&Caller>, tool: &ToolAccess<'_>) -> bool;
 }
 
@@ -44,20 +43,20 @@ pub(super) fn permits(
     catch_unwind(AssertUnwindSafe(|| permissions.may_use(caller, &access))).unwrap_or(false)
 }
 
-/// The facts about a tool on which its use depends.
+/// The properties of a tool on which its use depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolAccess<'a> {
     /// The tool's name, as it was registered.
     pub name: &'a str,
-    /// The module of the application that the tool belongs to.
+    /// The module of the application that the tool belongs to, if any.
     pub module: Option<&'a str>,
-    /// The permission that the tool names.
+    /// The permission that the tool requires, if any.
     pub permission: Option<&'a str>,
 }
 
 impl<'a> ToolAccess<'a> {
-    /// Returns a tool of no module that names no permission.
+    /// Returns a tool without a module and a permission.
     #[must_use]
     pub fn new(name: &'a str) -> Self {
         Self { name, module: None, permission: None }
@@ -78,7 +77,7 @@ impl<'a> ToolAccess<'a> {
     }
 }
 
-/// Lets a caller use the tools that name no permission, and those whose permission the caller has.
+/// Permissions by which a caller may use the tools that require no permission, and those whose permission the caller has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "it has no parts")]
 pub struct NamedPermissions;
@@ -89,12 +88,11 @@ impl Permissions for NamedPermissions {
     }
 }
 
-/// Lets a caller use the tools of the modules that the caller may read.
+/// Permissions by which a caller may use the tools of the modules that the caller may read.
 ///
-/// The permissions of the caller are written `module:level`, with the levels `read`, `write` and `admin`, of
-/// which each has those before it. A caller without any is not restricted; a run without a caller gets the
-/// tools that belong to no module. Tools of no module, and of modules whose name begins with `_`, are for
-/// all, unless a permission of the caller names the module: then its level counts.
+/// The permissions of the caller are written `module:level`, with the levels `read`, `write` and `admin`, each of which includes those before it. A caller
+/// without any such permission is not restricted; a run without a caller gets the tools that belong to no module. Tools of no module, and of modules whose
+/// name begins with `_`, are for all callers, unless a permission of the caller names the module: then its level counts.
 ///
 /// # Examples
 ///

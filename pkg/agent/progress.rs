@@ -1,4 +1,4 @@
-//! The progress of a run that its reader drives.
+//! The progress of a run that is driven by its reader.
 
 use std::{
     sync::Arc,

@@ -1,4 +1,4 @@
-//! The answers to questions of tools, from outside a run.
+//! Answers to questions of tools, from outside a run.
 
 use std::{fmt, sync::Arc};
 
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::types::{AgentError, ErrorCode, Text, ToolAnswer, ToolQuestion};
 
-/// Answers the questions of tools that run, for a run or a started agent; clones answer the same ones. See
+/// A handle that answers the questions of running tools, for a run or a started agent. Clones answer the same questions. See
 /// [`RunStream::questions`](super::RunStream::questions) and [`AgentChannels::questions`](super::AgentChannels).
 ///
-/// A question is an [event](crate::types::AgentEvent::ToolQuestion), and is answered once, by its id. An answer that
-/// does not fit the form is an error that names the field, and the question stays open. An answer after the time
-/// limit, a second one, and one for another run are errors and change nothing.
+/// A question is an [event](crate::types::AgentEvent::ToolQuestion), and is answered once by its id. An answer that does not fit the form is an error that
+/// names the field, and the question stays open. An answer after the time limit, a second answer, and an answer for another run are errors and change
+/// nothing.
 ///
 /// # Examples
 ///
@@ -69,12 +69,12 @@ impl Questions {
         Self(RunEnd::Agent(control))
     }
 
-    /// Answers a question. Fields that the answer leaves out have their defaults.
+    /// Answers a question. Fields missing from the answer get their defaults.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::InvalidInput`] when the answer does not fit the form, which stays open, or when there is no such
-    /// question: it was answered, withdrawn, or never asked; [`ErrorCode::Shutdown`] when the agent has ended.
+    /// Returns [`ErrorCode::InvalidInput`] if the answer does not fit the form (the question stays open), or if there is no such question: it was
+    /// answered, withdrawn, or never asked. Returns [`ErrorCode::Shutdown`] if the agent has ended.
     pub fn answer(&self, question_id: &str, answer: ToolAnswer) -> Result<(), AgentError> {
         let invalid = |message| AgentError::new(ErrorCode::InvalidInput, message);
         let answered = match self.0.run()? {
@@ -99,7 +99,7 @@ impl Questions {
         checked.map_err(|problem| AgentError::new(ErrorCode::InvalidInput, unfit(problem)))
     }
 
-    /// Returns the questions that are open, in the order in which they were asked.
+    /// Returns the open questions, in the order in which they were asked.
     #[must_use]
     pub fn open(&self) -> Vec<ToolQuestion> {
         let run = self.0.run().ok().flatten();

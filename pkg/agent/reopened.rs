@@ -1,4 +1,4 @@
-//! A run out of a journal, for a service that keeps the events of runs in a log.
+//! A run reopened from a journal, for a service that keeps the events of runs in a log.
 
 use tokio_util::sync::CancellationToken;
 

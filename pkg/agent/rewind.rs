@@ -1,4 +1,4 @@
-//! A conversation is taken back to what it was before a run.
+//! Rewinding of a conversation to its state before a run.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use super::{DefaultAgent, journal::Record};
 use crate::types::{AgentError, Message, MessageRole};
 
 impl DefaultAgent {
-    /// Takes the last run out of the conversation, with all that was said in it, and returns the message with which it began; `None`
-    /// when there was none. Waits for the current run.
+    /// Removes the last run from the conversation, with all its messages, and returns the message with which it began; `None` if there was none. Waits for
+    /// the current run.
     ///
-    /// The next run goes on as if it had not been: the model sees nothing of it. What its tools did stays done, and permissions that
-    /// people gave for the session stay given, and those that text from outside took back stay taken. With a [journal](super::AgentBuilder::journal) this is written down. Of a
-    /// conversation that the agent was built with and in which no run has begun, the messages from the last one of the user on are taken out; of a
-    /// [memory](super::memory::Memory) that has dropped the beginning of the last run, nothing.
+    /// The next run continues as if the removed run had not happened: the model sees nothing of it. Effects of its tools remain, permissions granted for
+    /// the session remain granted, and permissions revoked because of text from outside remain revoked. The rewind is written to the
+    /// [journal](super::AgentBuilder::journal), if any. In a conversation that the agent was built with and in which no run has begun, the messages from
+    /// the last user message on are removed; if the [memory](super::memory::Memory) has dropped the beginning of the last run, nothing is.
     ///
     /// # Errors
     ///
-    /// As for [`clear`](Self::clear); the conversation stays.
+    /// The same as for [`clear`](Self::clear); the conversation is then unchanged.
     ///
     /// # Cancel safety
     ///
-    /// A wait that is dropped has changed nothing, or the journal alone, as has a journal that fails too late; call it again.
+    /// If the future is dropped, either nothing has changed or only the journal, as with a journal that fails too late; call it again.
     ///
     /// # Examples
     ///
-    /// An answer that is given again:
+    /// Regenerating an answer:
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

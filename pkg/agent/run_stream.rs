@@ -26,8 +26,8 @@ use crate::{
 
 /// A run as a stream of its events.
 ///
-/// No task is behind the stream: reading drives the run, and a reader that pauses makes the run pause.
-/// Dropping the stream ends the run: the provider's stream is closed, tools are dropped.
+/// The stream has no task of its own: reading drives the run, and a reader that pauses also pauses the run. Dropping the stream ends the run: the
+/// provider's stream is closed, and tools are dropped.
 ///
 /// # Examples
 ///
@@ -125,37 +125,37 @@ impl RunStream {
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has taken nothing.
+    /// If the future is dropped, no event has been taken.
     pub async fn next(&mut self) -> Option<Envelope> {
         StreamExt::next(self).await
     }
 
-    /// Cancels the run; the events that end what is open follow, and an error event.
+    /// Cancels the run. The events that close open parts follow, and an error event.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
 
-    /// Returns the way into the run, for other tasks.
+    /// Returns a handle that steers the run from other tasks.
     #[must_use]
     pub fn steering(&self) -> Steering {
         self.steering.clone()
     }
 
-    /// Returns the way to answer requests for approval, for this and other tasks. A request without an
-    /// answer ends after [`approval_timeout`](super::AgentConfig::approval_timeout), and its call does not run.
+    /// Returns a handle that answers approval requests, for this and other tasks. A request without an answer expires after
+    /// [`approval_timeout`](super::AgentConfig::approval_timeout), and its call does not run.
     #[must_use]
     pub fn approvals(&self) -> Approvals {
         Approvals::of_run(self.steering.clone())
     }
 
-    /// Returns the way to give the results of calls at the client, for this and other tasks. A call without a
-    /// result ends after [`client_timeout`](super::AgentConfig::client_timeout).
+    /// Returns a handle that gives the results of calls at the client, for this and other tasks. A call without a result expires after
+    /// [`client_timeout`](super::AgentConfig::client_timeout).
     #[must_use]
     pub fn client_calls(&self) -> ClientCalls {
         ClientCalls::of_run(self.steering.clone())
     }
 
-    /// Returns the way to answer questions of tools, for this and other tasks. A question without an answer ends after
+    /// Returns a handle that answers questions of tools, for this and other tasks. A question without an answer expires after
     /// [`approval_timeout`](super::AgentConfig::approval_timeout).
     #[must_use]
     pub fn questions(&self) -> Questions {
@@ -166,7 +166,7 @@ impl RunStream {
     ///
     /// # Errors
     ///
-    /// As for that.
+    /// The same as for [`ClientCalls::complete`].
     pub fn complete_client_call(
         &self,
         client_call_id: &str,
@@ -206,11 +206,11 @@ impl RunStream {
         self.cancel.clone()
     }
 
-    /// Runs to the end, dropping the events that were not read, and returns the outcome.
+    /// Runs to the end, dropping unread events, and returns the outcome.
     ///
     /// # Errors
     ///
-    /// As for [`DefaultAgent::run`](super::DefaultAgent::run).
+    /// The same as for [`DefaultAgent::run`](super::DefaultAgent::run).
     pub async fn outcome(mut self) -> Result<RunOutcome, RunError> {
         loop {
             match self.run {

@@ -18,8 +18,7 @@ use crate::{
     types::{AgentError, ClientReturn, Envelope},
 };
 
-/// A handle that controls a started agent; clones control the same agent. Dropping a handle changes
-/// nothing.
+/// A handle that controls a started agent. Clones control the same agent. Dropping a handle has no effect.
 ///
 /// # Examples
 ///
@@ -50,11 +49,11 @@ use crate::{
 pub struct AgentHandle(Arc<Control>);
 
 impl AgentHandle {
-    /// Cancels the current run, if any, even while the events are not read.
+    /// Cancels the current run, if any, even if its events are not read.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) when the agent has ended.
+    /// Returns [`ErrorCode::Shutdown`](crate::types::ErrorCode::Shutdown) if the agent has ended.
     pub fn cancel(&self) -> Result<(), AgentError> {
         self.0.cancel()
     }
@@ -63,7 +62,7 @@ impl AgentHandle {
     ///
     /// # Errors
     ///
-    /// As for that.
+    /// The same as for [`ClientCalls::complete`].
     pub fn complete_client_call(
         &self,
         client_call_id: &str,
@@ -72,25 +71,24 @@ impl AgentHandle {
         ClientCalls::of_agent(Arc::clone(&self.0)).complete(client_call_id, result)
     }
 
-    /// Cancels the current run, drops the inputs that wait, and returns when the agent's task has
-    /// ended. The events that end what is open are still delivered.
+    /// Cancels the current run, drops pending inputs, and returns when the agent's task has ended. The events that close open parts are still delivered.
     ///
     /// A second call waits like the first.
     ///
     /// # Cancel safety
     ///
-    /// The agent ends, too, when the wait is dropped.
+    /// The agent ends even if the future is dropped.
     pub async fn shutdown(&self) {
         self.0.shutdown.cancel();
         self.0.tasks.wait().await;
     }
 
-    /// Waits until the agent has ended, for whatever reason.
+    /// Waits until the agent has ended, for any reason.
     pub async fn done(&self) {
         self.0.tasks.wait().await;
     }
 
-    /// Returns `true` once the agent has ended, or was told to.
+    /// Returns `true` once the agent has ended or was told to end.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.0.has_ended()

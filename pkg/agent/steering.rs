@@ -1,4 +1,4 @@
-//! The way into a run that goes on.
+//! Steering of an active run.
 
 use std::{
     collections::VecDeque,
@@ -34,11 +34,10 @@ const WENT_ON: &str = "the user went on to something else";
 const NO_RESULT: &str =
     "the user went on to something else before the client had a result; the call may have run";
 
-/// Steers a run while it goes on; clones steer the same run. See [`RunStream::steering`](super::RunStream::steering).
+/// A handle that steers an active run. Clones steer the same run. See [`RunStream::steering`](super::RunStream::steering).
 ///
-/// A message that the run could not deliver any more is handed back in
-/// [`RunOutcome::undelivered`](super::RunOutcome::undelivered). Delivery is told by the custom event
-/// [`STEERED`](super::STEERED).
+/// A message that the run could no longer deliver is returned in [`RunOutcome::undelivered`](super::RunOutcome::undelivered). The custom event
+/// [`STEERED`](super::STEERED) reports a delivery.
 ///
 /// # Examples
 ///
@@ -143,33 +142,31 @@ impl Steering {
         self
     }
 
-    /// Gives the model a message after the calls that are under way, or after the answer.
+    /// Sends the model a message after the calls in progress, or after the answer.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::InvalidInput`] when the run is over, or no model reads a picture or document of the message;
-    /// [`ErrorCode::Unsupported`] when this one does not; [`ErrorCode::RateLimited`], which may be tried again, when 64 messages
-    /// wait already.
+    /// Returns [`ErrorCode::InvalidInput`] if the run has ended, or if no model can read an image or document of the message; [`ErrorCode::Unsupported`]
+    /// if this model cannot; or [`ErrorCode::RateLimited`], after which the call may be retried, if 64 messages are already waiting.
     pub fn steer(&self, message: impl Into<Message>) -> Result<(), AgentError> {
         self.say(Said::Steer { message: of_user(message), now: false })
     }
 
-    /// Gives the model a message at once: an answer under way is cut, and kept as far as it came with
-    /// [`FinishReason::Interrupted`](crate::types::FinishReason::Interrupted); its calls do not run. Calls
-    /// that run already come to their end before.
+    /// Sends the model a message at once: an answer in progress is cut off, and its content so far is kept with
+    /// [`FinishReason::Interrupted`](crate::types::FinishReason::Interrupted); its calls do not run. Calls that are already running complete first.
     ///
     /// # Errors
     ///
-    /// As for [`steer`](Self::steer).
+    /// The same as for [`steer`](Self::steer).
     pub fn steer_now(&self, message: impl Into<Message>) -> Result<(), AgentError> {
         self.say(Said::Steer { message: of_user(message), now: true })
     }
 
-    /// Gives the model a message when the run would end; it goes on then.
+    /// Sends the model a message when the run would end; the run then continues.
     ///
     /// # Errors
     ///
-    /// As for [`steer`](Self::steer).
+    /// The same as for [`steer`](Self::steer).
     pub fn follow_up(&self, message: impl Into<Message>) -> Result<(), AgentError> {
         self.say(Said::FollowUp { message: of_user(message) })
     }

@@ -1,4 +1,4 @@
-//! The parts of hand-made synchronization, which a model checker replaces.
+//! Hand-written synchronization primitives, which a model checker replaces.
 
 pub(super) use std::sync::atomic::{AtomicBool, Ordering};
 

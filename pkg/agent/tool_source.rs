@@ -1,4 +1,4 @@
-//! Tools that are found anew for each run.
+//! Tools that are determined anew for each run.
 
 use std::sync::Arc;
 
@@ -8,16 +8,15 @@ use serde_json::Value;
 use super::{RunContext, tools::Tool};
 use crate::types::AgentError;
 
-/// Contributes tools to runs: those of a module, of a plugin, of the page from which the input came.
+/// A source that contributes tools to runs: those of a module, of a plugin, of the page that the input came from.
 ///
-/// It is asked once when a run begins, and once more when one is resumed; the sources of an agent are asked at the
-/// same time, and what they contribute stands behind the agent's own tools, in the order of the sources. The rules
-/// are those for all tools: names are checked, callers need the permission, calls are approved. A run waits for
-/// at most [`source_timeout`](super::AgentConfig::source_timeout).
+/// It is queried once when a run begins, and once more when a run is resumed. The sources of an agent are queried at the same time, and their tools follow
+/// the agent's own, in the order of the sources. The same rules apply as for all tools: names are checked, callers need the permission, and calls are
+/// approved. A run waits for at most [`source_timeout`](super::AgentConfig::source_timeout).
 ///
 /// # Examples
 ///
-/// A function is a source:
+/// Functions are sources:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -49,24 +48,23 @@ pub trait ToolSource: Send + Sync {
     ///
     /// # Errors
     ///
-    /// An error ends the run before the model is asked.
+    /// An error ends the run before the model is called.
     fn tools(&self, run: RunContext) -> BoxFuture<'static, Result<Vec<Arc<dyn Tool>>, AgentError>>;
 
-    /// Returns `true` when a run goes on without these tools if the source fails or takes too long, and without one of them if
-    /// that one cannot be registered. Default: `false`, the run ends.
+    /// Returns `true` if a run continues without these tools when the source fails or takes too long, and without a single tool that cannot be registered.
+    /// Default: `false`, the run ends.
     fn is_optional(&self) -> bool {
         false
     }
 
-    /// Returns `true` while a person is asked for something without which the tools cannot be listed, such as a login. The
-    /// run waits on then, for at most six minutes in all. Default: `false`.
+    /// Returns `true` while a person is asked for something that is needed to list the tools, such as a login. The run then waits longer, for at most six
+    /// minutes in total. Default: `false`.
     fn is_asking(&self) -> bool {
         false
     }
 
-    /// Returns what the run should say of the tools that were just listed, such as that some are gone: each is the data of
-    /// a custom event [`TOOL_SOURCE`](super::TOOL_SOURCE) at its beginning, at most 64. It is not asked where
-    /// [`tools`](Self::tools) failed. Default: nothing.
+    /// Returns what the run reports about the tools that were just listed, such as that some are gone: each value is the data of a custom event
+    /// [`TOOL_SOURCE`](super::TOOL_SOURCE) at its beginning, at most 64. Not called if [`tools`](Self::tools) failed. Default: nothing.
     fn notices(&self) -> Vec<Value> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! Runs whose answer is a value.
+//! Runs whose answer is a typed value.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -9,32 +9,31 @@ use crate::{
     types::{AgentError, ErrorCode},
 };
 
-/// The outcome of a run whose answer is a value.
+/// The outcome of a run whose answer is a typed value.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TypedOutcome<T> {
     /// The answer.
     pub value: T,
-    /// The outcome of the run; its text is the answer's JSON.
+    /// The outcome of the run; its text is the JSON of the answer.
     pub outcome: RunOutcome,
 }
 
 impl DefaultAgent {
-    /// Runs `input` to its end and returns the answer as a `T`: the model works with its tools first, turn by
-    /// turn, and then gives one answer that the schema of `T` binds. An agent without tools is asked once.
+    /// Runs `input` to its end and returns the answer as a `T`: the model first works with its tools, turn by turn, and then gives one answer that is
+    /// bound by the schema of `T`. An agent without tools is called once.
     ///
-    /// The bound answer is a turn of its own: it counts, can be cancelled, and is asked for again when the
-    /// run is [resumed](Self::resume), whose outcome [`RunOutcome::value`] reads. To watch the value while it
-    /// comes, give [`RunInput::answer`] to [`run_stream`](Self::run_stream).
+    /// The bound answer is a turn of its own: it counts, can be cancelled, and is requested again if the run is [resumed](Self::resume), whose outcome
+    /// [`RunOutcome::value`] reads. To observe the value while it streams, pass [`RunInput::answer`] to [`run_stream`](Self::run_stream).
     ///
     /// # Errors
     ///
-    /// As for [`run`](Self::run); with [`ErrorCode::Decode`] when the answer is not a `T`, or the run ended with
-    /// a question or a refusal. The text of the error's outcome is what came.
+    /// The same as for [`run`](Self::run), and [`ErrorCode::Decode`] if the answer is not a `T`, or the run ended with a question or a refusal. The text
+    /// of the error's outcome is the model's answer.
     ///
     /// # Cancel safety
     ///
-    /// As for [`run`](Self::run).
+    /// The same as for [`run`](Self::run).
     ///
     /// # Examples
     ///
@@ -76,11 +75,11 @@ impl DefaultAgent {
 }
 
 impl RunOutcome {
-    /// Reads the answer of a run that was [bound](RunInput::answer) to the schema of `T`.
+    /// Parses the answer of a run that was [bound](RunInput::answer) to the schema of `T`.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Decode`] when the answer is not a `T`, which says what came instead.
+    /// Returns [`ErrorCode::Decode`], with the actual answer, if the answer is not a `T`.
     pub fn value<T: DeserializeOwned>(&self) -> Result<T, AgentError> {
         let unlike = |problem: String| {
             AgentError::new(

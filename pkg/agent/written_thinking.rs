@@ -1,4 +1,4 @@
-//! Reasoning that a model wrote into its text: kept as thinking, sent as the model wrote it.
+//! Reasoning that a model wrote into its text: stored as thinking, and sent as the model wrote it.
 
 use super::KeepThinking;
 use crate::{

@@ -1,4 +1,4 @@
-//! The setup of a service.
+//! The builder of a service.
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -22,10 +22,10 @@ use crate::{
     types::Text,
 };
 
-/// Longest wait of a long poll, unless another is set.
+/// Default maximum wait of a long poll.
 const LONG_POLL: Duration = Duration::from_secs(20);
 
-/// The setup of a [`Service`].
+/// A builder for a [`Service`].
 #[must_use = "a builder does nothing before `build`"]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct ServiceBuilder {
@@ -41,11 +41,11 @@ pub struct ServiceBuilder {
     has_console: bool,
 }
 
-/// An error of the setup of a service.
+/// An error in the configuration of a service.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// There is no agent.
+    /// The service has no agent.
     #[error("the service has no agent; add one with `agent`")]
     NoAgent,
     /// Two agents have the same name.
@@ -54,7 +54,7 @@ pub enum ServiceError {
         /// The name.
         name: Text,
     },
-    /// A text cannot be the origin of a page.
+    /// A text is not a web origin.
     #[error("expected an origin such as `https://app.example`, not `{origin}`")]
     NoOrigin {
         /// The text.
@@ -63,7 +63,7 @@ pub enum ServiceError {
 }
 
 impl Service {
-    /// Begins the setup of a service.
+    /// Returns a builder for a service.
     pub fn builder() -> ServiceBuilder {
         ServiceBuilder {
             agents: Vec::new(),
@@ -81,34 +81,33 @@ impl Service {
 }
 
 impl ServiceBuilder {
-    /// Adds an agent. The first one answers where a request names none. Each conversation is a fork of it.
+    /// Adds an agent. The first agent is the default for requests that name none. Each conversation uses a fork of its agent.
     pub fn agent(mut self, name: impl Into<Text>, agent: DefaultAgent) -> Self {
         self.agents.push((name.into(), agent));
         self
     }
 
-    /// Sets who finds out who asks. Default: programs of this machine are one caller, and no one else is let in: the address
-    /// of the other side has to be known (`into_make_service_with_connect_info::<SocketAddr>()`), and be a loopback address.
+    /// Sets how callers are identified. Default: all programs of this machine are one caller and other machines are refused. This requires the peer
+    /// address (`into_make_service_with_connect_info::<SocketAddr>()`), which must be a loopback address.
     pub fn identify(mut self, identify: impl Identify) -> Self {
         self.identify = Box::new(identify);
         self
     }
 
-    /// Sets the log of events. Default: a [`MemoryLog`](crate::store::MemoryLog).
+    /// Sets the event log. Default: a [`MemoryLog`](crate::store::MemoryLog).
     pub fn log(mut self, log: impl EventLog) -> Self {
         self.stores.log = Arc::new(log);
         self
     }
 
-    /// Sets where runs, conversations and all else are kept. Default: in memory. With stores that outlive the process, call
-    /// [`Service::recover`] once before requests come.
+    /// Sets the stores for runs, conversations and all other data. Default: in memory. With stores that outlive the process, call [`Service::recover`]
+    /// once before serving requests.
     pub fn stores(mut self, stores: Stores) -> Self {
         self.stores = stores;
         self
     }
 
-    /// Adds a check that `/ready` makes besides those of providers and stores. One that takes more than 5 s counts as
-    /// [degraded](CheckState::Degraded).
+    /// Adds a check to those that `/ready` makes of providers and stores. A check that takes more than 5 s counts as [degraded](CheckState::Degraded).
     ///
     /// # Examples
     ///
@@ -126,51 +125,51 @@ impl ServiceBuilder {
         self
     }
 
-    /// Switches `/dev/latency` on: what turns and calls of the last hour took. Default: off.
+    /// Enables `/dev/latency`, which reports the latencies of turns and calls of the last hour. Default: off.
     pub fn dev(mut self, is_on: bool) -> Self {
         self.is_dev = is_on;
         self
     }
 
-    /// Sets how much it takes at a time. Default: [`Limits::default`].
+    /// Sets the limits of the service. Default: [`Limits::default`].
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets what it keeps of runs that have ended; the rest is swept each minute. Default: [`Keep::default`].
+    /// Sets what the service keeps of runs that have ended; the rest is removed once a minute. Default: [`Keep::default`].
     pub fn keep(mut self, keep: Keep) -> Self {
         self.keep = keep;
         self
     }
 
-    /// Lets pages of these origins ask and read the answers (CORS), such as `https://app.example`; they send a token, or are on this machine.
-    /// Default: none, pages of other origins are refused.
+    /// Allows pages of these origins, such as `https://app.example`, to send requests and read the responses (CORS); they send a token or are on this
+    /// machine. Default: none; pages of other origins are refused.
     pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.origins = origins.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the notifications of its scopes, which `/v1/events` has. Default: in memory.
+    /// Sets the notification channel, which `/v1/events` reads. Default: in memory.
     pub fn notifications(mut self, channel: Arc<dyn NotificationChannel>) -> Self {
         self.stores.notifications = channel;
         self
     }
 
-    /// Sets the longest wait of a long poll of a stream. Default: 20 s.
+    /// Sets the maximum wait of a long poll of a stream. Default: 20 s.
     pub fn long_poll(mut self, wait: Duration) -> Self {
         self.long_poll = wait;
         self
     }
 
-    /// Sets whether the web console is there, at `/` and below `/console/`; a host's application that has a page of its own there
-    /// leaves it out, or nests the routes below another path. Default: it is there. Its files hold no data, and are sent to whoever asks.
+    /// Sets whether the web console is served, at `/` and below `/console/`. A host with its own page there disables the console or nests the routes below
+    /// another path. Default: enabled. The console's files contain no data and are served without authentication.
     pub fn console(mut self, is_there: bool) -> Self {
         self.has_console = is_there;
         self
     }
 
-    /// Sets the service up.
+    /// Builds the service.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Checks of what the service needs.
+//! Health checks of the service's dependencies.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -12,16 +12,16 @@ use crate::{
     types::Text,
 };
 
-/// Longest time of a check.
+/// Maximum duration of a check.
 const CHECK_TIME: Duration = Duration::from_secs(5);
 
-/// Bytes of the record that a check writes.
+/// Size of the record that a check writes, in bytes.
 const WRITTEN_BYTES: usize = 8 << 10;
 
-/// Time for which an answer holds: however often it is asked for, providers and stores are asked no more often.
+/// Time for which a report is reused, so that frequent requests do not reach providers and stores.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// The state of something that the service needs.
+/// The state of a dependency of the service.
 ///
 /// # Examples
 ///
@@ -33,24 +33,24 @@ const FRESH: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckState {
-    /// All of it works.
+    /// The dependency works.
     Healthy,
-    /// Some of it works, or slowly: the service is ready all the same. The words are shown.
+    /// The dependency works in part or slowly; the service is still ready. The report contains the text.
     Degraded(Text),
-    /// None of it works: the service is not ready. The words are shown.
+    /// The dependency does not work; the service is not ready. The report contains the text.
     Unhealthy(Text),
 }
 
 type Ask = dyn Fn() -> BoxFuture<'static, CheckState> + Send + Sync;
 
-/// A check with a name.
+/// A named check.
 #[derive(Clone)]
 pub(super) struct Check {
     name: Text,
     ask: Arc<Ask>,
 }
 
-/// The answer of all checks.
+/// The results of all checks.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Report {
     /// `ready`, `degraded` or `unready`.
@@ -83,7 +83,7 @@ impl Check {
         Self { name: name.into(), ask: Arc::new(move || Box::pin(ask())) }
     }
 
-    /// Returns the check of a provider: whether its server answers, and takes the key.
+    /// Returns a check that a provider's server is reachable and accepts the API key.
     pub(super) fn of_provider(name: Text, provider: Arc<dyn Provider>) -> Self {
         Self::new(name, move || {
             let health = provider.health();
@@ -93,7 +93,7 @@ impl Check {
                         CheckState::Degraded("its server does not list the model".into())
                     }
                     Ok(_) | Err(ProviderError::Unsupported { .. }) => CheckState::Healthy,
-                    // The words of a server are for whoever runs the service.
+                    // The server's message is for the operator of the service.
                     Err(error) => {
                         tracing::warn!(%error, "a provider does not answer as it should");
                         CheckState::Unhealthy("its server does not answer as it should".into())
@@ -103,7 +103,7 @@ impl Check {
         })
     }
 
-    /// Returns the checks of the stores: whether they can be written and read.
+    /// Returns checks that the stores can be written and read.
     pub(super) fn of_stores(stores: &Stores) -> [Self; 2] {
         let (log, notifications) = (Arc::clone(&stores.log), Arc::clone(&stores.notifications));
         let writes = move || {
@@ -138,7 +138,7 @@ impl Check {
     }
 }
 
-/// Writes a record to a log of the check's own, and drops it: one as large as a page of a file, as smaller ones may fit into a store that is full.
+/// Writes a record to a log reserved for the check, and drops it. The record is as large as a page of a file, as smaller ones may fit into a full store.
 async fn write(log: &dyn EventLog) -> Result<(), LogError> {
     let key = LogKey::new("service", "ready");
     let mut at = match log.create(key.clone()).await {
@@ -183,7 +183,7 @@ impl Checks {
         Self { checks, last: tokio::sync::Mutex::default() }
     }
 
-    /// Returns how all of it does.
+    /// Returns the results of all checks, at most 2 s old.
     pub(super) async fn report(&self) -> Report {
         let mut last = self.last.lock().await;
         if let Some((at, report)) = &*last

@@ -6,8 +6,7 @@ use axum::http::StatusCode;
 
 use super::Problem;
 
-/// The bounds of what a service takes at a time, of all, of each scope, and of each caller. What is beyond a limit is answered with a problem
-/// that says so; see `docs/limits.md`.
+/// The limits of a service: in total, of each scope, and of each caller. A request beyond a limit gets a problem that names it; see `docs/limits.md`.
 ///
 /// # Examples
 ///
@@ -21,32 +20,32 @@ use super::Problem;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Runs that work at the same time. One that waits for a person does not count. Default: 64.
+    /// Maximum number of active runs. A run that waits for a person does not count. Default: 64.
     pub runs: usize,
-    /// Runs that wait for a place among them; then 503. Default: 256.
+    /// Maximum number of runs that wait for a slot; beyond it, 503. Default: 256.
     pub waiting_runs: usize,
-    /// Runs of a scope that have not ended, waiting ones and those that wait for a person too; then 429. Default: 256.
+    /// Maximum number of runs of a scope that have not ended, including waiting ones; beyond it, 429. Default: 256.
     pub scope_runs: usize,
-    /// Requests and streams of a scope under way; then 429. Default: 2,500.
+    /// Maximum number of open requests and streams of a scope; beyond it, 429. Default: 2,500.
     pub scope_connections: usize,
-    /// Bodies of more than 64 KiB, or of unknown length, that a scope is sending; then 429. Default: 16.
+    /// Maximum number of bodies over 64 KiB or of unknown length that a scope is sending; beyond it, 429. Default: 16.
     pub scope_uploads: usize,
-    /// Bytes of the streams of a scope, with what each of their records takes; then 507. Default: 128 MiB.
+    /// Maximum size of the streams of a scope, in bytes, including the overhead of their records; beyond it, 507. Default: 128 MiB.
     pub scope_stream_bytes: usize,
-    /// Bytes of the streams of all scopes; then 507. In memory they share the 512 MiB of a
-    /// [`MemoryLog`](crate::store::MemoryLog) with the events of runs. Default: 256 MiB.
+    /// Maximum size of the streams of all scopes, in bytes; beyond it, 507. In memory, they share the 512 MiB of a [`MemoryLog`](crate::store::MemoryLog)
+    /// with the events of runs. Default: 256 MiB.
     pub stream_bytes: usize,
-    /// Runs that a caller begins in a minute, at once if need be; then 429. Default: 600.
+    /// Maximum number of runs that a caller starts in a minute, possibly all at once; beyond it, 429. Default: 600.
     pub runs_per_minute: u32,
-    /// Bytes of a body; then 413. Default: 8 MiB.
+    /// Maximum size of a body, in bytes; beyond it, 413. Default: 8 MiB.
     pub body_bytes: usize,
-    /// Bytes of the text of an input; then 413. Default: 1 MiB.
+    /// Maximum size of the text of an input, in bytes; beyond it, 413. Default: 1 MiB.
     pub input_bytes: usize,
-    /// Headers of a request; then 431. Default: 100.
+    /// Maximum number of headers of a request; beyond it, 431. Default: 100.
     pub headers: usize,
-    /// Bytes of the address and the headers of a request; then 431. Default: 32 KiB.
+    /// Maximum size of the URL and headers of a request, in bytes; beyond it, 431. Default: 32 KiB.
     pub head_bytes: usize,
-    /// Time in which a body has to come; then 408. Default: 30 s.
+    /// Maximum time to receive a body; beyond it, 408. Default: 30 s.
     pub body_time: Duration,
 }
 
@@ -71,7 +70,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuses a text of the user that is too long.
+    /// Refuses a user text that is too long.
     pub(super) fn check_input(&self, text: &str) -> Result<(), Problem> {
         let most = self.input_bytes;
         if text.len() <= most {

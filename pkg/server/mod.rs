@@ -1,6 +1,6 @@
-//! Agents as a service: runs that go on whoever listens, and whose events any number of readers get.
+//! Agents as a service: runs that continue whether or not a client is connected, and whose events any number of readers can read.
 //!
-//! [`router`] is for a host's own axum application:
+//! [`router`] returns the routes for a host's own axum application:
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -16,9 +16,9 @@
 //! # }
 //! ```
 //!
-//! A run is begun by `POST /v1/runs` and read at `GET /v1/runs/{id}/events`, from any place and as often as is wanted: its events are in an
-//! [event log](crate::store::EventLog) before a reader sees them. `POST /api/chat` is read by `useChat` of the AI SDK, `POST /agui` by
-//! clients of AG-UI. `GET /` is the web console, for people.
+//! `POST /v1/runs` starts a run and `GET /v1/runs/{id}/events` reads it, from any client and any number of times: its events are in an [event
+//! log](crate::store::EventLog) before a reader sees them. `POST /api/chat` serves `useChat` of the AI SDK, and `POST /agui` AG-UI clients. `GET /` is the
+//! web console.
 
 mod access;
 mod builder;

@@ -1,4 +1,4 @@
-//! Errors of the service, as `application/problem+json`.
+//! Errors of the service as `application/problem+json`.
 
 use axum::{
     body::Body,
@@ -12,16 +12,16 @@ use crate::{
     types::{AgentError, ErrorCode, clipped},
 };
 
-/// Longest name, id or value of a request that an error repeats, in characters.
+/// Maximum length of a name, id or value of a request that an error repeats, in characters.
 pub(super) const MAX_SHOWN: usize = 60;
 
-/// Longest words of an agent's error, in characters: some repeat what a request said.
+/// Maximum length of an agent's error message, in characters: some messages repeat the request.
 const MAX_DETAIL: usize = 300;
 
-/// Seconds after which a run may have taken what waits for it.
+/// Seconds after which a run has probably taken its pending messages.
 const DELIVERED: u64 = 5;
 
-/// An error of the service, as RFC 9457 has it: a code that programs read, and words that say what to do.
+/// An error of the service as in RFC 9457: a code for programs, and a message that says what to do.
 ///
 /// # Examples
 ///
@@ -45,25 +45,25 @@ struct Inside {
 }
 
 impl Problem {
-    /// Returns an error with this code and these words.
+    /// Returns an error with this status, code and message.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         let (detail, more, retry_after) = (detail.into(), Map::new(), None);
         Self(Box::new(Inside { status, code, detail, more, retry_after }))
     }
 
-    /// Returns the error of a request that cannot be read.
+    /// Returns the error for a request that cannot be read.
     pub(super) fn bad(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
     }
 
-    /// Returns the error of a name that means nothing to this caller.
+    /// Returns the error for a name that does not exist for this caller.
     pub(super) fn not_found(what: &str, id: &str) -> Self {
         let id = clipped(id, MAX_SHOWN);
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{id}`"))
     }
 
-    /// Returns the error of a service that has no place.
+    /// Returns the error of a service without free capacity.
     pub(super) fn busy(detail: &str, seconds: u64) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(seconds)
     }
@@ -72,14 +72,14 @@ impl Problem {
         self.0.status == StatusCode::NOT_FOUND
     }
 
-    /// Returns the error of a store that stays as it is until whoever runs the service looks at it; the reasons are in the logs.
+    /// Returns the error of a store that stays unusable until the operator intervenes; the logs contain the reasons.
     fn unusable() -> Self {
         let detail =
             "the store cannot be used; whoever runs the service finds the reason in its logs";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store_unusable", detail)
     }
 
-    /// Says when to ask again.
+    /// Sets the `Retry-After` header, in seconds.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.0.retry_after = Some(seconds);
@@ -140,7 +140,7 @@ impl From<StoreError> for Problem {
             error @ StoreError::Dropped { .. } => {
                 Self::new(StatusCode::GONE, "dropped", error.to_string())
             }
-            // The reasons are for whoever runs the service.
+            // The reasons are for the operator of the service.
             error @ StoreError::Full { .. } => {
                 tracing::error!(%error, "the store is full");
                 let detail = "the store is full; whoever runs the service has to make room";
@@ -174,7 +174,7 @@ impl From<AgentError> for Problem {
             let problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_wait", detail);
             return problem.retry_after(DELIVERED);
         }
-        // The caller can mend these.
+        // The caller can repair these.
         let is_refusal = matches!(
             error.code,
             ErrorCode::InvalidInput | ErrorCode::InvalidRequest | ErrorCode::Unsupported

@@ -1,4 +1,4 @@
-//! The service: agents, their runs, and who may use them.
+//! The service: agents, their runs, and the callers that may use them.
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -38,13 +38,13 @@ use crate::{
     types::{AgentError, Text},
 };
 
-/// Longest id of a conversation, and key of a request, in bytes.
+/// Maximum length of a conversation id or an idempotency key, in bytes.
 const MAX_ID_BYTES: usize = 200;
 
-/// Most bytes of what a request says besides the input: module, page, model and metadata together.
+/// Maximum size of a request's module, page, model and metadata together, in bytes.
 pub(super) const MAX_ABOUT_BYTES: usize = 16 << 10;
 
-/// Agents as a service; clones are the same one. See [the module](super).
+/// A set of agents as a service. Clones refer to the same service. See [the module](super).
 #[derive(Clone)]
 pub struct Service(pub(super) Arc<Inside>);
 
@@ -65,9 +65,9 @@ pub(super) struct Inside {
     pub(super) checks: Checks,
     pub(super) records: Arc<LatencyRecords>,
     pub(super) tasks: TaskTracker,
-    /// Asks runs to be put away.
+    /// Cancelled to suspend the runs.
     pub(super) away: CancellationToken,
-    /// Ends streams.
+    /// Cancelled to end the streams.
     pub(super) ends: CancellationToken,
     pub(super) keep: Keep,
     pub(super) sweeping: Sweeping,
@@ -75,16 +75,16 @@ pub(super) struct Inside {
     pub(super) has_console: bool,
 }
 
-/// A run that a request asks for.
+/// A request for a run.
 pub(crate) struct Asked {
     pub(super) input: RunInput,
     pub(super) agent: Option<Text>,
     pub(super) conversation: Option<Text>,
-    /// The tools that the request brought along.
+    /// The tools sent with the request.
     pub(super) tools: Option<Arc<ClientTools>>,
-    /// The key of the request, and a digest of the rest of it.
+    /// The idempotency key, and a digest of the rest of the request.
     pub(super) request: Option<(Text, u64)>,
-    /// The chat whose last answer is given again.
+    /// The chat whose last answer is regenerated.
     pub(super) again: Option<Again>,
 }
 
@@ -93,7 +93,7 @@ impl Service {
         self.0.identify.identify(parts)
     }
 
-    /// Returns `true` when the web console is one of the routes.
+    /// Returns `true` if the routes include the web console.
     pub(super) fn has_console(&self) -> bool {
         self.0.has_console
     }
@@ -122,12 +122,12 @@ impl Service {
         &self.0.checks
     }
 
-    /// Returns `true` once it takes no more runs.
+    /// Returns `true` once the service accepts no more runs.
     pub(super) fn is_ending(&self) -> bool {
         self.0.tasks.is_closed()
     }
 
-    /// Returns `true` when a conversation has a run that has not ended, be it not the last.
+    /// Returns `true` if any run of the conversation has not ended, including runs before the last one.
     pub(super) fn is_under_way(&self, scope: &Text, conversation: &str) -> bool {
         !self.0.runs.open(scope, conversation).is_empty()
     }
@@ -148,14 +148,14 @@ impl Service {
         self.0.long_poll
     }
 
-    /// Returns the agents, the first one first.
+    /// Returns the agents, the default agent first.
     pub(super) fn agents(&self) -> impl Iterator<Item = (&Text, &DefaultAgent)> {
         let (first, others): (Vec<_>, Vec<_>) =
             self.0.agents.iter().partition(|(name, _)| **name == self.0.default);
         first.into_iter().chain(others)
     }
 
-    /// Begins a run; it goes on whoever listens, and is begun whole also when the request is dropped.
+    /// Starts a run. The run continues without readers, and starts completely even if this future is dropped.
     pub(super) async fn begin(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
         let this = self.clone();
         let whole = async move { this.begin_whole(caller, asked).await };
@@ -225,14 +225,14 @@ impl Service {
                 self.take_back(&run.key.scope, &conversation, again).await?;
             }
             log.create(key).await?;
-            // A reader of all that begins now finds it here until it is noted, and there from then on.
+            // A reader of the scope that starts now finds the run in memory until it is noted in the log, and in the log from then on.
             inside.runs.add(&run);
             Ok(scope_events::note(&**log, &run).await?)
         };
         if let Err(problem) = ready.await {
             inside.runs.remove(&run.key);
             drop(log.remove(&run.key).await);
-            // It was not acknowledged: the same request may begin it again.
+            // The run was not acknowledged: the same request may start it again.
             if inside.stores.runs.delete(&run.key).await.is_err() {
                 run.keep(&inside.stores, RunChange::to(RunProgress::Failed, now_ms())).await;
             }
@@ -254,7 +254,7 @@ impl Service {
     ) {
         let this = self.clone();
         if !turn.is_first() {
-            // Who waits for a run, which may wait for a person, has no place that another could have.
+            // A run that waits for an earlier one, which may be waiting for a person, does not occupy a slot that another run could use.
             place.leave();
         }
         self.0.tasks.spawn(async move {
@@ -270,7 +270,7 @@ impl Service {
         inside.records.begin(run.id());
         let stores = (&inside.stores, &*inside.told);
         let ending = run.drive(stream, stores, place, from, &inside.away).await;
-        // Of a run that was erased nothing is kept.
+        // Nothing is kept of a run that was erased.
         let is_known = inside.runs.find(&run.key.scope, run.id()).is_some();
         inside.records.keep(run, is_known.then_some(&inside.stores)).await;
         let Some(ending) = ending else { return };
@@ -284,7 +284,7 @@ impl Service {
         tracing::info!(run_id = run.id(), status, events = end.seq, ?took, "a run has ended");
     }
 
-    /// Returns the run that an earlier request with the same key began, if it was the same request.
+    /// Returns the run that an earlier request with the same key started, if both requests are equal.
     fn same(&self, earlier: &RunRecord, digest: u64) -> Result<Arc<Run>, Problem> {
         if earlier.request.as_ref().is_none_or(|request| request.digest != digest) {
             return Err(other_request());
@@ -292,7 +292,7 @@ impl Service {
         Ok(self.known(earlier))
     }
 
-    /// Returns a run that the store has.
+    /// Returns the run of a stored record: the one in memory if there is one.
     fn known(&self, record: &RunRecord) -> Arc<Run> {
         let scope = &record.key.scope;
         if let Some(run) = self.0.runs.find(scope, &record.key.name) {
@@ -301,12 +301,12 @@ impl Service {
         Arc::new(Self::not_here(record))
     }
 
-    /// Returns a run that is not under way here.
+    /// Returns a run that is not active in this process, from its record.
     pub(super) fn not_here(record: &RunRecord) -> Run {
         Run::stored(record)
     }
 
-    /// Returns the conversation that is asked for, or a new one, whose title is from the first message.
+    /// Returns the requested conversation, or a new one with a title taken from the first message.
     async fn conversation(
         &self,
         caller: &Caller,
@@ -360,7 +360,7 @@ impl Service {
         Conversation::new(stored, agent, journal)
     }
 
-    /// Returns a conversation that is in memory or in the store; `None` when there is none.
+    /// Returns a conversation from memory or the store; `None` if neither has it.
     async fn find_conversation(
         &self,
         scope: &Text,
@@ -390,12 +390,12 @@ impl Service {
         self.0.runs.add(run);
     }
 
-    /// Spawns work that a shutdown waits for.
+    /// Spawns a task that a shutdown waits for.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.0.tasks.spawn(work);
     }
 
-    /// Returns a run of this caller; that of another is not found.
+    /// Returns a run of this caller; a run of another caller is not found.
     pub(super) async fn run(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
         let scope = scope(caller);
         let run = match self.0.runs.find(&scope, id) {
@@ -408,7 +408,7 @@ impl Service {
         if run.owner == caller.id { Ok(run) } else { Err(Problem::not_found("run", id)) }
     }
 
-    /// Returns a run of this caller for a reader, who is told when it is one that is not kept any more.
+    /// Returns a run of this caller to a reader. For a run that was retired, the error says so.
     pub(super) async fn run_to_read(&self, caller: &Caller, id: &str) -> Result<Arc<Run>, Problem> {
         match self.run(caller, id).await {
             Err(problem) if problem.is_not_found() => {
@@ -421,7 +421,7 @@ impl Service {
         }
     }
 
-    /// Returns the runs of a caller that have not ended.
+    /// Returns the caller's runs that have not ended.
     pub(super) fn open_runs(&self, scope: &Text, owner: &str) -> Vec<Arc<Run>> {
         let mut runs = self.0.runs.all();
         runs.retain(|run| run.key.scope == *scope && run.owner == owner && !run.has_ended());
@@ -432,14 +432,14 @@ impl Service {
         Arc::clone(&self.0.stores.notifications)
     }
 
-    /// Returns the run of a conversation that goes on; not one that its user has left for another.
+    /// Returns the active run of a conversation, preferring one that its user has not left for another.
     pub(super) fn open_run(&self, caller: &Caller, conversation: &str) -> Option<Arc<Run>> {
         let runs = self.0.runs.open(&scope(caller), conversation);
         let run = runs.iter().find(|run| !run.steering.is_left()).or(runs.first());
         run.filter(|run| run.owner == caller.id).cloned()
     }
 
-    /// Returns the run of a conversation that goes on, behind those that its user has left for it.
+    /// Returns the active run of a conversation, preceded by the runs that its user has left for it.
     pub(super) fn runs_to_stop(&self, caller: &Caller, conversation: &str) -> Vec<Arc<Run>> {
         let mut runs = self.0.runs.open(&scope(caller), conversation);
         runs.retain(|run| run.owner == caller.id);
@@ -458,14 +458,14 @@ pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns a digest of a request, to know it again, in another process too.
+/// Returns a digest of a request that is stable across processes, to recognize the request when it is repeated.
 pub(super) fn digest(bytes: &[u8]) -> u64 {
     let hash = Sha256::digest(bytes);
     hash.iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte))
 }
 
-/// Refuses a model that the agent does not have: which ones a request may choose is up to the host. So is an input that the model cannot read, and
-/// a tool of the request that has the name of one of the agent's.
+/// Refuses a model that the agent does not offer (the host decides which models a request may choose), an input that the model cannot read, and a tool of
+/// the request that has the name of one of the agent's tools.
 fn check_run(
     agent: &DefaultAgent,
     input: &RunInput,

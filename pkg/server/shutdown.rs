@@ -1,4 +1,4 @@
-//! The orderly end of a service.
+//! The graceful shutdown of a service.
 
 use std::time::Duration;
 
@@ -7,14 +7,13 @@ use tokio_util::sync::CancellationToken;
 use super::Service;
 
 impl Service {
-    /// Ends the service: no run begins any more, those that are under way have this long to come to their end. Then those that have not are
-    /// put away, and the next process goes on with them ([`recover`](Self::recover)); where the stores do not
-    /// [outlive this one](crate::store::RunStore::outlives_process), they are cancelled. Last, streams end: their readers come back to the
-    /// next process.
+    /// Shuts the service down. No more runs start, and active runs have the duration `grace` to end. Runs that have not ended by then are suspended, and
+    /// the next process continues them ([`recover`](Self::recover)); if the stores do not [outlive this
+    /// process](crate::store::RunStore::outlives_process), those runs are cancelled. Finally, streams end: their readers reconnect to the next process.
     ///
     /// # Cancel safety
     ///
-    /// The end that has begun goes on when the wait is dropped; a second call waits for the rest.
+    /// A shutdown that has started continues when this future is dropped; a second call waits for the rest of it.
     pub async fn shutdown(&self, grace: Duration) {
         let inside = &self.0;
         inside.sweeping.end();
@@ -31,7 +30,7 @@ impl Service {
         inside.ends.cancel();
     }
 
-    /// Returns what ends streams.
+    /// Returns the token that is cancelled to end the streams.
     pub(super) fn ends(&self) -> CancellationToken {
         self.0.ends.clone()
     }

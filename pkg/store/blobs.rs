@@ -1,40 +1,40 @@
-//! Long runs of base64 in texts, such as pictures, which are kept once for each content.
+//! Long runs of base64 in texts, such as images, stored once per content.
 
 use std::{fmt::Write as _, ops::Range};
 
 use sha2::{Digest as _, Sha256};
 
-/// Shortest run that is kept apart, in bytes.
+/// Minimum length of a run that is stored separately, in bytes.
 const MIN_BYTES: usize = 1_024;
 
-/// Ends of a place where a run was. JSON has it in no other place.
+/// Delimiter of the placeholder of a run. JSON does not contain it elsewhere.
 const MARK: char = '\u{1}';
 
 /// The SHA-256 of a run.
 pub(super) type Hash = [u8; 32];
 
-/// A text whose long runs were taken out.
+/// A text whose long runs of base64 were extracted.
 #[derive(Debug, Default)]
 pub(super) struct Split<'t> {
-    /// The text, with a place for each run.
+    /// The text, with a placeholder for each run.
     pub(super) text: String,
-    /// The runs.
+    /// The extracted runs.
     pub(super) blobs: Vec<(Hash, &'t str)>,
 }
 
-/// Takes the long runs of base64 out of a text.
+/// Extracts the long runs of base64 from a text.
 pub(super) fn split(text: &str) -> Split<'_> {
     let mut split = Split { text: String::with_capacity(text.len()), blobs: Vec::new() };
     let mut rest = text;
     while let Some(run) = first_run(rest) {
-        // Only ASCII is around the ends of a run.
+        // The ends of a run are next to ASCII only.
         let (other, taken) = (rest.get(..run.start), rest.get(run.clone()));
         let (Some(other), Some(taken)) = (other, taken) else { break };
         push_other(other, &mut split.text);
         let hash: Hash = Sha256::digest(taken).into();
         split.text.push(MARK);
         for byte in hash {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _written = write!(split.text, "{byte:02x}");
         }
         split.text.push(MARK);
@@ -45,7 +45,7 @@ pub(super) fn split(text: &str) -> Split<'_> {
     split
 }
 
-/// Appends text that is not taken out, with two marks for each that it has.
+/// Appends text that is not extracted; doubles each delimiter in it.
 fn push_other(other: &str, out: &mut String) {
     for (at, part) in other.split(MARK).enumerate() {
         if at > 0 {
@@ -55,7 +55,7 @@ fn push_other(other: &str, out: &mut String) {
     }
 }
 
-/// Finds the first long run. It has a byte at one of the places that are as far apart as the shortest is long: most of a text is not looked at.
+/// Finds the first long run. Searches windows of the minimum length backwards, and skips to after the last other byte: most of a text is not examined.
 fn first_run(text: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let mut begin = 0;
@@ -75,7 +75,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
 }
 
-/// Puts the runs back, each of which `find` returns; `None` when one is missing.
+/// Reinserts the runs, which `find` returns; `None` if one is missing.
 pub(super) fn join<T: AsRef<str>>(
     text: &str,
     mut find: impl FnMut(&Hash) -> Option<T>,
@@ -94,7 +94,7 @@ pub(super) fn join<T: AsRef<str>>(
     Some(joined)
 }
 
-/// Returns the hashes of the runs of a text.
+/// Returns the hashes of the extracted runs of a text.
 #[cfg(feature = "sqlite")]
 pub(super) fn hashes(text: &str) -> Vec<Hash> {
     text.split(MARK).skip(1).step_by(2).filter_map(hash_of).collect()

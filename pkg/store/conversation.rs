@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::types::{Message, Part, Text};
 
-/// The name of a conversation in its scope. What another scope has is not found.
+/// The key of a conversation: its id in its scope. Conversations of other scopes are not found.
 ///
 /// # Examples
 ///
@@ -24,14 +24,14 @@ pub struct ConversationKey {
 }
 
 impl ConversationKey {
-    /// Returns the name of a conversation in a scope.
+    /// Returns the key of a conversation in a scope.
     #[must_use]
     pub fn new(scope: impl Into<Text>, id: impl Into<Text>) -> Self {
         Self { scope: scope.into(), id: id.into() }
     }
 }
 
-/// The facts that a store keeps of a conversation, without its messages.
+/// The stored data of a conversation, without its messages.
 ///
 /// # Examples
 ///
@@ -44,19 +44,19 @@ impl ConversationKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Conversation {
-    /// Its name.
+    /// The key.
     pub key: ConversationKey,
-    /// The id of the caller whose it is; empty once it was erased.
+    /// The id of the caller that owns it; empty once it was erased.
     pub owner: Text,
     /// The name of its agent.
     pub agent: Text,
     /// Its title, if it has one.
     pub title: Option<Text>,
-    /// The state: it goes on, or has ended.
+    /// The status: active, ended or erased.
     pub status: ConversationStatus,
-    /// Its beginning, in milliseconds since the Unix epoch.
+    /// The time it was created, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// Its last change, in milliseconds since the Unix epoch.
+    /// The time of its last change, in milliseconds since the Unix epoch.
     pub updated_ms: u64,
     /// The number of its entries.
     pub entries: u64,
@@ -65,7 +65,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Returns a new conversation, which begins at this time.
+    /// Returns a new conversation, created at this time.
     #[must_use]
     pub fn new(
         key: ConversationKey,
@@ -87,7 +87,7 @@ impl Conversation {
     }
 }
 
-/// The state of a conversation.
+/// The status of a conversation.
 ///
 /// # Examples
 ///
@@ -100,23 +100,23 @@ impl Conversation {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ConversationStatus {
-    /// The conversation goes on.
+    /// The conversation is active.
     Active,
-    /// The conversation has ended; it is read and not added to.
+    /// The conversation has ended; it can be read, but not added to.
     Ended,
-    /// Its owner was erased; the number and the roles of its messages are left.
+    /// The owner was erased; only the number, the times and the roles of its messages are left.
     Erased,
 }
 
 impl ConversationStatus {
-    /// Returns `true` when no other status follows.
+    /// Returns `true` if no other status follows.
     #[must_use]
     pub fn is_last(self) -> bool {
         self != Self::Active
     }
 }
 
-/// An addition to a conversation: kept whole or not at all.
+/// An addition to a conversation, stored completely or not at all.
 ///
 /// # Examples
 ///
@@ -129,16 +129,16 @@ impl ConversationStatus {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The line of the agent's [`Journal`](crate::agent::journal::Journal), from which a run goes on in another process.
+    /// The line of the agent's [`Journal`](crate::agent::journal::Journal), from which another process resumes a run.
     pub line: Option<String>,
-    /// The messages that it added.
+    /// The messages that the entry adds.
     pub messages: Vec<Message>,
     /// The time, in milliseconds since the Unix epoch.
     pub at_ms: u64,
 }
 
 impl Entry {
-    /// Returns an entry of this time, without a line and messages.
+    /// Returns an entry with this time, without a line and messages.
     #[must_use]
     pub fn new(at_ms: u64) -> Self {
         Self { line: None, messages: Vec::new(), at_ms }
@@ -176,7 +176,7 @@ pub struct StoredMessage {
     pub number: u64,
     /// The time, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// The message; of an erased conversation, one of the same role with `[erased]` in place of each part.
+    /// The message; in an erased conversation, one with the same role and `[erased]` in place of each part.
     pub message: Message,
 }
 
@@ -188,10 +188,10 @@ impl StoredMessage {
     }
 }
 
-/// The text in place of what was said.
+/// The text that replaces erased content.
 const ERASED: &str = "[erased]";
 
-/// Returns a message of the same role and as many parts, in which nothing of it is left.
+/// Returns a message with the same role and number of parts, and without the original content.
 pub(super) fn erased(message: &Message) -> Message {
     let mut left = message.clone();
     left.parts = message.parts.iter().map(|_| Part::Text { text: ERASED.to_owned() }).collect();
@@ -205,7 +205,7 @@ pub(super) fn to_json(message: &Message) -> Result<String, StoreError> {
 
 pub(super) fn to_message(json: &str) -> Result<Message, StoreError> {
     serde_json::from_str(json).map_err(|error| {
-        // The place is said, and not the text.
+        // The error contains the position, but not the text.
         let reason = format!("a message ends at column {}, or is not one", error.column());
         StoreError::Corrupt { reason }
     })

@@ -1,4 +1,4 @@
-//! The store of conversations.
+//! The conversation store.
 
 use futures_core::future::BoxFuture;
 
@@ -7,47 +7,46 @@ use crate::types::{Text, setters};
 
 /// Conversations by scope and id, with their messages and the journals of their agents.
 ///
-/// An entry is kept whole or not at all, and stays as it is. A conversation has one writer at a time: each entry says where it
-/// stands. Who may see a conversation is not decided here: a store finds what is in the scope of the key, and the service compares
-/// the owner.
+/// An entry is stored completely or not at all, and never changes. A conversation has one writer at a time: each append states the position of its entry.
+/// The store does not decide who may see a conversation: it finds conversations in the scope of the key, and the service compares the owner.
 ///
-/// Each wait ends within 10 s, with [`StoreError::Slow`] if need be. What cannot be read is an error, and is never written over.
-/// Long runs of base64 in entries, such as pictures, are stored once for each content.
+/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`]. Unreadable data is an error, and is never overwritten. Long runs of
+/// base64 in entries, such as images, are stored once per content.
 ///
 /// # Cancel safety
 ///
-/// A wait that is dropped has changed all that it was to change, or nothing.
+/// If a future is dropped, its changes are made either completely or not at all.
 pub trait ConversationStore: Send + Sync + 'static {
-    /// Begins a conversation.
+    /// Creates a conversation.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Exists`] when there is one of this name.
+    /// Returns [`StoreError::Exists`] if there is a conversation with this key.
     fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Returns a conversation, without its messages.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`].
+    /// Returns [`StoreError::NotFound`] if there is no such conversation.
     fn get<'a>(
         &'a self,
         key: &'a ConversationKey,
     ) -> BoxFuture<'a, Result<Conversation, StoreError>>;
 
-    /// Returns the conversations of a scope, those that changed last first.
+    /// Returns the conversations of a scope, most recently changed first.
     ///
     /// # Errors
     ///
-    /// [`StoreError::BadCursor`].
+    /// Returns [`StoreError::BadCursor`] if `after` is not the `next` of a page.
     fn list(&self, query: ConversationQuery)
     -> BoxFuture<'_, Result<ConversationPage, StoreError>>;
 
-    /// Adds an entry, before which the conversation has `at` entries.
+    /// Adds an entry to a conversation that has `at` entries.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Behind`] when it has more or fewer, [`StoreError::Ended`], [`StoreError::NotFound`].
+    /// Returns [`StoreError::Behind`] if it has more or fewer, [`StoreError::Ended`], or [`StoreError::NotFound`].
     fn append<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -55,11 +54,11 @@ pub trait ConversationStore: Send + Sync + 'static {
         entry: Entry,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Returns at most this many lines of the journal, each with the number of its entry, from the entry `from` on.
+    /// Returns at most `most` lines of the journal, from entry `from` on, each with the number of its entry.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`], [`StoreError::Corrupt`].
+    /// Returns [`StoreError::NotFound`] or [`StoreError::Corrupt`].
     fn lines<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -67,11 +66,11 @@ pub trait ConversationStore: Send + Sync + 'static {
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<(u64, String)>, StoreError>>;
 
-    /// Returns at most this many messages, from the number `from` on.
+    /// Returns at most `most` messages, from number `from` on.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`], [`StoreError::Corrupt`].
+    /// Returns [`StoreError::NotFound`] or [`StoreError::Corrupt`].
     fn messages<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -83,7 +82,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`], and [`StoreError::Ended`] of an erased conversation.
+    /// Returns [`StoreError::NotFound`], or [`StoreError::Ended`] for an erased conversation.
     fn rename<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -91,11 +90,11 @@ pub trait ConversationStore: Send + Sync + 'static {
         at_ms: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Sets the status. The status that it has already changes nothing.
+    /// Sets the status. Setting the current status again changes nothing.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`], and [`StoreError::Ended`] when the one that it has [is the last](ConversationStatus::is_last).
+    /// Returns [`StoreError::NotFound`], or [`StoreError::Ended`] if the current status [is the last](ConversationStatus::is_last).
     fn set_status<'a>(
         &'a self,
         key: &'a ConversationKey,
@@ -103,18 +102,18 @@ pub trait ConversationStore: Send + Sync + 'static {
         at_ms: u64,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Deletes a conversation with all it has; `false` when there was none.
+    /// Deletes a conversation with all its data; returns `false` if there was none.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn delete<'a>(&'a self, key: &'a ConversationKey) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Erases all conversations of an owner in a scope; an owner without a name has none.
+    /// Erases all conversations of an owner in a scope; an owner with an empty name has none.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn erase<'a>(
         &'a self,
         scope: &'a str,
@@ -123,7 +122,7 @@ pub trait ConversationStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Erased, StoreError>>;
 }
 
-/// The way to erase.
+/// The mode of an erasure.
 ///
 /// # Examples
 ///
@@ -135,23 +134,23 @@ pub trait ConversationStore: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EraseMode {
-    /// Deletes.
+    /// Deletes everything.
     Hard,
-    /// Leaves the number, the times and the roles of messages, and drops what was said, by whom, the title and the journal.
+    /// Keeps the number, the times and the roles of messages; deletes their content, the owner, the title and the journal.
     Tombstone,
-    /// Counts what would be erased, and changes nothing: a dry run.
+    /// Counts what would be erased, without changing anything: a dry run.
     Count,
 }
 
 impl EraseMode {
-    /// Returns `true` when nothing is to change.
+    /// Returns `true` if nothing is to be changed.
     #[must_use]
     pub fn is_dry_run(self) -> bool {
         self == Self::Count
     }
 }
 
-/// The things that were erased, or would be.
+/// The numbers of erased items, or of those that would be erased.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Erased {
@@ -162,14 +161,14 @@ pub struct Erased {
 }
 
 impl Erased {
-    /// Returns these numbers.
+    /// Returns the numbers.
     #[must_use]
     pub fn new(conversations: u64, messages: u64) -> Self {
         Self { conversations, messages }
     }
 }
 
-/// The choice and the place of a list of conversations.
+/// The filter and position of a list of conversations.
 ///
 /// # Examples
 ///
@@ -184,13 +183,13 @@ impl Erased {
 pub struct ConversationQuery {
     /// The scope.
     pub scope: Text,
-    /// The owner, if only one's are wanted.
+    /// The owner to list, if only one.
     pub owner: Option<Text>,
-    /// The agent, if only one's are wanted.
+    /// The agent to list, if only one.
     pub agent: Option<Text>,
-    /// The [`next`](ConversationPage::next) of the page before.
+    /// The [`next`](ConversationPage::next) of the previous page.
     pub after: Option<Text>,
-    /// Most conversations of the page.
+    /// The maximum number of conversations of the page.
     pub most: usize,
 }
 
@@ -209,13 +208,13 @@ impl ConversationQuery {
     }
 }
 
-/// Some conversations of a list.
+/// A page of a list of conversations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationPage {
     /// The conversations.
     pub conversations: Vec<Conversation>,
-    /// The place where the list goes on; `None` at its end.
+    /// The position where the list continues; `None` at its end.
     pub next: Option<Text>,
 }
 

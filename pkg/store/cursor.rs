@@ -1,9 +1,9 @@
-//! Places in lists.
+//! Positions in lists.
 
 use super::StoreError;
 use crate::types::Text;
 
-/// A place in a list that is sorted by a time, then by a name.
+/// A position in a list that is sorted by time, then by name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cursor {
     pub(super) at_ms: u64,

@@ -1,27 +1,27 @@
-//! Erasing what an owner has in the stores.
+//! Erasure of an owner's data in the stores.
 
 use super::{EraseMode, Erased, LogError, LogKey, RunQuery, StoreError, Stores};
 use crate::types::Text;
 
-/// Runs that are looked at a time.
+/// Number of runs read at a time.
 const PAGE: usize = 100;
 
-/// The beginning of the names of the logs of the runs of owners.
+/// Prefix of the names of logs that list the runs of an owner.
 pub(super) const RUNS_OF: &str = "runs-of/";
 
-/// Returns the log of the runs of an owner.
+/// Returns the key of the log that lists the runs of an owner.
 pub(crate) fn runs_of(scope: &Text, owner: &str) -> LogKey {
     LogKey::new(scope.clone(), format!("{RUNS_OF}{owner}"))
 }
 
 impl Stores {
-    /// Erases what an owner has in a scope: conversations, runs, their events, and the latency records; an owner without a name has
-    /// nothing. With [`EraseMode::Count`] nothing changes. Where a service uses the stores, call
-    /// [`Service::erase`](crate::server::Service::erase): it ends the runs that go on before.
+    /// Erases the data of an owner in a scope: conversations, runs, their events, and latency records; an owner with an empty name has none. With
+    /// [`EraseMode::Count`], nothing changes. If a service uses the stores, call [`Service::erase`](crate::server::Service::erase) instead, which first
+    /// ends the active runs.
     ///
     /// # Errors
     ///
-    /// When a store cannot be used; what was not erased yet is by the next call.
+    /// Returns an error if a store cannot be used; the next call erases the rest.
     pub async fn erase(
         &self,
         scope: impl Into<Text>,
@@ -39,7 +39,7 @@ impl Stores {
                 let Some(next) = page.next else { break };
                 query.after = Some(next);
             }
-            // Its name is free again: the next run of the owner is the first.
+            // The name of the log is free again: the next run of the owner is the first.
             gone(self.log.remove(&runs_of(&scope, owner)).await)?;
             self.runs.erase(&scope, owner, mode).await?;
             self.latency.erase(&scope, owner, mode).await?;
@@ -48,7 +48,7 @@ impl Stores {
     }
 }
 
-/// Holds that a log is gone, now or before.
+/// Succeeds if a log is gone, whether removed now or before.
 fn gone(done: Result<(), LogError>) -> Result<(), StoreError> {
     match done {
         Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),

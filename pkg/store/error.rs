@@ -18,65 +18,65 @@ use crate::types::Text;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The thing that was asked for is not there, or is another scope's.
+    /// The item does not exist, or belongs to another scope.
     #[error("there is no {what} `{name}`")]
     NotFound {
-        /// The kind: `conversation` or `run`.
+        /// The kind of item: `conversation` or `run`.
         what: &'static str,
-        /// The name that was given.
+        /// The requested name.
         name: Text,
     },
     /// The name is taken.
     #[error("there is a {what} `{name}` already")]
     Exists {
-        /// The kind.
+        /// The kind of item.
         what: &'static str,
         /// The name that was given.
         name: Text,
     },
-    /// The thing has ended, and does not change any more.
+    /// The item has ended and can no longer change.
     #[error("the {what} `{name}` has ended, and does not change any more")]
     Ended {
-        /// The kind.
+        /// The kind of item.
         what: &'static str,
         /// The name that was given.
         name: Text,
     },
-    /// The end is elsewhere: another writer was faster, or this one has lost something.
+    /// The conversation ends elsewhere: another writer was faster, or this one has lost entries.
     #[error("the conversation `{name}` has {end} entries, not {at}")]
     Behind {
         /// The name of the conversation.
         name: Text,
-        /// The number that was given.
+        /// The requested position.
         at: u64,
         /// The number of its entries.
         end: u64,
     },
-    /// The items from there on were dropped, as they were too old.
+    /// The items before `first` were dropped because they were too old.
     #[error("the items before {first} were dropped; read from there on")]
     Dropped {
-        /// The number of the first that is there.
+        /// The number of the first item that is kept.
         first: u64,
     },
-    /// The place where a list is to go on is not one that a list has given.
+    /// The position where a list is to continue does not come from a list.
     #[error("`{cursor}` is not a place in a list; give the `next` of a page as it was")]
     BadCursor {
-        /// The place that was given.
+        /// The given position.
         cursor: Text,
     },
-    /// A limit is reached.
+    /// A limit has been reached.
     #[error("the store is full: {reason}")]
     Full {
-        /// The limit and what to do.
+        /// The limit, and a remedy.
         reason: String,
     },
-    /// The store can be read and not written.
+    /// The store can be read, but not written.
     #[error("the store cannot be written: {reason}")]
     ReadOnly {
-        /// The reason and what to do.
+        /// The reason, and a remedy.
         reason: String,
     },
-    /// A newer version has written the store; it was left as it is.
+    /// The store was written by a newer version; it was left unchanged.
     #[error(
         "the store has version {found}, and this library knows those up to {own}; go on with the library that wrote \
          it, or with another file"
@@ -84,25 +84,25 @@ pub enum StoreError {
     Newer {
         /// The version of the store.
         found: u64,
-        /// The newest version that is known.
+        /// The newest version that this library supports.
         own: u64,
     },
-    /// The stored data cannot be read; it was left as it is.
+    /// The stored data cannot be read; it was left unchanged.
     #[error("what is stored cannot be read: {reason}")]
     Corrupt {
-        /// The reason and what to do.
+        /// The reason, and a remedy.
         reason: String,
     },
-    /// The store did not answer in time; what was to be written may have been.
+    /// The store did not respond in time; the write may have been made.
     #[error("the store did not answer within {limit:?}")]
     Slow {
-        /// The time that was given.
+        /// The time limit.
         limit: Duration,
     },
     /// The store cannot be reached.
     #[error("the store cannot be used: {reason}")]
     Unavailable {
-        /// The reason, for whoever runs the service.
+        /// The reason, for the operator of the service.
         reason: String,
     },
 }
@@ -113,7 +113,7 @@ impl From<StoreError> for LogError {
             StoreError::Full { reason } => Self::Full { reason },
             StoreError::ReadOnly { reason } => Self::ReadOnly { reason },
             StoreError::Corrupt { reason } => Self::Corrupt { reason },
-            // It is not read, and left as it is.
+            // The file is not read, and left unchanged.
             error @ StoreError::Newer { .. } => Self::Corrupt { reason: error.to_string() },
             error @ (StoreError::NotFound { .. }
             | StoreError::Exists { .. }

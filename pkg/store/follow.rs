@@ -1,4 +1,4 @@
-//! Reads a log to its end, as it grows.
+//! Reading of a log to its end, as it grows.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use futures_core::Stream;
 
 use super::{EventLog, LogError, LogKey, LogRecord};
 
-/// Reads a log from the number `from` on, each record with its number: what is there, then what comes, without a gap. The stream ends behind
-/// the last record of a closed log, and with an error. It is [`EventLog::follow`] of any log.
+/// Reads a log from number `from` on, each record with its number: the existing records, then new ones, without a gap. The stream ends after the last
+/// record of a closed log, or with an error. Equivalent to [`EventLog::follow`].
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Ids that cannot be guessed, and the time.
+//! Unguessable ids, and the current time.
 
 use std::{
     collections::hash_map::RandomState,
@@ -8,17 +8,17 @@ use std::{
 
 use crate::types::Text;
 
-/// Returns an id of 128 random bits behind a prefix.
+/// Returns an id of 128 random bits after a prefix.
 pub(crate) fn new_id(prefix: &str) -> Text {
     let mut id = Text::from(prefix);
     for _ in 0..2 {
-        // Its keys are drawn anew for each.
+        // The keys are random for each instance.
         id.push_str(&format!("{:016x}", RandomState::new().hash_one(0)));
     }
     id
 }
 
-/// Returns the milliseconds since the Unix epoch; 0 on a clock before it.
+/// Returns the milliseconds since the Unix epoch; 0 if the clock is before it.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! The store of latency records.
+//! The latency record store.
 
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -6,49 +6,49 @@ use serde::{Deserialize, Serialize};
 use super::{EraseMode, StoreError};
 use crate::types::Text;
 
-/// Most records of a scope that are kept.
+/// Maximum number of records kept per scope.
 pub(super) const MAX_RECORDS: usize = 10_000;
 
-/// The durations of turns, by scope. Of each scope the last 10,000 records are kept.
+/// The latencies of turns, by scope. The last 10,000 records of each scope are kept.
 ///
-/// Each wait ends within 10 s, with [`StoreError::Slow`] if need be.
+/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`].
 pub trait LatencyStore: Send + Sync + 'static {
     /// Adds a record.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn add<'a>(
         &'a self,
         scope: &'a str,
         record: LatencyRecord,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Returns the records of a scope that are not older than this time, the oldest first; of more than 10,000, the last.
+    /// Returns the records of a scope since this time, oldest first; at most the last 10,000.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn since<'a>(
         &'a self,
         scope: &'a str,
         since_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<LatencyRecord>, StoreError>>;
 
-    /// Returns the number of records that a scope has ever had.
+    /// Returns the number of records ever added to a scope.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn total<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
 
-    /// Erases the records of an owner in a scope, and returns their number; an owner without a name has none. With
-    /// [`EraseMode::Tombstone`] the durations stay, without owner and conversation. The [`total`](Self::total) stays: a store may keep
-    /// the last record, without all that tells whose it was.
+    /// Erases the records of an owner in a scope, and returns their number; an owner with an empty name has none. With [`EraseMode::Tombstone`], the
+    /// durations are kept without owner and conversation. The [`total`](Self::total) does not change: a store may keep the last record, without any data
+    /// that identifies the owner.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn erase<'a>(
         &'a self,
         scope: &'a str,
@@ -57,7 +57,7 @@ pub trait LatencyStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 
-/// The durations of a turn and its parts. Times are in milliseconds.
+/// The durations of a turn and its parts, in milliseconds.
 ///
 /// # Examples
 ///
@@ -73,35 +73,35 @@ pub trait LatencyStore: Send + Sync + 'static {
 #[serde(default)]
 #[non_exhaustive]
 pub struct LatencyRecord {
-    /// The run.
+    /// The id of the run.
     pub run: Text,
-    /// Its conversation.
+    /// The id of its conversation.
     pub conversation: Text,
-    /// The caller whose it is.
+    /// The id of the caller that owns it.
     pub owner: Text,
-    /// The turn, from 1.
+    /// The number of the turn, from 1.
     pub turn: u32,
-    /// The end of the turn, since the Unix epoch.
+    /// The end of the turn, in milliseconds since the Unix epoch.
     pub at_ms: u64,
     /// The provider.
     pub provider: Text,
     /// The model.
     pub model: Text,
-    /// From the request to the first text; `None` when the turn had none.
+    /// The time from the request to the first text; `None` if the turn had none.
     pub first_text_ms: Option<u64>,
-    /// The whole turn.
+    /// The duration of the whole turn.
     pub turn_ms: u64,
-    /// The calls of tools.
+    /// The tool calls.
     pub calls: Vec<CallLatency>,
-    /// The reason of the model's stop.
+    /// The reason for which the model stopped.
     pub stop_reason: Option<Text>,
-    /// Tokens of the prompt.
+    /// The number of tokens of the prompt.
     pub input_tokens: Option<u64>,
-    /// The part of them that came from a prompt cache.
+    /// The number of prompt tokens that came from a prompt cache.
     pub cache_read_tokens: Option<u64>,
-    /// The part of them that was written to a prompt cache.
+    /// The number of prompt tokens that were written to a prompt cache.
     pub cache_write_tokens: Option<u64>,
-    /// Tokens of the answer.
+    /// The number of tokens of the answer.
     pub output_tokens: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ impl LatencyRecord {
     }
 }
 
-/// The duration of a call of a tool.
+/// The duration of a tool call.
 ///
 /// # Examples
 ///
@@ -127,18 +127,18 @@ impl LatencyRecord {
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct CallLatency {
-    /// The tool.
+    /// The name of the tool.
     pub tool: Text,
-    /// The duration.
+    /// The duration, in milliseconds.
     pub duration_ms: u64,
-    /// `true` when the client ran it.
+    /// `true` if the call ran at the client.
     pub is_at_client: bool,
-    /// `true` when it failed.
+    /// `true` if the call failed.
     pub is_error: bool,
 }
 
 impl CallLatency {
-    /// Returns the time of a call that ran here and did not fail.
+    /// Returns the duration of a call that ran in this process and succeeded.
     #[must_use]
     pub fn new(tool: impl Into<Text>, duration_ms: u64) -> Self {
         Self { tool: tool.into(), duration_ms, is_at_client: false, is_error: false }

@@ -1,4 +1,4 @@
-//! The log of a run's events, which its readers read.
+//! The event log, from which readers read the events of runs.
 
 use std::sync::Arc;
 
@@ -7,33 +7,33 @@ use futures_core::{future::BoxFuture, stream::BoxStream};
 
 use crate::types::Text;
 
-/// Most records that are read at a time by who follows a log.
+/// Maximum number of records that a follower reads at a time.
 pub(super) const PAGE: usize = 256;
 
-/// The log of events, for any number of runs and other streams. Each has records with the numbers 0, 1, 2 and so on.
+/// The event log: any number of logs, for runs and other streams. The records of each log have the numbers 0, 1, 2, and so on.
 ///
-/// A record is in the log before a reader sees it, and stays as it is. A log is closed behind its last record, and may be retired,
-/// which drops its records and keeps its name. A store may pack the records of a closed log; they are read as before.
+/// A record is in the log before a reader sees it, and never changes. A log is closed after its last record. It may be retired, which drops its records
+/// and keeps its name. A store may pack the records of a closed log; they are read as before.
 ///
-/// Each wait but [`wait`](Self::wait) ends within 10 s, with [`LogError::Unavailable`] if need be.
+/// Every operation except [`wait`](Self::wait) completes within 10 s, if necessary with [`LogError::Unavailable`].
 ///
 /// # Cancel safety
 ///
-/// A wait that is dropped has appended all records or none.
+/// If the future of an append is dropped, either all of its records are appended or none.
 pub trait EventLog: Send + Sync + 'static {
-    /// Begins an empty log.
+    /// Creates an empty log.
     ///
     /// # Errors
     ///
-    /// [`LogError::Exists`] when there is one of this name.
+    /// Returns [`LogError::Exists`] if there is a log with this name.
     fn create(&self, key: LogKey) -> BoxFuture<'_, Result<(), LogError>>;
 
-    /// Appends records, of which the first has the number `at`.
+    /// Appends records, the first of which has the number `at`.
     ///
     /// # Errors
     ///
-    /// [`LogError::Behind`] when the log does not end there: another writer was faster, or this one has lost records;
-    /// [`LogError::Closed`]; [`LogError::Full`] and [`LogError::ReadOnly`], as of each method that writes; and as for [`read`](Self::read).
+    /// Returns [`LogError::Behind`] if the log does not end there: another writer was faster, or this one has lost records; [`LogError::Closed`];
+    /// [`LogError::Full`] or [`LogError::ReadOnly`], like every method that writes; or an error as for [`read`](Self::read).
     fn append<'a>(
         &'a self,
         key: &'a LogKey,
@@ -41,19 +41,19 @@ pub trait EventLog: Send + Sync + 'static {
         records: Vec<LogRecord>,
     ) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Closes a log: nothing follows its last record. Closing it again changes nothing.
+    /// Closes a log: nothing can follow its last record. Closing a log again changes nothing.
     ///
     /// # Errors
     ///
-    /// As for [`read`](Self::read).
+    /// The same as for [`read`](Self::read).
     fn close<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Reads at most this many records, from the number `from` on; none when there are none yet.
+    /// Reads at most `most` records, from number `from` on; none if there are none yet.
     ///
     /// # Errors
     ///
-    /// [`LogError::NotFound`], [`LogError::Retired`], [`LogError::Behind`] when `from` is behind the end, [`LogError::Dropped`] when the
-    /// record was [trimmed](Self::trim), or [`LogError::Corrupt`].
+    /// Returns [`LogError::NotFound`], [`LogError::Retired`], [`LogError::Behind`] if `from` is beyond the end, [`LogError::Dropped`] if the record was
+    /// [trimmed](Self::trim), or [`LogError::Corrupt`].
     fn read<'a>(
         &'a self,
         key: &'a LogKey,
@@ -61,17 +61,18 @@ pub trait EventLog: Send + Sync + 'static {
         most: usize,
     ) -> BoxFuture<'a, Result<LogPage, LogError>>;
 
-    /// Waits until the log has a record with the number `from`, or is closed or retired.
+    /// Waits until the log has a record with number `from`, or is closed or retired.
     ///
     /// # Errors
     ///
-    /// As for [`read`](Self::read).
+    /// The same as for [`read`](Self::read).
     fn wait<'a>(&'a self, key: &'a LogKey, from: u64) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Reads a log from the number `from` on, each record with its number: what is there, then what comes, without a gap. The stream ends
-    /// behind the last record of a closed log, and with an error, as of [`read`](Self::read).
+    /// Reads a log from number `from` on, each record with its number: the existing records, then new ones, without a gap. The stream ends after the last
+    /// record of a closed log, or with an error as for [`read`](Self::read).
     ///
-    /// By default it calls `read` and [`wait`](Self::wait) in turns; a log with a cheaper way to wake its readers has its own. At most 256 records are read ahead.
+    /// The default implementation alternates `read` and [`wait`](Self::wait); a log that can wake its readers more cheaply overrides it. At most 256
+    /// records are read ahead.
     fn follow(
         self: Arc<Self>,
         key: LogKey,
@@ -95,41 +96,41 @@ pub trait EventLog: Send + Sync + 'static {
         })
     }
 
-    /// Drops the records of a log; its name stays taken.
+    /// Drops the records of a log; its name remains taken.
     ///
     /// # Errors
     ///
-    /// [`LogError::NotFound`].
+    /// Returns [`LogError::NotFound`] if there is no such log.
     fn retire<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Removes a log with its name, which can be taken again. Waits for it end with [`LogError::NotFound`].
+    /// Removes a log and its name, which becomes available again. Pending waits for the log end with [`LogError::NotFound`].
     ///
     /// # Errors
     ///
-    /// [`LogError::NotFound`].
+    /// Returns [`LogError::NotFound`] if there is no such log.
     fn remove<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Drops the records before this number, or some fewer: a store drops together what it keeps together. The others keep their numbers,
-    /// and the log goes on as before.
+    /// Drops the records before number `before`, or somewhat fewer: records that are stored together are dropped together. The others keep their numbers,
+    /// and the log continues as before.
     ///
     /// # Errors
     ///
-    /// As for [`read`](Self::read); [`LogError::Behind`] when the number is behind the end.
+    /// The same as for [`read`](Self::read), and [`LogError::Behind`] if `before` is beyond the end.
     fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Notes that a log is used: a closed one counts as closed now, and [`LogInfo::used_ms`] is now.
+    /// Records that a log is in use: [`LogInfo::used_ms`] becomes now, and a closed log counts as closed now.
     ///
     /// # Errors
     ///
-    /// [`LogError::NotFound`] or [`LogError::Retired`].
+    /// Returns [`LogError::NotFound`] or [`LogError::Retired`].
     fn touch<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<(), LogError>>;
 
-    /// Returns the logs whose names begin with this, of all scopes, in the order of their keys: at most this number, behind a key if one is
-    /// given. Those that were retired are not among them.
+    /// Returns the logs of all scopes whose names begin with `prefix`, ordered by key: at most `most`, after the key `after` if given. Retired logs are
+    /// not included.
     ///
     /// # Errors
     ///
-    /// [`LogError::Unavailable`].
+    /// Returns [`LogError::Unavailable`] if the log cannot be used.
     fn list<'a>(
         &'a self,
         prefix: &'a str,
@@ -137,17 +138,16 @@ pub trait EventLog: Send + Sync + 'static {
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<LogInfo>, LogError>>;
 
-    /// Retires the closed logs that are not to be kept, the oldest first, packs what was closed, and forgets the oldest names of retired
-    /// logs; returns the number of logs that it retired. Logs that are open stay. It does a part of the work at a time, so that others do not
-    /// wait: call it now and then.
+    /// Retires closed logs that are not to be kept, oldest first, packs closed logs, and forgets the oldest names of retired logs; returns the number of
+    /// logs that it retired. Open logs are kept. The work is done in parts, so that others do not wait: call this periodically.
     ///
     /// # Errors
     ///
-    /// [`LogError::Unavailable`].
+    /// Returns [`LogError::Unavailable`] if the log cannot be used.
     fn sweep(&self, keep: Retention) -> BoxFuture<'_, Result<u64, LogError>>;
 }
 
-/// The time for which closed logs are kept.
+/// The retention of closed logs.
 ///
 /// # Examples
 ///
@@ -161,11 +161,11 @@ pub trait EventLog: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// Logs that were closed before this time go, in milliseconds since the Unix epoch.
+    /// Logs that were closed before this time are retired, in milliseconds since the Unix epoch.
     pub closed_before_ms: Option<u64>,
-    /// The oldest closed logs go while all closed logs together have more bytes. Those that are open do not count: nothing of them would go.
+    /// The oldest closed logs are retired while all closed logs together have more bytes than this. Open logs do not count: a sweep keeps them.
     pub max_bytes: Option<u64>,
-    /// Most names of retired logs that are known; beyond it the oldest are forgotten, and not found any more.
+    /// The maximum number of names of retired logs; beyond it, the oldest are forgotten and no longer found.
     pub max_retired: u64,
 }
 
@@ -177,7 +177,7 @@ impl Retention {
     }
 }
 
-/// The name of a log in its scope. What another scope has is not found.
+/// The key of a log: its name in its scope. Logs of other scopes are not found.
 ///
 /// # Examples
 ///
@@ -196,7 +196,7 @@ pub struct LogKey {
 }
 
 impl LogKey {
-    /// Returns the name of a log in a scope.
+    /// Returns the key of a log in a scope.
     #[must_use]
     pub fn new(scope: impl Into<Text>, name: impl Into<Text>) -> Self {
         Self { scope: scope.into(), name: name.into() }
@@ -216,9 +216,9 @@ impl LogKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogRecord {
-    /// Its kind: that of the event.
+    /// The kind: for an event, that of the event.
     pub kind: Text,
-    /// Its data: of an event, the envelope as JSON.
+    /// The data: for an event, the envelope as JSON.
     pub data: Bytes,
 }
 
@@ -229,13 +229,13 @@ impl LogRecord {
         Self { kind: kind.into(), data: data.into() }
     }
 
-    /// Returns the bytes that it takes in memory: its kind, its data, and the record itself, which is most of a short one.
+    /// Returns the size of the record in memory, in bytes: its kind, its data, and the record itself, which dominates for short ones.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.kind.len() + self.data.len()
     }
 }
 
-/// The facts of a log without its records.
+/// Information about a log, without its records.
 ///
 /// # Examples
 ///
@@ -248,33 +248,33 @@ impl LogRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogInfo {
-    /// Its name in its scope.
+    /// The key of the log.
     pub key: LogKey,
-    /// The number behind its last record.
+    /// The number after its last record.
     pub end: u64,
-    /// The bytes that it takes, as the store has them.
+    /// The size of the log in the store, in bytes.
     pub bytes: u64,
-    /// The time at which it was begun, closed or [touched](EventLog::touch), in milliseconds since the Unix epoch: the last of them.
+    /// The time at which the log was last created, closed or [touched](EventLog::touch), in milliseconds since the Unix epoch.
     pub used_ms: u64,
 }
 
 impl LogInfo {
-    /// Returns the facts of a log.
+    /// Returns the information about a log.
     #[must_use]
     pub fn new(key: LogKey, end: u64, bytes: u64, used_ms: u64) -> Self {
         Self { key, end, bytes, used_ms }
     }
 }
 
-/// Some records of a log that follow one another.
+/// A page of consecutive records of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogPage {
     /// The records.
     pub records: Vec<LogRecord>,
-    /// The number behind the last of them.
+    /// The number after the last of them.
     pub next: u64,
-    /// `true` when nothing follows, now or later.
+    /// `true` if nothing follows, now or later.
     pub is_end: bool,
 }
 
@@ -290,30 +290,30 @@ impl LogPage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// There is no such log.
+    /// The log does not exist.
     #[error("there is no log `{name}`")]
     NotFound {
         /// The name.
         name: Text,
     },
-    /// There is a log of this name.
+    /// A log with this name already exists.
     #[error("there is a log `{name}` already")]
     Exists {
         /// The name.
         name: Text,
     },
-    /// The records were dropped.
+    /// The log was retired, and its records dropped.
     #[error("the records of the log `{name}` were dropped")]
     Retired {
         /// The name.
         name: Text,
     },
-    /// The record was dropped, and those behind it are there.
+    /// The record was dropped; later records are available.
     #[error("the records of the log `{name}` before {first} were dropped")]
     Dropped {
         /// The name.
         name: Text,
-        /// The number of the first that is there.
+        /// The number of the first record that is kept.
         first: u64,
     },
     /// The log ends elsewhere.
@@ -321,9 +321,9 @@ pub enum LogError {
     Behind {
         /// The name.
         name: Text,
-        /// The number that was given.
+        /// The given number.
         at: u64,
-        /// The number behind its last record.
+        /// The number after its last record.
         end: u64,
     },
     /// The log is closed.
@@ -332,28 +332,28 @@ pub enum LogError {
         /// The name.
         name: Text,
     },
-    /// A limit is reached.
+    /// A limit has been reached.
     #[error("the log is full: {reason}")]
     Full {
-        /// The limit and what to do.
+        /// The limit, and a remedy.
         reason: String,
     },
-    /// The log can be read and not written.
+    /// The log can be read, but not written.
     #[error("the log cannot be written: {reason}")]
     ReadOnly {
-        /// The reason and what to do.
+        /// The reason, and a remedy.
         reason: String,
     },
-    /// The records cannot be read; they were left as they are.
+    /// The records cannot be read; they were left unchanged.
     #[error("the records cannot be read: {reason}")]
     Corrupt {
-        /// The reason and what to do.
+        /// The reason, and a remedy.
         reason: String,
     },
-    /// The log cannot be reached, or did not answer in time.
+    /// The log cannot be reached, or did not respond in time.
     #[error("the log cannot be used: {reason}")]
     Unavailable {
-        /// The reason, for whoever runs the service.
+        /// The reason, for the operator of the service.
         reason: String,
     },
 }

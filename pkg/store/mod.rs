@@ -1,6 +1,6 @@
-//! Places for what outlives a run: the log of its events, conversations, runs, notifications and latency records.
+//! Stores for data that outlives a run: its event log, conversations, runs, notifications and latency records.
 //!
-//! Each store is a trait, for engines to come.
+//! Each store is a trait, so that other engines can implement it.
 
 mod blobs;
 mod conversation;
@@ -43,7 +43,7 @@ pub(crate) use self::{
     ids::{new_id, now_ms},
 };
 
-/// Returns a folder of a test's own.
+/// Returns a folder for a single test.
 #[cfg(all(test, feature = "sqlite"))]
 #[expect(clippy::unwrap_used, reason = "a test without a folder fails")]
 pub(crate) fn sqlite_folder(name: &str) -> std::path::PathBuf {

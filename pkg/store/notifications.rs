@@ -1,47 +1,47 @@
-//! The channel of notifications.
+//! The notification channel.
 
 use futures_core::future::BoxFuture;
 
 use super::StoreError;
 use crate::types::Text;
 
-/// Most notifications of a scope that are kept.
+/// Maximum number of notifications kept per scope.
 pub(super) const MAX_KEPT: usize = 10_000;
 
-/// Notifications to all readers of a scope, numbered from 0 in each scope, without a gap.
+/// Notifications to all readers of a scope, numbered from 0 in each scope, without gaps.
 ///
-/// A notification is kept before a reader sees it. Of each scope the last 10,000 are kept; a reader that comes later than that
-/// learns where it can go on. A reader reads at its own pace, and keeps neither a publisher nor another reader waiting.
+/// A notification is stored before a reader sees it. The last 10,000 of each scope are kept; a reader that is further behind learns where it can continue.
+/// A reader reads at its own pace, and blocks neither publishers nor other readers.
 ///
-/// Each wait but [`wait`](Self::wait) ends within 10 s, with [`StoreError::Slow`] if need be.
+/// Every operation except [`wait`](Self::wait) completes within 10 s, if necessary with [`StoreError::Slow`].
 ///
 /// # Cancel safety
 ///
-/// A wait that is dropped has published or not; publishing again may give two.
+/// If the future of [`publish`](Self::publish) is dropped, the notification may or may not be published; publishing again may duplicate it.
 pub trait NotificationChannel: Send + Sync + 'static {
     /// Publishes a notification in a scope, and returns its number.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn publish<'a>(
         &'a self,
         scope: &'a str,
         notification: Notification,
     ) -> BoxFuture<'a, Result<u64, StoreError>>;
 
-    /// Returns the number that the next notification of a scope gets.
+    /// Returns the number that the next notification of a scope will have.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn end<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
 
-    /// Returns at most this many notifications with their numbers, from the number `from` on; none when there are none yet.
+    /// Returns at most `most` notifications with their numbers, from number `from` on; none if there are none yet.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Dropped`] when the one of this number was.
+    /// Returns [`StoreError::Dropped`] if notification `from` was dropped.
     fn read<'a>(
         &'a self,
         scope: &'a str,
@@ -49,11 +49,11 @@ pub trait NotificationChannel: Send + Sync + 'static {
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<(u64, Notification)>, StoreError>>;
 
-    /// Waits until the scope has a notification with the number `from`.
+    /// Waits until the scope has a notification with number `from`.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn wait<'a>(&'a self, scope: &'a str, from: u64) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
@@ -70,18 +70,18 @@ pub trait NotificationChannel: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notification {
-    /// An id that no other notification has.
+    /// The unique id.
     pub id: Text,
-    /// Its kind.
+    /// The kind.
     pub kind: Text,
-    /// Its data, as JSON.
+    /// The data, as JSON.
     pub data: String,
     /// The time, in milliseconds since the Unix epoch.
     pub at_ms: u64,
 }
 
 impl Notification {
-    /// Returns a notification with an id of its own.
+    /// Returns a notification with a new id.
     #[must_use]
     pub fn new(kind: impl Into<Text>, data: impl Into<String>, at_ms: u64) -> Self {
         Self { id: super::ids::new_id("note-"), kind: kind.into(), data: data.into(), at_ms }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{ConversationKey, LogKey};
 use crate::types::{Text, UsageInfo, setters};
 
-/// The facts that a store keeps of a run. Its events are in the [log](super::EventLog) of the same key, its messages and its journal in the
+/// The stored data of a run. Its events are in the [log](super::EventLog) with the same key, its messages and its journal in the
 /// [conversation](super::ConversationStore).
 ///
 /// # Examples
@@ -19,36 +19,36 @@ use crate::types::{Text, UsageInfo, setters};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunRecord {
-    /// Its scope and id.
+    /// The key: its scope and id.
     pub key: LogKey,
     /// The id of its conversation, in the same scope.
     pub conversation: Text,
-    /// The id of the caller whose it is; empty once it was erased.
+    /// The id of the caller that owns it; empty once it was erased.
     pub owner: Text,
     /// The name of its agent.
     pub agent: Text,
     /// The progress.
     pub progress: RunProgress,
-    /// The key of the request that began it, if it had one.
+    /// The key of the request that started it, if any.
     pub request: Option<RunRequest>,
-    /// Its input as JSON, until it has ended: a run that had not begun when its process died begins from it.
+    /// Its input as JSON, until it has ended: a run that had not started when its process died is started from it.
     pub input: Option<String>,
-    /// The facts that its request told besides the input, as JSON: module, page, model and metadata.
+    /// The members of its request besides the input, as JSON: module, page, model and metadata.
     pub about: Option<String>,
-    /// The number of times that another process went on with it, since one has put it away.
+    /// The number of times that another process resumed it, since it was last suspended.
     pub resumed: u32,
-    /// Its beginning, in milliseconds since the Unix epoch.
+    /// The time it was created, in milliseconds since the Unix epoch.
     pub begun_ms: u64,
-    /// Its end, in milliseconds since the Unix epoch.
+    /// The time it ended, in milliseconds since the Unix epoch.
     pub ended_ms: Option<u64>,
     /// The record of its end, as JSON.
     pub end: Option<String>,
-    /// The tokens of all its requests, where they are known.
+    /// The token usage of all its requests, if known.
     pub usage: Option<UsageInfo>,
 }
 
 impl RunRecord {
-    /// Returns a run that waits for its place.
+    /// Returns a run that waits for a slot.
     #[must_use]
     pub fn new(
         key: LogKey,
@@ -81,7 +81,7 @@ impl RunRecord {
         about(some into String),
     }
 
-    /// Returns the name of its conversation.
+    /// Returns the key of its conversation.
     #[must_use]
     pub fn conversation_key(&self) -> ConversationKey {
         ConversationKey::new(self.key.scope.clone(), self.conversation.clone())
@@ -102,24 +102,24 @@ impl RunRecord {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunProgress {
-    /// The run waits for a place.
+    /// The run waits for a slot.
     Queued,
-    /// The run works.
+    /// The run is active.
     Running,
     /// The run waits for a person or the client.
     Waiting,
-    /// The run came to its end.
+    /// The run completed.
     Completed,
     /// The run failed.
     Failed,
     /// The run was cancelled.
     Cancelled,
-    /// Its process died, and it could not go on.
+    /// The process of the run died, and the run could not be resumed.
     Interrupted,
 }
 
 impl RunProgress {
-    /// Every progress.
+    /// All values, in order.
     #[cfg(feature = "sqlite")]
     pub(super) const ALL: [Self; 7] = [
         Self::Queued,
@@ -131,13 +131,13 @@ impl RunProgress {
         Self::Interrupted,
     ];
 
-    /// Returns `true` when nothing follows.
+    /// Returns `true` if the run has ended.
     #[must_use]
     pub fn has_ended(self) -> bool {
         !matches!(self, Self::Queued | Self::Running | Self::Waiting)
     }
 
-    /// Returns its name.
+    /// Returns the name of the value.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -152,7 +152,7 @@ impl RunProgress {
     }
 }
 
-/// The key of a request: a second one with the same key is the same run.
+/// The idempotency key of a request: a second request with the same key is the same run.
 ///
 /// # Examples
 ///
@@ -164,21 +164,21 @@ impl RunProgress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunRequest {
-    /// The key, unique among those of the scope and the owner.
+    /// The key, unique within the scope and the owner.
     pub key: Text,
-    /// A digest of the rest of the request, the same in each process.
+    /// A digest of the rest of the request, stable across processes.
     pub digest: u64,
 }
 
 impl RunRequest {
-    /// Returns the key of a request with this digest.
+    /// Returns a key with this digest.
     #[must_use]
     pub fn new(key: impl Into<Text>, digest: u64) -> Self {
         Self { key: key.into(), digest }
     }
 }
 
-/// The change of a run.
+/// A change of a run.
 ///
 /// # Examples
 ///
@@ -192,19 +192,19 @@ impl RunRequest {
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RunChange {
-    /// The progress now.
+    /// The new progress.
     pub progress: RunProgress,
     /// The time, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// `true` when another process goes on with it.
+    /// `true` if another process resumes the run.
     pub is_resumed: bool,
-    /// `true` when its process puts it away for another one: [`resumed`](RunRecord::resumed) begins with 0 again.
+    /// `true` if its process suspends the run for another one: [`resumed`](RunRecord::resumed) restarts at 0.
     pub is_put_away: bool,
-    /// The [`input`](RunRecord::input) as it is kept from now on; `None` leaves it as it is.
+    /// The new [`input`](RunRecord::input); `None` leaves it unchanged.
     pub input: Option<String>,
     /// The record of its end, as JSON.
     pub end: Option<String>,
-    /// The tokens of all its requests, where they are known.
+    /// The token usage of all its requests, if known.
     pub usage: Option<UsageInfo>,
 }
 
@@ -218,15 +218,15 @@ impl RunChange {
 
     setters! {
         RunChange:
-        /// Sets whether another process goes on with the run.
+        /// Sets whether another process resumes the run.
         is_resumed(bool),
-        /// Sets whether its process puts the run away for another one.
+        /// Sets whether its process suspends the run for another one.
         is_put_away(bool),
         input(some into String),
         end(some into String),
     }
 
-    /// Sets the tokens of all its requests.
+    /// Sets the token usage of all its requests.
     #[must_use]
     pub fn usage(mut self, usage: Option<UsageInfo>) -> Self {
         self.usage = usage;

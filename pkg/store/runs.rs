@@ -1,36 +1,36 @@
-//! The store of runs.
+//! The run store.
 
 use futures_core::future::BoxFuture;
 
 use super::{EraseMode, LogKey, RunChange, RunRecord, StoreError};
 use crate::types::{Text, setters};
 
-/// Runs by scope and id: what they are, how far they are, and what a process that takes over needs.
+/// Runs by scope and id: their data, their progress, and what a process needs to resume them.
 ///
-/// Each wait ends within 10 s, with [`StoreError::Slow`] if need be.
+/// Every operation completes within 10 s, if necessary with [`StoreError::Slow`].
 ///
 /// # Cancel safety
 ///
-/// A wait that is dropped has changed all that it was to change, or nothing.
+/// If a future is dropped, its changes are made either completely or not at all.
 pub trait RunStore: Send + Sync + 'static {
-    /// Returns `true` when another process finds what this one has written: a service that ends leaves its runs to it, and does not cancel them.
-    /// Default: `true`.
+    /// Returns `true` if the next process finds what this one has written: a service that shuts down then leaves its runs to it instead of cancelling
+    /// them. Default: `true`.
     fn outlives_process(&self) -> bool {
         true
     }
 
-    /// Adds a run, unless the owner has had a request with the same key.
+    /// Adds a run, unless the owner has already used the key of its request.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Exists`] when there is a run of this id.
+    /// Returns [`StoreError::Exists`] if there is a run with this id.
     fn begin(&self, run: RunRecord) -> BoxFuture<'_, Result<RunBegun, StoreError>>;
 
-    /// Returns the run that a request with this key of this owner began, if there is one.
+    /// Returns the run that a request of this owner with this key started, if any.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn of_request<'a>(
         &'a self,
         scope: &'a str,
@@ -42,55 +42,55 @@ pub trait RunStore: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`].
+    /// Returns [`StoreError::NotFound`] if there is no such run.
     fn get<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<RunRecord, StoreError>>;
 
-    /// Changes a run. One that ends loses its input.
+    /// Changes a run. A run that ends loses its input.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NotFound`], and [`StoreError::Ended`] when it has ended.
+    /// Returns [`StoreError::NotFound`], or [`StoreError::Ended`] if the run has ended.
     fn change<'a>(
         &'a self,
         key: &'a LogKey,
         change: RunChange,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Returns the runs of all scopes that have not ended, in the order in which they began, at most this many.
+    /// Returns at most `most` runs of all scopes that have not ended, in the order in which they were created.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn open(&self, most: usize) -> BoxFuture<'_, Result<Vec<RunRecord>, StoreError>>;
 
-    /// Returns the runs of a scope, those that began last first.
+    /// Returns the runs of a scope, newest first.
     ///
     /// # Errors
     ///
-    /// [`StoreError::BadCursor`].
+    /// Returns [`StoreError::BadCursor`] if `after` is not the `next` of a page.
     fn list(&self, query: RunQuery) -> BoxFuture<'_, Result<RunPage, StoreError>>;
 
-    /// Deletes the runs that ended before this time, and the oldest of the others that ended beyond this number; returns their
-    /// keys, at most 1,000 at a time, so that their logs are retired too.
+    /// Deletes the runs that ended before `before_ms`, and the oldest of the other ended runs beyond the number `keep`; returns their keys, at most 1,000
+    /// at a time, so that the caller can retire their logs.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn sweep(&self, before_ms: u64, keep: u64) -> BoxFuture<'_, Result<Vec<LogKey>, StoreError>>;
 
-    /// Deletes a run; `false` when there was none.
+    /// Deletes a run; returns `false` if there was none.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn delete<'a>(&'a self, key: &'a LogKey) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Erases the runs of an owner in a scope, and returns their number; an owner without a name has none. As
-    /// [`Tombstone`](EraseMode::Tombstone), the progress, the times and the tokens are left.
+    /// Erases the runs of an owner in a scope, and returns their number; an owner with an empty name has none. With [`Tombstone`](EraseMode::Tombstone),
+    /// the progress, the times and the token usage are kept.
     ///
     /// # Errors
     ///
-    /// When the store cannot be used.
+    /// Returns an error if the store cannot be used.
     fn erase<'a>(
         &'a self,
         scope: &'a str,
@@ -99,19 +99,19 @@ pub trait RunStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<u64, StoreError>>;
 }
 
-/// The outcome for a run that was to begin.
+/// The outcome of adding a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunBegun {
     /// The run was added.
     New,
-    /// An earlier request with the same key and the same digest began this run.
+    /// An earlier request with the same key and digest started this run.
     Same(Box<RunRecord>),
-    /// An earlier request with the same key was another one.
+    /// An earlier request with the same key was different.
     Other,
 }
 
-/// The choice and the place of a list of runs.
+/// The filter and position of a list of runs.
 ///
 /// # Examples
 ///
@@ -125,13 +125,13 @@ pub enum RunBegun {
 pub struct RunQuery {
     /// The scope.
     pub scope: Text,
-    /// The owner, if only one's are wanted.
+    /// The owner to list, if only one.
     pub owner: Option<Text>,
-    /// The conversation, if only one's are wanted.
+    /// The conversation to list, if only one.
     pub conversation: Option<Text>,
-    /// The [`next`](RunPage::next) of the page before.
+    /// The [`next`](RunPage::next) of the previous page.
     pub after: Option<Text>,
-    /// Most runs of the page.
+    /// The maximum number of runs of the page.
     pub most: usize,
 }
 
@@ -150,13 +150,13 @@ impl RunQuery {
     }
 }
 
-/// Some runs of a list.
+/// A page of a list of runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunPage {
     /// The runs.
     pub runs: Vec<RunRecord>,
-    /// The place where the list goes on; `None` at its end.
+    /// The position where the list continues; `None` at its end.
     pub next: Option<Text>,
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use super::{ConversationStore, EventLog, LatencyStore, NotificationChannel, RunStore};
 
-/// The stores of a service: one for each job, each with an engine of its own if need be.
+/// The stores of a service: one per purpose, possibly of different engines.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Stores {
@@ -16,12 +16,12 @@ pub struct Stores {
     pub runs: Arc<dyn RunStore>,
     /// Notifications.
     pub notifications: Arc<dyn NotificationChannel>,
-    /// The durations of turns.
+    /// The latency records.
     pub latency: Arc<dyn LatencyStore>,
 }
 
 impl Stores {
-    /// Returns the stores of an engine that has all of them.
+    /// Returns the stores of an engine that implements all of them.
     #[must_use]
     pub fn of<S>(engine: S) -> Self
     where

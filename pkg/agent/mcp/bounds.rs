@@ -1,4 +1,4 @@
-//! Bounds of what servers say of their tools, which goes into each request to the model.
+//! Limits of tool descriptions from servers, which are part of each request to the model.
 
 use super::tool::McpTool;
 use crate::{

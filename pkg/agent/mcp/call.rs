@@ -1,4 +1,4 @@
-//! One call, from its request to its result.
+//! A call, from its request to its result.
 
 use std::{convert::Infallible, future::pending, pin::pin, time::Duration};
 

@@ -1,4 +1,4 @@
-//! This end of the protocol: what servers may ask for, and what they say unasked.
+//! The client end of the protocol: the requests and notifications that servers may send.
 #![expect(deprecated, reason = "roots and sampling are deprecated, and still asked for")]
 
 use std::{

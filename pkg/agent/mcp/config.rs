@@ -23,12 +23,12 @@ const HOLDERS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 
 /// A configuration of MCP servers, in the form that other clients use.
 ///
-/// `${NAME}` and `${NAME:-default}` in texts are variables of this process; `${env:NAME}`, `${userHome}` and
-/// `${workspaceFolder}` are read as editors read them. A server that is `required` must work; others are left out and
-/// reported. Hints of a server about what its tools change count with `trustAnnotations` only.
+/// In texts, `${NAME}` and `${NAME:-default}` are variables of this process; `${env:NAME}`, `${userHome}` and `${workspaceFolder}` have the same meaning
+/// as in editors. A server that is `required` must work; others are left out and reported. Hints of a server about the effects of its tools count only
+/// with `trustAnnotations`.
 ///
-/// A server whose member has a wrong value is [`refused`](Self::refused), and the others work. A member that is not
-/// known has no effect and is one of the [`warnings`](Self::warnings). Comments in the file are skipped.
+/// A server with a member that has a wrong value is [`refused`](Self::refused), and the others work. An unknown member has no effect and is one of the
+/// [`warnings`](Self::warnings). Comments in the file are skipped.
 ///
 /// # Examples
 ///
@@ -45,23 +45,23 @@ const HOLDERS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct McpConfig {
-    /// The servers, in the order of the file. Default: none, as a file may have.
+    /// The servers, in the order of the file. Default: none, which is valid.
     pub servers: Vec<McpServer>,
-    /// The errors of servers that are left out because a member of theirs is wrong. Default: none.
+    /// The errors of servers that are left out because of a wrong member. Default: none.
     pub refused: Vec<McpConfigError>,
     /// The members that have no effect, each with the reason. Default: none.
     pub warnings: Vec<McpConfigError>,
-    /// The names of servers that the file switches off. Default: none.
+    /// The names of servers that the file disables. Default: none.
     pub disabled: Vec<Text>,
 }
 
 impl McpConfig {
-    /// Reads a configuration, with the variables of this process.
+    /// Parses a configuration, with the variables of this process.
     ///
     /// # Errors
     ///
-    /// When the text is not JSON, has no servers, or a server that is `required` has a wrong member; the first such
-    /// member is named. What is wrong with another server is in [`refused`](Self::refused).
+    /// Returns an error if the text is not JSON, contains no servers, or a `required` server has a wrong member; the error names the first such member.
+    /// Errors of other servers are in [`refused`](Self::refused).
     pub fn parse(text: &str) -> Result<Self, McpConfigError> {
         Self::parse_with(text, &|name| match name {
             "userHome" => env::home_dir()?.into_os_string().into_string().ok(),

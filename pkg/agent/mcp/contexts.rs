@@ -25,12 +25,12 @@ const MAX_PROMPT_BYTES: usize = 32 << 10;
 const MAX_CONTEXT_BYTES: usize = 1 << 20;
 
 impl McpServers {
-    /// Lists the prompts of all servers, in the order of the configuration. A server that has none is left out, and so
-    /// is one that does not work, unless it is required.
+    /// Lists the prompts of all servers, in the order of the configuration. Servers without prompts are left out, as are servers that do not work, unless
+    /// they are required.
     ///
     /// # Errors
     ///
-    /// When a required server does not work.
+    /// Returns an error if a required server does not work.
     pub async fn prompts(&self) -> Result<Vec<McpPrompt>, McpError> {
         self.of_all(|slot| async move {
             let session = slot.session().await?;
@@ -40,11 +40,11 @@ impl McpServers {
         .await
     }
 
-    /// Lists the resources of all servers, and the templates of such, in the order of the configuration.
+    /// Lists the resources of all servers, and the templates of resources, in the order of the configuration.
     ///
     /// # Errors
     ///
-    /// As for [`prompts`](Self::prompts).
+    /// The same as for [`prompts`](Self::prompts).
     pub async fn resources(&self) -> Result<Vec<McpResource>, McpError> {
         self.of_all(|slot| async move {
             let session = slot.session().await?;
@@ -57,12 +57,11 @@ impl McpServers {
         .await
     }
 
-    /// Gets a prompt as the input of a run, which says that it has text from outside. Markers of models in its texts are
-    /// broken.
+    /// Returns a prompt as the input of a run, marked as containing text from outside. Model markers in its texts are broken up.
     ///
     /// # Errors
     ///
-    /// When there is no such server, it does not work, it refuses, or the prompt is larger than 1 MiB.
+    /// Returns an error if the server does not exist, does not work or refuses, or if the prompt is larger than 1 MiB.
     ///
     /// # Examples
     ///
@@ -101,12 +100,11 @@ impl McpServers {
         Ok(RunInput::from(bounded(server, parts)?).outside_text())
     }
 
-    /// Reads a resource and adds it to an input, which says then that it has text from outside. Markers of models in its
-    /// texts are broken.
+    /// Reads a resource and adds it to an input, which is then marked as containing text from outside. Model markers in its texts are broken up.
     ///
     /// # Errors
     ///
-    /// When there is no such server, it does not work, it refuses, or the resource is larger than 1 MiB.
+    /// Returns an error if the server does not exist, does not work or refuses, or if the resource is larger than 1 MiB.
     ///
     /// # Examples
     ///
@@ -136,10 +134,10 @@ impl McpServers {
         bounded(server, neutral(texts).chain(parts).collect())
     }
 
-    /// Returns a part of the system prompt that has the texts of a resource, read anew for each run, at most 32 KiB.
+    /// Returns a part of the system prompt with the texts of a resource, read anew for each run, at most 32 KiB.
     ///
-    /// It says that it is text from outside, each line is quoted, and markers of models in it are broken. A resource
-    /// that cannot be read ends the run; [`CachedPrompt`](crate::agent::prompts::CachedPrompt) keeps it for a time.
+    /// The part says that it is text from outside, each line is quoted, and model markers in it are broken up. A resource that cannot be read ends the
+    /// run; [`CachedPrompt`](crate::agent::prompts::CachedPrompt) keeps it for a time.
     #[must_use]
     pub fn resource_prompt(
         &self,

@@ -1,4 +1,4 @@
-//! Questions of servers as the house has them.
+//! Conversion of server questions into those of this library.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::last_words::{LastWords, shown};
 use crate::types::Text;
 
-/// The error of a configuration: the member that is wrong, and what was expected.
+/// An error in a configuration: the wrong member, and what was expected.
 ///
 /// # Examples
 ///
@@ -23,11 +23,11 @@ use crate::types::Text;
 pub struct McpConfigError {
     /// The path of the member, such as `mcpServers.files.command`.
     pub member: String,
-    /// The problem, and what was expected. It never has a value of `env`.
+    /// The problem, and what was expected. It never contains a value of `env`.
     pub problem: String,
 }
 
-/// The error of an MCP server.
+/// An error of an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpError {
@@ -36,7 +36,7 @@ pub enum McpError {
     NotStarted {
         /// The name of the server.
         server: Text,
-        /// The reason of the system.
+        /// The reason given by the system.
         reason: String,
     },
     /// The server did not answer in time.
@@ -46,9 +46,9 @@ pub enum McpError {
         server: Text,
         /// The request, such as `initialize` or `tools/list`.
         request: &'static str,
-        /// The limit that was in force.
+        /// The time limit.
         after: Duration,
-        /// The end of what the process wrote to its standard error, without secrets: text from outside, at most 8 KiB.
+        /// The end of the process's standard error, without secrets: text from outside, at most 8 KiB.
         said: String,
     },
     /// The server ended, or closed its output.
@@ -59,10 +59,10 @@ pub enum McpError {
     Ended {
         /// The name of the server.
         server: Text,
-        /// The end of what the process wrote to its standard error, without secrets: text from outside, at most 8 KiB.
+        /// The end of the process's standard error, without secrets: text from outside, at most 8 KiB.
         said: String,
     },
-    /// The server needs a login, and there is none.
+    /// The server requires a login, and there is none.
     #[error("the MCP server `{server}` gives no access: {reason}")]
     NoAccess {
         /// The name of the server.
@@ -70,7 +70,7 @@ pub enum McpError {
         /// The reason, without tokens and other secrets.
         reason: String,
     },
-    /// The server answered with an error, or with what the protocol does not have.
+    /// The server responded with an error, or in violation of the protocol.
     #[error("the MCP server `{server}` failed: {message}")]
     Failed {
         /// The name of the server.
@@ -78,50 +78,50 @@ pub enum McpError {
         /// The message of the server, at most 500 characters.
         message: String,
     },
-    /// The server wrote a line that is too long while a call waited: it may have been the answer.
+    /// The server wrote a line that is too long while a call was waiting; it may have been the response.
     #[error(
         "the MCP server `{server}` wrote a line of more than {limit} bytes, and the call ended without its result; ask for less"
     )]
     LineTooLong {
         /// The name of the server.
         server: Text,
-        /// The limit that was in force.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// The server gave a prompt or a resource that is too large.
+    /// The server returned a prompt or a resource that is too large.
     #[error("the MCP server `{server}` gave more than {limit} bytes; ask for a smaller part")]
     TooLarge {
         /// The name of the server.
         server: Text,
-        /// The limit that was in force.
+        /// The limit, in bytes.
         limit: usize,
     },
     /// There is no such server.
     #[error("there is no MCP server `{server}`; the servers are: {known}")]
     Unknown {
-        /// The name that was asked for.
+        /// The requested name.
         server: Text,
-        /// The names of those there are.
+        /// The names of the existing servers.
         known: String,
     },
-    /// The server lists more prompts or resources than one may have.
+    /// The server lists more prompts or resources than allowed.
     #[error("the MCP server `{server}` lists more than {limit} {what}; let it offer fewer")]
     TooMany {
         /// The name of the server.
         server: Text,
-        /// The things that it lists.
+        /// The kind of items that it lists.
         what: &'static str,
-        /// The limit that was in force.
+        /// The limit.
         limit: usize,
     },
-    /// The server lists more tools than one may have.
+    /// The server lists more tools than allowed.
     #[error(
         "the MCP server `{server}` lists more than {limit} tools; let it offer fewer, or name those that are wanted in `includeTools`"
     )]
     TooManyTools {
         /// The name of the server.
         server: Text,
-        /// The limit that was in force.
+        /// The limit.
         limit: usize,
     },
 }

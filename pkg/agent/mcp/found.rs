@@ -1,54 +1,54 @@
-//! Prompts and resources that servers list.
+//! Prompts and resources listed by servers.
 
 use rmcp::model::{Prompt, Resource, ResourceTemplate};
 
 use crate::types::Text;
 
-/// A prompt that a server offers to the user: a text to begin with. See [`McpServers::prompts`](super::McpServers::prompts).
+/// A prompt that a server offers to the user: a text to start with. See [`McpServers::prompts`](super::McpServers::prompts).
 ///
-/// Names and descriptions are in the words of the server: text from outside.
+/// Names and descriptions come from the server: text from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpPrompt {
     /// The name of the server.
     pub server: Text,
-    /// Its name, unique within its server.
+    /// The name, unique within the server.
     pub name: String,
-    /// Its purpose.
+    /// The purpose.
     pub description: Option<String>,
-    /// The values that it takes.
+    /// The arguments of the prompt.
     pub arguments: Vec<McpPromptArgument>,
 }
 
-/// A value that a prompt takes.
+/// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpPromptArgument {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its meaning.
+    /// The meaning.
     pub description: Option<String>,
-    /// `true` when the prompt cannot be had without it.
+    /// `true` if the prompt requires the argument.
     pub is_required: bool,
 }
 
-/// Something that a server has to read. See [`McpServers::resources`](super::McpServers::resources).
+/// A resource that a server offers for reading. See [`McpServers::resources`](super::McpServers::resources).
 ///
-/// All texts are in the words of the server: text from outside.
+/// All texts come from the server: text from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpResource {
     /// The name of the server.
     pub server: Text,
-    /// The address, or a template of addresses as RFC 6570 has them, such as `file:///{path}`.
+    /// The URI, or an RFC 6570 template of URIs, such as `file:///{path}`.
     pub uri: String,
-    /// `true` when the address is a template.
+    /// `true` if the URI is a template.
     pub is_template: bool,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its content, in words.
+    /// A description of the content.
     pub description: Option<String>,
-    /// Its media type.
+    /// The media type.
     pub media_type: Option<String>,
 }
 

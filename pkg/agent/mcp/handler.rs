@@ -1,4 +1,4 @@
-//! This end, as the protocol calls it.
+//! The client handler that the protocol implementation calls.
 #![expect(deprecated, reason = "roots and sampling are deprecated, and still asked for")]
 
 use std::sync::atomic::Ordering;

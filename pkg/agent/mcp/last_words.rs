@@ -1,4 +1,4 @@
-//! The last words of a process: the end of what it wrote to its standard error.
+//! The last output of a process: the end of its standard error.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,4 @@
-//! The output of a server, whose lines have a limit.
+//! The output of a server, with lines of limited length.
 
 use std::{
     future::Future,

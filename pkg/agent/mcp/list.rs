@@ -1,4 +1,4 @@
-//! Pages of a list of tools, also of servers that write a tool that is none.
+//! Pages of tool lists, including those of servers that list invalid tools.
 
 use rmcp::{
     ServiceError,

@@ -1,4 +1,4 @@
-//! A member of the configuration, as it is read.
+//! A member of the configuration during parsing.
 
 use secrecy::SecretString;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! The members of one server, as other clients write them too.
+//! The members of a server's configuration, including the spellings of other clients.
 
 use std::time::Duration;
 

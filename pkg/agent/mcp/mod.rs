@@ -1,7 +1,6 @@
-//! Tools of MCP servers: child processes of this one, and servers that are reached over HTTP.
+//! Tools of MCP servers: child processes of this process, and servers reached over HTTP.
 //!
-//! [`McpConfig`] reads the file that other clients read too, [`McpServers`] starts its servers, and is a
-//! [`ToolSource`](super::ToolSource).
+//! [`McpConfig`] reads the same file as other clients; [`McpServers`] starts its servers, and is a [`ToolSource`](super::ToolSource).
 
 mod bounds;
 mod call;

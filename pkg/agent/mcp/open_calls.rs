@@ -1,4 +1,4 @@
-//! The calls that wait at a server, and what the server says and asks while it works on them.
+//! The pending calls of a server, and the requests and notifications that it sends while it works on them.
 #![expect(deprecated, reason = "sampling is deprecated, and still asked for")]
 
 use rmcp::{

@@ -1,4 +1,4 @@
-//! The requests of servers that a program lets in.
+//! The options for requests of servers.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,10 +14,10 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest wait for a whole list of a server, where the program sets no other.
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The requests of servers that a program lets in, and the time that servers have.
+/// The requests that a program accepts from servers, and the time limits of servers.
 ///
-/// Without options, questions of a server go to the user of the run whose call it serves, see
-/// [`Questions`](crate::agent::Questions), and everything else that a server may ask for is refused.
+/// Without options, questions of a server go to the user of the run whose call it works on, see [`Questions`](crate::agent::Questions), and all other
+/// requests of servers are refused.
 ///
 /// # Examples
 ///
@@ -63,17 +63,16 @@ pub(super) struct Sampling {
 }
 
 impl McpOptions {
-    /// Sets who answers questions of servers in place of the user.
+    /// Sets a respondent that answers questions of servers in place of the user.
     #[must_use]
     pub fn respondent(mut self, respondent: impl Respondent + 'static) -> Self {
         self.respondent = Some(Arc::new(respondent));
         self
     }
 
-    /// Lets servers ask this model, for at most `max_tokens` an answer. Each request is shown to a person as one for
-    /// approval of `<tool>.sampling`, also where the call itself was allowed from the start, and nothing is sent without
-    /// their consent. What it uses counts in the run whose call the server works on, and within its budget, but not
-    /// as a turn. Default: none, and servers that ask are refused.
+    /// Lets servers send requests to this model, for at most `max_tokens` per answer. Each request is shown to a person as an approval request for
+    /// `<tool>.sampling`, even if the call itself was allowed from the start, and nothing is sent without consent. The usage counts towards the run whose
+    /// call the server works on, and towards its budget, but not as a turn. Default: none; such requests of servers are refused.
     ///
     /// # Examples
     ///
@@ -89,18 +88,18 @@ impl McpOptions {
         self
     }
 
-    /// Adds the address of a folder, such as `file:///srv/project`, that servers are told to work in. Default: none, and
-    /// servers that ask are refused.
+    /// Adds the URI of a folder, such as `file:///srv/project`, in which servers are told to work. Default: none; servers that ask for folders are
+    /// refused.
     #[must_use]
     pub fn root(mut self, uri: impl Into<String>) -> Self {
         self.roots.push(uri.into());
         self
     }
 
-    /// Sets the longest wait for the greeting of a server, its start included. Zero, and the default: 30 s. The `timeout`
-    /// of a server in the file stands above it.
+    /// Sets the maximum wait for the handshake of a server, including its start. Zero, and the default: 30 s. The `timeout` of a server in the file takes
+    /// precedence.
     ///
-    /// A run waits at most 8 s for a server that is not required; the start goes on, for the next run.
+    /// A run waits at most 8 s for a server that is not required; the start continues, for the next run.
     ///
     /// # Examples
     ///
@@ -118,22 +117,22 @@ impl McpOptions {
         self
     }
 
-    /// Sets the longest wait for a whole list of a server: its tools, prompts or resources. Zero, and the default: 3 s.
-    /// The `timeout` of a server in the file stands above it.
+    /// Sets the maximum wait for a complete list of a server: its tools, prompts or resources. Zero, and the default: 3 s. The `timeout` of a server in
+    /// the file takes precedence.
     #[must_use]
     pub fn list_timeout(mut self, limit: Duration) -> Self {
         self.list_timeout = if limit.is_zero() { LIST_TIMEOUT } else { limit };
         self
     }
 
-    /// Sets who lets a person log in. Default: `None`, and a server that needs a login is an error.
+    /// Sets how a person logs in. Default: `None`; a server that requires a login is an error.
     #[must_use]
     pub fn logins(mut self, logins: impl McpLogins + 'static) -> Self {
         self.login.logins = Some(Arc::new(logins));
         self
     }
 
-    /// Sets where tokens are kept. Default: the [files of the user](super::FileTokens::of_user).
+    /// Sets the store of tokens. Default: the [files of the user](super::FileTokens::of_user).
     #[must_use]
     pub fn token_store(mut self, store: impl TokenStore + 'static) -> Self {
         self.login.tokens = Some(Arc::new(store));

@@ -1,4 +1,4 @@
-//! The session with a server that is reached over HTTP.
+//! The session with a server reached over HTTP.
 
 use std::{
     sync::{Mutex, PoisonError},

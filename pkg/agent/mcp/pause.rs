@@ -1,4 +1,4 @@
-//! Pauses of a server that fails again and again, so that runs do not wait for it each time.
+//! Pauses of a server that fails repeatedly, so that runs do not wait for it each time.
 
 use std::time::Duration;
 

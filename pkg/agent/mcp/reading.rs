@@ -1,4 +1,4 @@
-//! Prompts and resources, as the protocol has them.
+//! Reading of prompts and resources through the protocol.
 
 use std::time::Duration;
 

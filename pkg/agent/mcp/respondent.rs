@@ -1,4 +1,4 @@
-//! Programs that answer questions of servers.
+//! Respondents, which answer questions of servers.
 
 use futures_core::future::BoxFuture;
 
@@ -13,13 +13,13 @@ use crate::{
 pub struct McpQuestion {
     /// The name of the server.
     pub server: Text,
-    /// The question, in the words of the server: text from outside.
+    /// The question, as the server words it: text from outside.
     pub message: String,
-    /// The form, if it is one: a JSON schema of an object with plain fields.
+    /// The form, if the question has one: a JSON schema of an object with primitive fields.
     pub schema: Option<Json>,
-    /// The address that the user is to open, if it is one.
+    /// The URL that the user is to open, if the question has one.
     pub url: Option<String>,
-    /// The context of the run whose call the server works on; `None` when it works on none.
+    /// The context of the run whose call the server works on; `None` if it works on none.
     pub run: Option<RunContext>,
 }
 
@@ -30,17 +30,17 @@ impl McpQuestion {
     }
 }
 
-/// Answers questions of servers: a program that knows the answers, a dialog of its own.
+/// An object that answers questions of servers: a program that knows the answers, or a dialog of its own.
 ///
-/// Fields of a form that an answer leaves out have their defaults; one that does not fit the form is not sent, and the
-/// server hears that there is no answer. So it does when the respondent panics, or takes longer than
-/// [`approval_timeout`](crate::agent::AgentConfig::approval_timeout). A function is a respondent, see [`McpOptions`](super::McpOptions).
+/// Fields missing from an answer get their defaults. An answer that does not fit the form is not sent, and the server is told that there is no answer; the
+/// same applies if the respondent panics, or takes longer than [`approval_timeout`](crate::agent::AgentConfig::approval_timeout). Functions are
+/// respondents, see [`McpOptions`](super::McpOptions).
 pub trait Respondent: Send + Sync {
     /// Answers a question; `None` asks the user of the run, if there is one.
     ///
     /// # Cancel safety
     ///
-    /// The future is dropped when the call ends, or the server takes its question back.
+    /// The future is dropped when the call ends, or the server withdraws its question.
     fn respond(&self, question: McpQuestion) -> BoxFuture<'static, Option<ToolAnswer>>;
 }
 

@@ -1,4 +1,4 @@
-//! Results of MCP tools as the house has them.
+//! Conversion of MCP tool results into those of this library.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 

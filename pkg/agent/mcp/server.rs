@@ -7,33 +7,33 @@ use secrecy::SecretString;
 use super::remote::McpRemote;
 use crate::types::Text;
 
-/// A server: a child process, or one that is reached over HTTP.
+/// An MCP server: a child process, or one that is reached over HTTP.
 #[derive(Clone)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "members of a file that have nothing in common")]
 pub struct McpServer {
-    /// The name, which begins the names of its tools: letters, digits, `_` and `-`, at most 32. Required.
+    /// The name, which is the prefix of the names of its tools: letters, digits, `_` and `-`, at most 32. Required.
     pub name: Text,
     /// The program. Required, unless the server is [`remote`](Self::remote); then it is empty.
     pub command: String,
     /// The arguments of the program. Default: none.
     pub arguments: Vec<String>,
-    /// Variables that the program sees besides `PATH` and a few others. Their values are secrets. Default: none.
+    /// Environment variables of the program besides `PATH` and a few others. Their values are secrets. Default: none.
     pub variables: Vec<(String, SecretString)>,
-    /// The folder in which the program runs. Default: `None`, this process's.
+    /// The working folder of the program. Default: `None`, that of this process.
     pub folder: Option<PathBuf>,
-    /// The server's address and headers when it is reached over HTTP. Default: `None`, it is a process.
+    /// The server's URL and headers if it is reached over HTTP. Default: `None`, it is a process.
     pub remote: Option<McpRemote>,
-    /// `true` when an agent is of no use without the server. Default: `false`.
+    /// `true` if an agent is useless without the server. Default: `false`.
     pub is_required: bool,
-    /// `true` when the server's hints may lower what its tools need approval for. Default: `false`.
+    /// `true` if the server's hints may lower the approval requirements of its tools. Default: `false`.
     pub trusts_annotations: bool,
-    /// The limit of a call, at most an hour, and of the greeting and the list, of which each has at most 30 s.
-    /// Default: `None`, those of [`McpOptions`](super::McpOptions) and of the agent.
+    /// The time limit of a call, at most an hour, and of the handshake and the list, each at most 30 s. Default: `None`, those of
+    /// [`McpOptions`](super::McpOptions) and of the agent.
     pub timeout: Option<Duration>,
-    /// The names of the tools that are offered, as the server has them. Default: `None`, all.
+    /// The names of the tools to offer, as the server defines them. Default: `None`, all.
     pub included_tools: Option<Vec<String>>,
-    /// The names of tools that are not offered, as the server has them. Default: none.
+    /// The names of tools not to offer, as the server defines them. Default: none.
     pub excluded_tools: Vec<String>,
     /// Values of variables in the file, which may be anywhere in its texts.
     pub(super) secrets: Vec<SecretString>,

@@ -29,17 +29,16 @@ const LATE: &str = "mcp_server_late";
 /// Most names of tools in such a notice.
 const MAX_GONE: usize = 20;
 
-/// MCP servers that run, as a [`ToolSource`]: their tools are `mcp.<server>.<tool>`.
+/// Running MCP servers as a [`ToolSource`]: their tools are named `mcp.<server>.<tool>`.
 ///
-/// Each run lists the tools anew, and starts a server again that has ended. A server that had worked and is left out of a
-/// run is told of by the custom event [`TOOL_SOURCE`](crate::agent::TOOL_SOURCE), of the `kind` `mcp_server_gone`, with the
-/// `server`, the `reason`, the `count` of its tools and the names of up to 20. One that never worked and for which a run has waited is
-/// told of once, as `mcp_server_late` with the `server` and the `reason`. A server that is not required and fails twice in a row is left
-/// alone for 15 s, and then for longer, up to 5 min; runs go on without it at once meanwhile, unless its start ends well. A start goes on when the run has ended that
-/// wanted it. While a person logs in to a server, runs wait for it. Results are text from
-/// [outside](crate::types::TextOrigin::Outside), and calls count as irreversible, so that a person is asked, unless the
-/// configuration trusts the server's hints. Servers see `PATH`, `HOME` and a few other variables besides their own. They
-/// and what they started are killed when this and all its tools are dropped.
+/// Each run lists the tools anew, and restarts servers that have ended. If a server that had worked is left out of a run, the custom event
+/// [`TOOL_SOURCE`](crate::agent::TOOL_SOURCE) reports it with the `kind` `mcp_server_gone`, the `server`, the `reason`, the `count` of its tools and the
+/// names of up to 20. A server that never worked and for which a run has waited is reported once, as `mcp_server_late` with the `server` and the `reason`.
+/// A server that is not required and fails twice in a row is paused for 15 s, and then for longer, up to 5 min; in the meantime, runs continue at once
+/// without it, unless a start succeeds. A start continues after the run that requested it has ended. While a person logs in to a server, runs wait for it.
+/// Results are text from [outside](crate::types::TextOrigin::Outside), and calls count as irreversible, so that they require approval, unless the
+/// configuration trusts the server's hints. Servers see `PATH`, `HOME` and a few other variables besides their own. Servers and the processes that they
+/// started are killed when this value and all of its tools are dropped.
 ///
 /// # Examples
 ///
@@ -60,42 +59,42 @@ const MAX_GONE: usize = 20;
 pub struct McpServers(Arc<[Slot]>);
 
 impl McpServers {
-    /// Starts the servers, all at the same time, and lists their tools.
+    /// Starts all servers at the same time, and lists their tools.
     ///
     /// # Errors
     ///
-    /// When a required server does not work; [`failures`](Self::failures) has those of the others.
+    /// Returns an error if a required server does not work; [`failures`](Self::failures) returns those of the others.
     ///
     /// # Cancel safety
     ///
-    /// A dropped start leaves no process.
+    /// If the future is dropped, no process is left behind.
     pub async fn connect(config: McpConfig) -> Result<Self, McpError> {
         Self::connect_with(config, McpOptions::default()).await
     }
 
-    /// Starts the servers as [`connect`](Self::connect) does, with what they may ask of this program.
+    /// Starts the servers as [`connect`](Self::connect) does, with options for what they may request from this program.
     ///
     /// # Errors
     ///
-    /// As for that.
+    /// The same as for [`connect`](Self::connect).
     ///
     /// # Cancel safety
     ///
-    /// A dropped start leaves no process.
+    /// If the future is dropped, no process is left behind.
     pub async fn connect_with(config: McpConfig, options: McpOptions) -> Result<Self, McpError> {
         Ok(Self::connect_listed(config, options).await?.0)
     }
 
-    /// Starts the servers as [`connect_with`](Self::connect_with) does, and returns their tools at the start too, without another wait.
-    /// They are for a program that shows them; a run lists its own.
+    /// Starts the servers as [`connect_with`](Self::connect_with) does, and also returns their tools, without waiting again. They are for a program that
+    /// displays them; a run lists its own.
     ///
     /// # Errors
     ///
-    /// As for that.
+    /// The same as for [`connect_with`](Self::connect_with).
     ///
     /// # Cancel safety
     ///
-    /// A dropped start leaves no process.
+    /// If the future is dropped, no process is left behind.
     pub async fn connect_listed(
         config: McpConfig,
         options: McpOptions,
@@ -103,17 +102,16 @@ impl McpServers {
         Self::connect_within(config, options, Duration::MAX).await
     }
 
-    /// Starts the servers as [`connect_listed`](Self::connect_listed) does, and waits for those that are not required at most so
-    /// long: their start goes on, and their tools are there for the first run that begins behind it.
-    /// [`failures`](Self::failures) has those that were not waited for.
+    /// Starts the servers as [`connect_listed`](Self::connect_listed) does, and waits for those that are not required for at most `limit`: their start
+    /// continues, and their tools are available to the first run after it. [`failures`](Self::failures) returns those that were not waited for.
     ///
     /// # Errors
     ///
-    /// When a required server does not work.
+    /// Returns an error if a required server does not work.
     ///
     /// # Cancel safety
     ///
-    /// A dropped start leaves no process.
+    /// If the future is dropped, no process is left behind.
     pub async fn connect_within(
         config: McpConfig,
         options: McpOptions,
@@ -125,26 +123,26 @@ impl McpServers {
         Ok((servers, tools))
     }
 
-    /// Ends the sessions: remote servers hear of it, for at most a second. What is used afterwards starts anew.
+    /// Closes the sessions; remote servers are notified, for at most a second. A server that is used afterwards starts anew.
     pub async fn close(&self) {
         join_all(self.0.iter().map(Slot::close)).await;
     }
 
-    /// Returns the errors of servers whose tools were left out when they were last listed.
+    /// Returns the errors of servers whose tools were left out of the last list.
     #[must_use]
     pub fn failures(&self) -> Vec<McpError> {
         self.0.iter().filter_map(Slot::failure).collect()
     }
 
-    /// Returns the errors of tools that were left out when they were last listed: their names are taken or not valid,
-    /// their schema describes no object, or what describes them is too long.
+    /// Returns the errors of tools that were left out of the last list: their names are taken or invalid, their schema does not describe an object, or
+    /// their description is too long.
     #[must_use]
     pub fn left_out(&self) -> Vec<RegistryError> {
         self.0.iter().flat_map(Slot::left_out).collect()
     }
 
-    /// Kills the processes of all servers, for good: one that is to be started again is killed too. It is for a program
-    /// that exits without dropping its values, as many do on a signal; otherwise a drop does the same.
+    /// Kills the processes of all servers permanently: one that is to be restarted is killed, too. This is for a program that exits without dropping its
+    /// values, as many do on a signal; otherwise, dropping this value does the same.
     pub fn kill(&self) {
         self.0.iter().for_each(Slot::kill);
     }

@@ -1,4 +1,4 @@
-//! The session with one server.
+//! The session with a server.
 
 use std::{
     collections::BTreeSet,

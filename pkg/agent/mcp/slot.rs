@@ -1,4 +1,4 @@
-//! One server of a configuration, its tools, and what is known of it.
+//! A server of a configuration, its tools, and its state.
 
 use std::{
     pin::pin,

@@ -1,4 +1,4 @@
-//! The start of a server, which no one who waits for it holds up or gives up.
+//! The start of a server, which is neither delayed nor abandoned by those who wait for it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

@@ -1,4 +1,4 @@
-//! One tool of a server.
+//! A tool of a server.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Calls that wait for their answers.
+//! Calls that wait for their responses.
 
 use futures_util::FutureExt as _;
 use rmcp::{

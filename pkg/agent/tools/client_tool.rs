@@ -12,12 +12,11 @@ use crate::{
     types::{Json, Text, setters},
 };
 
-/// A tool whose calls the client runs, such as the page in front of the user.
+/// A tool whose calls run at the client, such as the page that the user sees.
 ///
-/// A call is the event [`ClientToolRequest`](crate::types::AgentEvent::ClientToolRequest); whoever reads the
-/// events gives the result through [`ClientCalls`](crate::agent::ClientCalls). The run waits for at most
-/// [`client_timeout`](crate::agent::AgentConfig::client_timeout). Where no one can answer, such as in
-/// [`DefaultAgent::run`](crate::agent::DefaultAgent::run), the call is not run and the model reads so.
+/// A call is the event [`ClientToolRequest`](crate::types::AgentEvent::ClientToolRequest); a reader of the events gives the result through
+/// [`ClientCalls`](crate::agent::ClientCalls). The run waits for at most [`client_timeout`](crate::agent::AgentConfig::client_timeout). If no one can
+/// answer, as in [`DefaultAgent::run`](crate::agent::DefaultAgent::run), the call is not run and the model is told so.
 ///
 /// # Examples
 ///
@@ -83,7 +82,7 @@ impl ClientTool {
         }
     }
 
-    /// Returns a tool whose schema comes from the type of its arguments.
+    /// Returns a tool whose schema is derived from the type of its arguments.
     #[must_use]
     pub fn typed<A: JsonSchema>(name: impl Into<Text>, description: impl Into<String>) -> Self {
         Self::new(name, description, schema_of::<A>())

@@ -42,8 +42,7 @@ const OUTPUT_BYTES: usize = 16 << 10;
 
 /// The context of a running tool: ids, cancellation, events, shared state.
 ///
-/// The default context belongs to no agent: nothing cancels it and its events are dropped. It is for
-/// calling a tool in a test.
+/// The default context belongs to no agent: nothing cancels it, and its events are dropped. It is for calling a tool in a test.
 ///
 /// # Examples
 ///
@@ -148,44 +147,42 @@ impl ToolContext {
         self.place.turn
     }
 
-    /// Returns the id of the call; unique within its response.
+    /// Returns the id of the call, unique within its response.
     #[must_use]
     pub fn call_id(&self) -> &str {
         &self.place.call_id
     }
 
-    /// Returns a key that is the call's own, and the same when the call runs again in a run that was
-    /// resumed: by it a service knows a request that it has seen.
+    /// Returns a key that is unique to the call, and stays the same if the call runs again in a resumed run: a service uses it to recognize a repeated
+    /// request.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         let CallPlace { run_id, turn, call_id, .. } = &self.place;
         format!("{run_id}/{turn}/{call_id}")
     }
 
-    /// Returns a token that fires when the call should stop: the run was cancelled, or the tool's
-    /// time is over.
+    /// Returns a token that is cancelled when the call should stop: the run was cancelled, or the tool has exceeded its time.
     #[must_use]
     pub fn cancelled(&self) -> &CancellationToken {
         &self.cancel
     }
 
-    /// Sends a `custom` event to whoever watches the run, such as progress. Waits while the reader
-    /// is behind; after the call ended, the event is dropped.
+    /// Sends a `custom` event to the readers of the run, for example about progress. Waits while the reader lags behind; after the call has ended, the
+    /// event is dropped.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has sent nothing.
+    /// If the future is dropped, nothing has been sent.
     pub async fn emit(&self, name: impl Into<Text>, data: Value) {
         self.send(|| AgentEvent::Custom { name: name.into(), data }).await;
     }
 
-    /// Sends output of the call before its result is there, as `tool_output` events of at most 16 KiB. Waits
-    /// while the reader is behind; after the call ended, the output is dropped. The model reads the result
-    /// only.
+    /// Sends output of the call before its result, as `tool_output` events of at most 16 KiB. Waits while the reader lags behind; after the call has
+    /// ended, the output is dropped. The model reads only the result.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has sent the beginning of the text, or nothing.
+    /// If the future is dropped, the beginning of the text or nothing has been sent.
     ///
     /// # Examples
     ///
@@ -216,14 +213,14 @@ impl ToolContext {
         }
     }
 
-    /// Asks the user, and waits for the answer, which fits the form; see [`Questions`](crate::agent::Questions). The
-    /// time of the wait is not the call's, and ends after [`approval_timeout`](crate::agent::AgentConfig::approval_timeout).
+    /// Asks the user, and waits for an answer that fits the form; see [`Questions`](crate::agent::Questions). The wait does not count towards the call's
+    /// time, and ends after [`approval_timeout`](crate::agent::AgentConfig::approval_timeout).
     ///
-    /// It is [`ToolAnswer::Cancel`] when there is no one to ask, or no answer, or the call has asked 16 times.
+    /// Returns [`ToolAnswer::Cancel`] if no one can be asked, no one answers, or the call has already asked 16 times.
     ///
     /// # Cancel safety
     ///
-    /// A question whose wait is dropped is withdrawn.
+    /// If the future is dropped, the question is withdrawn.
     pub async fn ask(&self, question: Question) -> ToolAnswer {
         match &self.people {
             Some(people) => people.ask(self, question).await,
@@ -266,14 +263,13 @@ impl ToolContext {
         }
     }
 
-    /// Returns what the input of the run said about it, such as who it works for.
+    /// Returns the context that the input of the run provides, such as the caller that the run works for.
     #[must_use]
     pub fn run(&self) -> &RunContext {
         &self.run
     }
 
-    /// Returns the shared value of type `T` that the input of the run brought along, or else the one
-    /// that the agent was built with.
+    /// Returns the shared value of type `T` that the input of the run provides, or else the one that the agent was built with.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.run.state().or_else(|| self.state.get())

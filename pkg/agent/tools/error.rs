@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::types::Text;
 
-/// The error of a call. The model reads it and goes on.
+/// The error of a call. The model reads it and continues.
 ///
 /// # Examples
 ///
@@ -21,12 +21,12 @@ pub enum ToolError {
     /// The arguments do not fit the tool.
     #[error("{}{problem}", if path.is_empty() { String::new() } else { format!("`{path}` ") })]
     InvalidArguments {
-        /// The path of the argument, such as `filter.metric` or `units[1]`; empty for the whole.
+        /// The path of the argument, such as `filter.metric` or `units[1]`; empty for the arguments as a whole.
         path: Text,
         /// The problem, for the model.
         problem: String,
     },
-    /// The tool cannot do this, and would fail again if asked the same.
+    /// The tool cannot do this, and the same call would fail again.
     #[error("{message}")]
     Failed {
         /// The message, for the model.
@@ -41,13 +41,13 @@ pub enum ToolError {
     /// The tool did not end in time.
     #[error("no result after {after:?}")]
     TimedOut {
-        /// The limit that was in force.
+        /// The time limit.
         after: Duration,
     },
     /// The run was cancelled while the tool ran.
     #[error("cancelled{}", if *abandoned { "; the tool did not stop and was abandoned" } else { "" })]
     Cancelled {
-        /// `true` when the tool ignored the cancellation and was dropped.
+        /// `true` if the tool ignored the cancellation and was dropped.
         abandoned: bool,
     },
     /// The tool panicked.
@@ -65,20 +65,19 @@ impl ToolError {
         Self::InvalidArguments { path: path.into(), problem: problem.into() }
     }
 
-    /// Returns an error that the same call would meet again.
+    /// Returns an error that the same call would cause again.
     #[must_use]
     pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed { message: message.into() }
     }
 
-    /// Returns an error that may pass by itself.
+    /// Returns an error that may resolve itself.
     #[must_use]
     pub fn transient(message: impl Into<String>) -> Self {
         Self::Transient { message: message.into() }
     }
 
-    /// Returns `true` when the same call may succeed later; the loop guard does not repeat the
-    /// others.
+    /// Returns `true` if the same call may succeed later; the loop guard does not repeat other calls.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Transient { .. } | Self::TimedOut { .. } | Self::Cancelled { .. })
@@ -101,13 +100,13 @@ impl From<&str> for ToolError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// Two tools have this name, or names that providers cannot tell apart.
+    /// Two tools have this name, or names that providers cannot distinguish.
     #[error("the tool name `{name}` is taken; give each tool a name of its own")]
     Duplicate {
         /// The name.
         name: Text,
     },
-    /// The name belongs to the agent itself.
+    /// The name is reserved for the agent itself.
     #[error("the tool name `{name}` is reserved; choose another")]
     Reserved {
         /// The name.
@@ -122,17 +121,17 @@ pub enum RegistryError {
         /// The name.
         name: Text,
     },
-    /// The schema is not one; found with feature `schema`.
+    /// The schema is malformed; detected with feature `schema`.
     #[error("the schema of tool `{name}` is malformed at {member}: {problem}; correct it there")]
     MalformedSchema {
         /// The tool's name.
         name: Text,
         /// The member, such as `#/properties/limit/type`.
         member: Text,
-        /// The fault of it.
+        /// The problem with the member.
         problem: String,
     },
-    /// A limit of the tool is zero: no call could ever end well.
+    /// A limit of the tool is zero, so that no call could succeed.
     #[error(
         "`{member}` of tool `{name}` is 0; make it larger, or leave it out for the agent's own"
     )]
@@ -142,16 +141,16 @@ pub enum RegistryError {
         /// The member: `timeout` or `max_result_chars`.
         member: &'static str,
     },
-    /// A part of the tool's description is too long for requests; found in lists of MCP servers.
+    /// A part of the tool's description is too long for requests; detected in lists of MCP servers.
     #[error("the {what} of tool `{name}` has {bytes} bytes; expected at most {limit}")]
     TooLong {
         /// The tool's name.
         name: Text,
         /// The part that is too long, such as `schema`.
         what: &'static str,
-        /// Its length.
+        /// Its length, in bytes.
         bytes: usize,
-        /// The limit that was in force.
+        /// The limit, in bytes.
         limit: usize,
     },
     /// The schema does not describe an object.

@@ -1,4 +1,4 @@
-//! Facts about tools, on which it depends who runs and approves their calls.
+//! Properties of tools that determine who runs and approves their calls.
 
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -22,16 +22,16 @@ use crate::types::Preview;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolEffects {
-    /// Calls read, and change nothing.
+    /// Calls only read.
     Reads,
-    /// Calls change what can be changed back.
+    /// Calls make reversible changes.
     #[default]
     Writes,
-    /// Calls change what cannot be changed back: they overwrite or remove, send messages, run commands.
+    /// Calls make irreversible changes: they overwrite or remove, send messages, or run commands.
     Irreversible,
 }
 
-/// The place at which a tool's calls run.
+/// The place where a tool's calls run.
 ///
 /// # Examples
 ///
@@ -47,9 +47,9 @@ pub enum ToolPlace {
     /// Calls run in this process.
     #[default]
     Here,
-    /// Calls are sent to the client, which gives their results; see [`ClientTool`](super::ClientTool).
+    /// Calls are sent to the client, which returns their results; see [`ClientTool`](super::ClientTool).
     Client,
 }
 
-/// The making of a preview; `None` where the arguments say all.
+/// The future of a preview; `None` if the arguments say everything.
 pub type PreviewFuture = BoxFuture<'static, Result<Option<Preview>, ToolError>>;

@@ -1,4 +1,4 @@
-//! The answer to a form: its defaults, and the check of what a person has filled in.
+//! The answer to a form: its defaults, and the check of its values.
 
 use serde_json::{Map, Value};
 

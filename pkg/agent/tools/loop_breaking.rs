@@ -1,4 +1,4 @@
-//! The agent's own tools; each ends the run.
+//! The agent's own tools, each of which ends the run.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,15 +37,15 @@ pub(crate) struct Said {
     pub(crate) message: String,
 }
 
-/// Ends the run because the task is done: `task_completion`.
+/// The tool `task_completion`, which ends the run because the task is done.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskCompletionTool;
 
-/// Ends the run with a question to the user: `ask_question`.
+/// The tool `ask_question`, which ends the run with a question to the user.
 #[derive(Debug, Clone, Copy)]
 pub struct AskQuestionTool;
 
-/// Ends the run with a reply that asks for no work: `converse`.
+/// The tool `converse`, which ends the run with a reply that requires no work.
 #[derive(Debug, Clone, Copy)]
 pub struct ConverseTool;
 

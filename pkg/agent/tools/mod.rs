@@ -1,4 +1,4 @@
-//! Tools: what an agent can do.
+//! Tools: the actions that an agent can perform.
 
 mod calculator;
 mod check;

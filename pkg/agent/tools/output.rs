@@ -13,7 +13,7 @@ use crate::types::{Part, TextOrigin};
 /// assert_eq!(ToolOutput::from(json!({ "celsius": 21 })).content, r#"{"celsius":21}"#);
 /// ```
 ///
-/// A result with a picture, which goes to the model in the form that its provider takes:
+/// A result with an image, which is sent to the model in the form of its provider:
 ///
 /// ```
 /// use forgeline::agent::tools::ToolOutput;
@@ -26,35 +26,35 @@ use crate::types::{Part, TextOrigin};
 pub struct ToolOutput {
     /// The text of the result.
     pub content: String,
-    /// The place that the text comes from; `None` for that of the tool.
+    /// The origin of the text; `None` for that of the tool.
     pub origin: Option<TextOrigin>,
-    /// Pictures, documents and words behind the text, at most 20 MiB. Taken are PNG, JPEG, GIF, WebP and PDF, in base64 or by URL; a
-    /// document of UTF-8 text becomes words, and the type of a picture is that of its bytes. What the model does not take, or a vendor
-    /// would refuse, is left out, and the text says so: in the conversation it would fail each request.
+    /// Images, documents and texts after the text, at most 20 MiB in total: PNG, JPEG, GIF, WebP and PDF, in base64 or by URL. A UTF-8 text document
+    /// becomes text, and the type of an image is determined from its bytes. Parts that the model does not accept, or a vendor would refuse, are left out,
+    /// and the text says so: in the conversation, they would make every request fail.
     pub parts: Vec<Part>,
 }
 
 impl ToolOutput {
-    /// Returns a result of this text.
+    /// Returns a result with this text.
     #[must_use]
     pub fn new(content: impl Into<String>) -> Self {
         Self { content: content.into(), origin: None, parts: Vec::new() }
     }
 
-    /// Sets the place that the text comes from, where it is not that of all results of the tool.
+    /// Sets the origin of the text, if it differs from that of other results of the tool.
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {
         self.origin = Some(origin);
         self
     }
 
-    /// Adds a picture of this media type: its bytes in base64, or a URL that starts with `http`.
+    /// Adds an image with this media type: its bytes in base64, or a URL that starts with `http`.
     #[must_use]
     pub fn picture(self, media_type: impl Into<String>, data: impl Into<String>) -> Self {
         self.part(Part::Image { media_type: media_type.into(), data: data.into() })
     }
 
-    /// Adds a part: a picture, a document or words.
+    /// Adds a part: an image, a document or a text.
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
         self.parts.push(part);

@@ -1,4 +1,4 @@
-//! A process and what it starts.
+//! A process and its descendants.
 
 use std::{ffi::OsStr, fmt, io};
 

@@ -1,4 +1,4 @@
-//! Questions of tools that run.
+//! Questions of running tools.
 
 use serde_json::Value;
 
@@ -25,13 +25,13 @@ pub struct Question {
 }
 
 impl Question {
-    /// Returns the question for the fields of a form: `schema` is one of an object with plain fields.
+    /// Returns a question with a form: `schema` describes an object with primitive fields.
     #[must_use]
     pub fn form(message: impl Into<String>, schema: Value) -> Self {
         Self { message: message.into(), schema: Some(schema.into()), url: None }
     }
 
-    /// Returns the request to open an address.
+    /// Returns a request to open a URL.
     #[must_use]
     pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self { message: message.into(), schema: None, url: Some(url.into()) }

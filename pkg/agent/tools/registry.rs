@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::{RegistryError, Tool, ToolError, check::ArgumentCheck, loop_breaking::PROTECTED_NAMES};
 use crate::{llm::ToolSpec, types::Text};
 
-/// The tools of an agent, in the order of their registration.
+/// The tools of an agent, in registration order.
 ///
-/// A tool is found by its name, and by its name with `_` for each dot: some providers do not accept
-/// dots, and models mix the two up.
+/// A tool is found by its name, and by its name with each dot replaced by `_`: some providers do not accept dots, and models confuse the two.
 ///
 /// # Examples
 ///
@@ -84,8 +83,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     ///
-    /// When the name is taken, reserved or not valid, a limit is zero, or the schema describes no object; with feature
-    /// `schema`, when the schema is malformed.
+    /// Returns an error if the name is taken, reserved or invalid, a limit is zero, or the schema does not describe an object; with feature `schema`, if
+    /// the schema is malformed.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let name = Text::from(tool.name());
         if PROTECTED_NAMES.contains(&name.as_str()) || name.starts_with('_') {
@@ -122,7 +121,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Returns the tool of this name, with dots written as `_` or not.
+    /// Returns the tool with this name, written with dots or with `_`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.find(name).map(|entry| entry.tool)
@@ -170,7 +169,7 @@ impl ToolRegistry {
         self.tools.len()
     }
 
-    /// Returns `true` when there are no tools.
+    /// Returns `true` if there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()

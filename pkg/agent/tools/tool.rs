@@ -11,7 +11,7 @@ use crate::{
     types::{Json, TextOrigin},
 };
 
-/// The work of one call.
+/// The future of a call.
 pub type ToolFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
 /// An action that the model can ask the agent to perform.
@@ -21,8 +21,8 @@ pub type ToolFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 ///
 /// # Cancel safety
 ///
-/// When a run is cancelled, [`ToolContext::cancelled`] fires first; a future that has not ended a
-/// grace period later is dropped. Work that blocks belongs into `tokio::task::spawn_blocking`.
+/// When a run is cancelled, [`ToolContext::cancelled`] fires first; a future that has not ended after a grace period is dropped. Run blocking work in
+/// `tokio::task::spawn_blocking`.
 ///
 /// # Examples
 ///
@@ -57,47 +57,43 @@ pub trait Tool: Send + Sync {
     /// as `files.read`.
     fn name(&self) -> &str;
 
-    /// Returns, for the model, what the tool does and when to use it.
+    /// Returns a description for the model: what the tool does, and when to use it.
     fn description(&self) -> &str;
 
-    /// Returns the JSON schema of the arguments, an object. Called once, when the tool is registered;
-    /// arguments are checked against it before the tool runs.
+    /// Returns the JSON schema of the arguments, an object. Called once, when the tool is registered; arguments are checked against it before the tool
+    /// runs.
     fn schema(&self) -> Value;
 
-    /// Returns `true` when a successful call ends the run. Default: `false`.
+    /// Returns `true` if a successful call ends the run. Default: `false`.
     fn is_loop_breaking(&self) -> bool {
         false
     }
 
-    /// Returns `true` when no other call of the same response may run beside it. Default: `false`.
+    /// Returns `true` if no other call of the same response may run at the same time. Default: `false`.
     fn runs_alone(&self) -> bool {
         false
     }
 
-    /// Returns `true` when a call that is run again under the same
-    /// [key](ToolContext::idempotency_key) does nothing more. A run that is
-    /// [resumed](crate::agent::DefaultAgent::resume) runs such calls again when they were interrupted, and
-    /// no others. Default: `false`.
+    /// Returns `true` if a call that runs again with the same [key](ToolContext::idempotency_key) has no further effect. A
+    /// [resumed](crate::agent::DefaultAgent::resume) run repeats only such calls if they were interrupted. Default: `false`.
     fn is_idempotent(&self) -> bool {
         false
     }
 
-    /// Returns `true` when a model may well make the same call again and again, such as one that asks
-    /// how far a job is. The [loop guard](crate::agent::AgentConfig::loop_guard) does not count such
-    /// calls; each waits before it runs, a second at first, and twice as long, up to half a minute, each
-    /// time that the result was the same. Default: `false`.
+    /// Returns `true` if a model may reasonably repeat the same call, for example to poll the progress of a job. The [loop
+    /// guard](crate::agent::AgentConfig::loop_guard) does not count such calls; each waits before it runs, at first for a second, and twice as long, up to
+    /// half a minute, each time that the result was the same. Default: `false`.
     fn may_repeat(&self) -> bool {
         false
     }
 
-    /// Returns what makes two calls the same for the loop guard; `None` when all arguments do. A tool
-    /// whose calls have a number or a reason for a person leaves that out. Default: `None`.
+    /// Returns what makes two calls equal for the loop guard; `None` if all arguments do. A tool whose calls contain a number or a reason for a person
+    /// leaves that out. Default: `None`.
     fn identity(&self, _arguments: &Json) -> Option<String> {
         None
     }
 
-    /// Returns the place at which calls run. Of a tool at the client, [`execute`](Self::execute) is not called.
-    /// Default: [`ToolPlace::Here`].
+    /// Returns the place where calls run. For a tool at the client, [`execute`](Self::execute) is not called. Default: [`ToolPlace::Here`].
     fn place(&self) -> ToolPlace {
         ToolPlace::Here
     }
@@ -107,14 +103,13 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Returns the name of the permission that a caller needs to use the tool; see
-    /// [`Permissions`](crate::agent::Permissions). Default: `None`, it is for all.
+    /// Returns the name of the permission that a caller needs to use the tool; see [`Permissions`](crate::agent::Permissions). Default: `None`, the tool
+    /// is for all callers.
     fn permission(&self) -> Option<&str> {
         None
     }
 
-    /// Returns the only surface on which the tool is offered. Default: `None`, all; of a tool at the client,
-    /// [`Surface::FullPage`].
+    /// Returns the only surface on which the tool is offered. Default: `None`, all surfaces; for a tool at the client, [`Surface::FullPage`].
     fn surface(&self) -> Option<Surface> {
         match self.place() {
             ToolPlace::Here => None,
@@ -122,46 +117,42 @@ pub trait Tool: Send + Sync {
         }
     }
 
-    /// Returns what calls change. [`ApprovalPolicy`](crate::agent::ApprovalPolicy) asks a person by it.
-    /// Default: [`ToolEffects::Writes`].
+    /// Returns the effects of calls, by which [`ApprovalPolicy`](crate::agent::ApprovalPolicy) decides whether to ask a person. Default:
+    /// [`ToolEffects::Writes`].
     fn effects(&self) -> ToolEffects {
         ToolEffects::Writes
     }
 
-    /// Returns the place that the text of results and failures comes from; a [`ToolOutput`] may say another. After text
-    /// from [outside](TextOrigin::Outside), calls that cannot be changed back are asked about again, see
-    /// [`OutsideText`](crate::agent::OutsideText). Default: [`TextOrigin::Own`].
+    /// Returns the origin of the text of results and failures; a [`ToolOutput`] may set another. After text from [outside](TextOrigin::Outside),
+    /// irreversible calls require approval again, see [`OutsideText`](crate::agent::OutsideText). Default: [`TextOrigin::Own`].
     fn origin(&self) -> TextOrigin {
         TextOrigin::Own
     }
 
-    /// Returns the longest time that one call may take; `None` for
-    /// [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout). Default: `None`. Zero is refused
-    /// when the tool is registered.
+    /// Returns the maximum duration of a call; `None` for [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout). Zero is refused when the
+    /// tool is registered. Default: `None`.
     fn timeout(&self) -> Option<Duration> {
         None
     }
 
-    /// Returns the longest result of one call, in characters; `None` for
-    /// [`AgentConfig::max_result_chars`](crate::agent::AgentConfig::max_result_chars), `usize::MAX` for no
-    /// limit. A longer one is replaced by a note, never cut. Default: `None`. 0 is refused when the tool is
-    /// registered.
+    /// Returns the maximum length of the result of a call, in characters; `None` for
+    /// [`AgentConfig::max_result_chars`](crate::agent::AgentConfig::max_result_chars), `usize::MAX` for no limit. A longer result is replaced by a note,
+    /// never cut off. 0 is refused when the tool is registered. Default: `None`.
     fn max_result_chars(&self) -> Option<usize> {
         None
     }
 
-    /// Makes what a person sees before the call is approved, beside its arguments: a diff, a command. It
-    /// changes nothing. Default: `None`.
+    /// Returns what a person sees before the call is approved, besides its arguments: a diff, a command. Must not change anything. Default: `None`.
     ///
     /// # Errors
     ///
-    /// When it cannot be said what the call would do; the call is then not run.
+    /// Returns an error if the effects of the call cannot be determined; the call is then not run.
     fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// Returns what a person who answers "always" allows, such as the name of a command; calls for which
-    /// it is the same are not asked about again. Default: `None`, all calls of the tool.
+    /// Returns what a person who answers "always" allows, such as the name of a command; calls with the same value do not require approval again. Default:
+    /// `None`, all calls of the tool.
     fn grant_pattern(&self, _arguments: &Json) -> Option<String> {
         None
     }
@@ -170,7 +161,7 @@ pub trait Tool: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The text that the model reads instead of a result. A panic is caught and reported as well.
+    /// Returns the text that the model reads instead of a result. A panic is caught and reported as well.
     fn execute(&self, context: ToolContext, arguments: Json) -> ToolFuture;
 }
 

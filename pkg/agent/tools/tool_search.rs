@@ -1,4 +1,4 @@
-//! The tool with which a model finds others.
+//! The tool with which a model finds other tools.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

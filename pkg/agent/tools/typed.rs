@@ -14,11 +14,10 @@ use crate::{
     types::{Json, Preview, Text, TextOrigin},
 };
 
-/// Makes a tool of an async function with typed arguments.
+/// Returns a tool that calls an async function with typed arguments.
 ///
-/// The schema comes from the type of the arguments; its doc comments describe them to the model. `()` is
-/// for a tool without arguments, and `serde_json::Value` for any object. For what the function may return,
-/// see [`IntoToolResult`].
+/// The schema is derived from the type of the arguments; its doc comments describe them to the model. Use `()` for a tool without arguments, and
+/// `serde_json::Value` for any object. See [`IntoToolResult`] for what the function may return.
 ///
 /// # Examples
 ///
@@ -126,23 +125,21 @@ impl<A, F, Kind> TypedTool<A, F, Kind> {
         self
     }
 
-    /// Lets a call that was interrupted run again when its run is resumed; see
-    /// [`Tool::is_idempotent`].
+    /// Marks the tool as idempotent: an interrupted call runs again when its run is resumed; see [`Tool::is_idempotent`].
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.is_idempotent = true;
         self
     }
 
-    /// Lets a model make the same call again and again, after a pause that grows; see
-    /// [`Tool::may_repeat`].
+    /// Allows the model to repeat the same call, with increasing pauses; see [`Tool::may_repeat`].
     #[must_use]
     pub fn may_repeat(mut self) -> Self {
         self.may_repeat = true;
         self
     }
 
-    /// Says what makes two calls the same for the loop guard; see [`Tool::identity`].
+    /// Sets what makes two calls equal for the loop guard; see [`Tool::identity`].
     #[must_use]
     pub fn identified_by(
         mut self,
@@ -152,49 +149,49 @@ impl<A, F, Kind> TypedTool<A, F, Kind> {
         self
     }
 
-    /// Says what calls change; see [`Tool::effects`].
+    /// Sets the effects of calls; see [`Tool::effects`].
     #[must_use]
     pub fn effects(mut self, effects: ToolEffects) -> Self {
         self.effects = effects;
         self
     }
 
-    /// Says where the text of results comes from; see [`Tool::origin`].
+    /// Sets the origin of the text of results; see [`Tool::origin`].
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {
         self.origin = origin;
         self
     }
 
-    /// Says which module of the application the tool belongs to; see [`Tool::module`].
+    /// Sets the module of the application that the tool belongs to; see [`Tool::module`].
     #[must_use]
     pub fn module(mut self, module: impl Into<Text>) -> Self {
         self.module = Some(module.into());
         self
     }
 
-    /// Says which permission a caller needs; see [`Tool::permission`].
+    /// Sets the permission that a caller needs; see [`Tool::permission`].
     #[must_use]
     pub fn permission(mut self, permission: impl Into<Text>) -> Self {
         self.permission = Some(permission.into());
         self
     }
 
-    /// Sets the longest time that one call may take; see [`Tool::timeout`].
+    /// Sets the maximum duration of a call; see [`Tool::timeout`].
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets the longest result of one call, in characters; see [`Tool::max_result_chars`].
+    /// Sets the maximum length of the result of a call, in characters; see [`Tool::max_result_chars`].
     #[must_use]
     pub fn max_result_chars(mut self, chars: usize) -> Self {
         self.max_result_chars = Some(chars);
         self
     }
 
-    /// Shows a person what a call would do before it is approved; see [`Tool::preview`].
+    /// Sets a preview, which shows a person the effects of a call before it is approved; see [`Tool::preview`].
     #[must_use]
     pub fn previewed_by<P, R>(mut self, preview: P) -> Self
     where
@@ -208,7 +205,7 @@ impl<A, F, Kind> TypedTool<A, F, Kind> {
         self
     }
 
-    /// Makes each call run alone, beside no other call of the same response.
+    /// Makes each call run alone, without other calls of the same response.
     #[must_use]
     pub fn alone(mut self) -> Self {
         self.order = Order::Alone;

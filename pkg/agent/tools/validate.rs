@@ -1,4 +1,4 @@
-//! A light check of arguments against their schema, so that a model hears *where* it went wrong.
+//! A lightweight check of arguments against their schema, so that a model is told *where* it went wrong.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,12 @@ use super::ToolError;
 /// The depth to which schema and value are followed together; anything below counts as valid.
 const MAX_DEPTH: usize = 64;
 
-/// Checks `value` against the parts of JSON Schema that tool schemas are made of: `type`, `enum`,
-/// `const`, `required`, `properties`, `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf` and
-/// local `$ref`. What else a schema says is not looked at.
+/// Checks `value` against the parts of JSON Schema that tool schemas consist of: `type`, `enum`, `const`, `required`, `properties`,
+/// `additionalProperties`, `items`, `anyOf`, `oneOf`, `allOf` and local `$ref`. The rest of a schema is ignored.
 ///
 /// # Errors
 ///
-/// [`ToolError::InvalidArguments`] with the path of the first value that does not fit.
+/// Returns [`ToolError::InvalidArguments`] with the path of the first value that does not fit.
 ///
 /// # Examples
 ///

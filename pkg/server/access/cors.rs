@@ -1,4 +1,4 @@
-//! Answers that pages of other origins may read.
+//! Responses that pages of other origins may read.
 
 use axum::{
     Router,
@@ -11,7 +11,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::server::Service;
 
-/// Headers that a page of another origin may send.
+/// Request headers that a page of another origin may send.
 const SENT: [&str; 14] = [
     "authorization",
     "content-type",
@@ -29,7 +29,7 @@ const SENT: [&str; 14] = [
     "accept",
 ];
 
-/// Headers of answers that it may read, besides those that any page may.
+/// Response headers that such a page may read, besides the CORS-safelisted ones.
 const READ: [&str; 17] = [
     "etag",
     "location",
@@ -50,8 +50,7 @@ const READ: [&str; 17] = [
     "x-vercel-ai-ui-message-stream",
 ];
 
-/// Lets pages of the origins that the service names ask, and read the answers; where it names none, the routes stay as they are. Credentials of the
-/// browser, such as cookies, are not sent by them.
+/// Adds CORS for the origins that the service allows; without any, returns the routes unchanged. Browser credentials, such as cookies, are not allowed.
 pub(crate) fn over(service: &Service, routes: Router<Service>) -> Router<Service> {
     let origins = service.origins().all();
     if origins.is_empty() {
@@ -66,7 +65,7 @@ pub(crate) fn over(service: &Service, routes: Router<Service>) -> Router<Service
     routes.layer(from_fn_with_state(service.clone(), mark)).layer(cors)
 }
 
-/// Marks a request from a page that may ask.
+/// Marks a request from a page of an allowed origin.
 async fn mark(State(service): State<Service>, mut request: Request, next: Next) -> Response {
     if let Some(origin) = request.headers().get(header::ORIGIN).cloned() {
         service.origins().mark(&origin, request.extensions_mut());

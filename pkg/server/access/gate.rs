@@ -1,4 +1,4 @@
-//! The gate before all routes but those for everyone: who asks, and whether there is room.
+//! The gate before all routes that are not public: identifies the caller and enforces the limits of its scope.
 
 use std::{
     pin::Pin,
@@ -23,17 +23,17 @@ use super::{
 };
 use crate::server::{Limits, Problem, Service};
 
-/// Bodies that are longer count as uploads, in bytes.
+/// Size above which a body counts as an upload, in bytes.
 const SMALL_BODY_BYTES: u64 = 64 << 10;
 
-/// Lets a request in whose caller is known and whose scope has room, with its whole body. What the scope holds for it is given back behind the
-/// last byte of the answer.
+/// Admits a request whose caller is known and whose scope has capacity, with its body read completely. The capacity that the request takes is returned
+/// after the last byte of the response.
 pub(crate) async fn gate(
     State(service): State<Service>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    // A browser asks whether it may ask, without a token.
+    // A browser sends a preflight request without a token.
     if request.method() == Method::OPTIONS {
         return Ok(next.run(request).await);
     }
@@ -45,7 +45,7 @@ pub(crate) async fn gate(
     parts.extensions.insert(caller);
     let held = service.usage().hold(&scope, What::Connection)?;
     check_coding(&parts.headers)?;
-    // Whoever asks first does not send what is refused.
+    // A client that waits for `100-continue` does not send a body that would be refused.
     let asks = parts
         .headers
         .get(header::EXPECT)
@@ -76,7 +76,7 @@ fn check_head(limits: &Limits, uri: &Uri, headers: &HeaderMap) -> Result<(), Pro
     Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large", detail))
 }
 
-/// Refuses a body that was compressed on its way.
+/// Refuses a compressed body.
 fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
     let codings = headers.get_all(header::CONTENT_ENCODING).iter();
     let is_plain = |value: &HeaderValue| {
@@ -111,7 +111,7 @@ async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
     }
 }
 
-/// Reads a body of at most this many bytes; `None` for a longer one. Twice as many are read before the answer: whoever still sends does not read it.
+/// Reads a body of at most `most` bytes; `None` for a longer one. Reads up to twice as many first: a client still sending reads no response.
 async fn whole(body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
     let (mut whole, mut seen) = (Vec::new(), 0_usize);
     let mut pieces = body.into_data_stream();
@@ -129,7 +129,7 @@ async fn whole(body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
     Ok((seen <= most).then(|| whole.into()))
 }
 
-/// A body for which a scope holds a place.
+/// A body that holds a connection of its scope until it is dropped.
 struct Guarded {
     body: Body,
     _held: Held,

@@ -8,10 +8,10 @@ use subtle::ConstantTimeEq as _;
 
 use crate::{agent::Caller, server::Problem};
 
-/// Finds out who sends a request. What a caller may see and do comes from here alone: its scope is that of its runs, and nothing in
-/// a request changes it.
+/// Identifies the sender of a request. Everything that a caller may see and do follows from the result: its runs belong to its scope, and nothing in a
+/// request changes that.
 ///
-/// A function is one: the host's own login.
+/// Functions implement it: the host's own login can be one.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub trait Identify: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The answer to a request of a caller who is not known.
+    /// The response to a request whose caller is not known.
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem>;
 }
 
@@ -41,7 +41,7 @@ impl<F: Fn(&Parts) -> Result<Caller, Problem> + Send + Sync + 'static> Identify 
     }
 }
 
-/// Callers by bearer token. A token is kept as its SHA-256 alone.
+/// Callers by bearer token. Only the SHA-256 of a token is stored.
 ///
 /// # Examples
 ///
@@ -55,7 +55,7 @@ impl<F: Fn(&Parts) -> Result<Caller, Problem> + Send + Sync + 'static> Identify 
 pub struct Tokens(Vec<([u8; 32], Caller)>);
 
 impl Tokens {
-    /// Returns no tokens.
+    /// Returns an empty set of tokens.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -81,13 +81,13 @@ impl Tokens {
         self.0.len()
     }
 
-    /// Returns `true` when there are no tokens.
+    /// Returns `true` if there are no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the caller of a token. All are compared, each in the same time.
+    /// Returns the caller of a token. Compares with every known token, each in constant time.
     fn find(&self, token: &str) -> Option<&Caller> {
         let digest: [u8; 32] = Sha256::digest(token).into();
         self.0.iter().fold(None, |found, (known, caller)| {
@@ -99,7 +99,7 @@ impl Tokens {
 impl Identify for Tokens {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
         let given = parts.headers.get(header::AUTHORIZATION);
-        // The scheme has no case.
+        // The scheme is case-insensitive.
         let token = given.and_then(|value| {
             let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then_some(token)
@@ -118,10 +118,10 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// The permission to see how the service does: its metrics and latencies.
+/// The permission to read the metrics and latencies of the service.
 pub(crate) const OBSERVE: &str = "service.observe";
 
-/// The permission to send notifications to all of the scope.
+/// The permission to send notifications to the whole scope.
 pub(crate) const NOTIFY: &str = "service.notify";
 
 const ALL: [&str; 2] = [OBSERVE, NOTIFY];
@@ -135,7 +135,7 @@ pub(crate) fn check_permission(caller: &Caller, permission: &str) -> Result<(), 
     Err(Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail))
 }
 
-/// All who reach this machine's own address, as one caller.
+/// All programs of this machine, as one caller.
 #[derive(Debug)]
 pub(crate) struct Local;
 
@@ -143,7 +143,7 @@ impl Identify for Local {
     fn identify(&self, parts: &Parts) -> Result<Caller, Problem> {
         super::loopback::check(parts)?;
         let caller = Caller::new("local").scope("local");
-        // Whoever is at this machine may do all of it.
+        // Callers of this machine have every permission.
         Ok(ALL.into_iter().fold(caller, Caller::permission))
     }
 }

@@ -1,4 +1,4 @@
-//! Requests to this machine's own address that come from elsewhere: another machine, or a page of someone else.
+//! Protection of a loopback service from requests of other machines and of pages of other origins.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,12 +10,11 @@ use axum::{
 use super::origins;
 use crate::server::Problem;
 
-/// Headers of proxies, which stand between the service and whoever asks.
+/// Headers that proxies add.
 const PROXIES: [&str; 6] =
     ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
 
-/// Refuses a request from another machine, one for another host, which a name that was bound anew sends here, and one from a page of
-/// another origin.
+/// Refuses a request from another machine, a request for another host (as DNS rebinding sends), and a request from a page of another origin.
 pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
     check_peer(parts)?;
     let authority = check_host(&parts.headers)?;
@@ -45,7 +44,7 @@ fn check_peer(parts: &Parts) -> Result<(), Problem> {
 }
 
 fn check_host(headers: &HeaderMap) -> Result<Authority, Problem> {
-    // Of two, another program may have taken the other one.
+    // With two `Host` headers, another program may have used the other one.
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().filter(|_| hosts.next().is_none()).and_then(|host| host.to_str().ok());
     let authority = host.and_then(|host| host.parse::<Authority>().ok());
@@ -58,7 +57,7 @@ fn check_host(headers: &HeaderMap) -> Result<Authority, Problem> {
 fn check_origin(headers: &HeaderMap, authority: &Authority) -> Result<(), Problem> {
     let detail = "a page of another origin may not send this";
     let refused = || Problem::new(StatusCode::FORBIDDEN, "wrong_origin", detail);
-    // What a browser says of the page; programs say nothing.
+    // Browsers describe the page in this header; other programs do not send it.
     let site = headers.get("sec-fetch-site").map(axum::http::HeaderValue::as_bytes);
     if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
         return Err(refused());

@@ -1,17 +1,17 @@
-//! Pages of other origins that may ask.
+//! Pages of other origins that may send requests.
 
 use axum::http::{Extensions, HeaderValue, request::Parts};
 
-/// The origins of pages that may ask, besides those of the service itself.
+/// The origins whose pages may send requests, besides the service's own.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origins(Vec<HeaderValue>);
 
-/// The mark of a request from a page whose origin is one of them.
+/// The mark of a request from a page of an allowed origin.
 #[derive(Debug, Clone, Copy)]
 struct IsAllowed;
 
 impl Origins {
-    /// Returns these origins; `Err` with the text that cannot be one.
+    /// Returns these origins, or `Err` with the text that is not an origin.
     pub(crate) fn new(origins: Vec<String>) -> Result<Self, String> {
         let read = |origin: String| {
             let value = HeaderValue::try_from(&origin).ok();
@@ -24,7 +24,7 @@ impl Origins {
         &self.0
     }
 
-    /// Marks a request from a page of this origin, if it may ask.
+    /// Marks a request from a page of this origin, if the origin is allowed.
     pub(crate) fn mark(&self, origin: &HeaderValue, request: &mut Extensions) {
         if self.0.contains(origin) {
             request.insert(IsAllowed);
@@ -32,13 +32,13 @@ impl Origins {
     }
 }
 
-/// Returns `true` when the origin of the page was allowed by name.
+/// Returns `true` if the request was marked as coming from an allowed origin.
 pub(crate) fn is_allowed(parts: &Parts) -> bool {
     parts.extensions.get::<IsAllowed>().is_some()
 }
 
-/// Returns `true` for an origin as browsers write it, and [`ServiceBuilder::origins`](crate::server::ServiceBuilder::origins) takes it: a scheme,
-/// a host, and a port where it is another than that of the scheme.
+/// Returns `true` for an origin as browsers write it and [`ServiceBuilder::origins`](crate::server::ServiceBuilder::origins) accepts it: a scheme, a host,
+/// and a port unless it is the default port of the scheme.
 ///
 /// # Examples
 ///

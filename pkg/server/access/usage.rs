@@ -1,4 +1,4 @@
-//! Usage of the service by each scope and each caller.
+//! Usage of the service by scope and by caller.
 
 use std::{
     collections::HashMap,
@@ -16,12 +16,12 @@ use crate::{
     types::Text,
 };
 
-/// Most callers whose rate is known; one that has made no use of it lately is forgotten.
+/// Maximum number of callers whose rate is known; beyond it, the rates that have refilled are forgotten, then the fullest one.
 const MAX_RATES: usize = 10_000;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The usage by scopes and callers.
+/// The usage of the service by scopes and callers.
 #[derive(Debug)]
 pub(crate) struct Usage {
     limits: Limits,
@@ -34,25 +34,25 @@ struct Inside {
     rates: HashMap<(Text, Text), Rate>,
 }
 
-/// The things that a scope holds.
+/// The resources that a scope holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum What {
-    /// A request or a stream.
+    /// An open request or stream.
     Connection,
-    /// A body that is being sent.
+    /// A body that is being received.
     Upload,
     /// A run that has not ended.
     Run,
 }
 
-/// One of what a scope holds; given back when it is dropped.
+/// A resource held by a scope; released on drop.
 #[derive(Debug)]
 pub(crate) struct Held {
     usage: Arc<Usage>,
     key: (Text, What),
 }
 
-/// The runs that a caller may begin now.
+/// The number of runs that a caller may start now.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     left: f64,
@@ -60,7 +60,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// Returns the rate at this time: it fills up within a minute.
+    /// Returns the rate at `now`: it refills completely within a minute.
     fn at(self, now: Instant, most: f64) -> Self {
         let share = now.duration_since(self.at).as_secs_f64() / MINUTE.as_secs_f64();
         Self { left: (self.left + share * most).min(most), at: now }
@@ -76,7 +76,7 @@ impl Usage {
         &self.limits
     }
 
-    /// Holds one more of this for a scope.
+    /// Acquires one of these resources for a scope.
     pub(crate) fn hold(self: &Arc<Self>, scope: &Text, what: What) -> Result<Held, Problem> {
         let (most, code, detail, seconds) = match what {
             What::Connection => (
@@ -108,13 +108,21 @@ impl Usage {
         Ok(Held { usage: Arc::clone(self), key })
     }
 
-    /// Counts a run that a caller begins.
+    /// Counts a run that a caller starts.
     pub(crate) fn begin_run(&self, caller: &Caller) -> Result<(), Problem> {
         let (most, now) = (f64::from(self.limits.runs_per_minute), Instant::now());
         let key = (scope(caller), caller.id.clone());
         let mut inside = self.lock();
         if inside.rates.len() >= MAX_RATES && !inside.rates.contains_key(&key) {
             inside.rates.retain(|_, rate| rate.at(now, most).left < most);
+            if inside.rates.len() >= MAX_RATES {
+                let left = |rate: &Rate| rate.at(now, most).left;
+                let rates = inside.rates.iter();
+                let fullest = rates.max_by(|(_, a), (_, b)| left(a).total_cmp(&left(b)));
+                if let Some(fullest) = fullest.map(|(key, _)| key.clone()) {
+                    inside.rates.remove(&fullest);
+                }
+            }
         }
         let rate = inside.rates.entry(key).or_insert(Rate { left: most, at: now });
         *rate = rate.at(now, most);
@@ -134,7 +142,7 @@ impl Usage {
         Ok(())
     }
 
-    /// Returns how many of this all scopes hold together.
+    /// Returns the number of these resources that all scopes hold together.
     pub(crate) fn count(&self, what: What) -> usize {
         let inside = self.lock();
         inside.held.iter().filter(|((_, held), _)| *held == what).map(|(_, count)| count).sum()
@@ -194,11 +202,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn callers_that_come_and_go_take_no_room() {
-        let usage = Usage::new(Limits::default());
-        for at in 0..MAX_RATES + 10 {
-            assert!(usage.begin_run(&Caller::new(at.to_string())).is_ok());
-            tokio::time::advance(Duration::from_millis(20)).await;
+        for pause in [Duration::from_millis(20), Duration::ZERO] {
+            let usage = Usage::new(Limits { runs_per_minute: 2, ..Limits::default() });
+            let ann = Caller::new("ann");
+            assert!(usage.begin_run(&ann).is_ok() && usage.begin_run(&ann).is_ok());
+            for at in 0..MAX_RATES + 10 {
+                assert!(usage.begin_run(&Caller::new(at.to_string())).is_ok());
+                tokio::time::advance(pause).await;
+            }
+            assert!(usage.lock().rates.len() <= MAX_RATES, "{pause:?}");
+            assert_eq!(usage.begin_run(&ann).is_err(), pause.is_zero(), "she has used up hers");
         }
-        assert!(usage.lock().rates.len() <= MAX_RATES);
     }
 }

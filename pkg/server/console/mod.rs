@@ -1,6 +1,6 @@
-//! The web console: a page, its styles and its modules, as they stand in `assets`.
+//! The web console: a page, its styles and its modules, served as they are in `assets`.
 //!
-//! They are in the program, hold no data and ask no other host. What they show comes from the routes of the service, with the caller's own token.
+//! The files are part of the binary, contain no data and contact no other host. Their data comes from the service's routes, with the caller's token.
 
 mod assets;
 
@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 use self::assets::{ASSETS, Asset, PAGE};
 use super::{Problem, Service, http::etag};
 
-/// The headers of every answer. Nothing but what this service sends is loaded, run or asked.
+/// The headers of every response. The page loads, runs and contacts only what this service serves.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -30,14 +30,14 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::REFERRER_POLICY, "no-referrer"),
     (header::X_FRAME_OPTIONS, "DENY"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    // Asked about each time, so that a newer program is seen at once.
+    // Revalidated on every request, so that a newer version is used at once.
     (header::CACHE_CONTROL, "no-cache"),
 ];
 
-/// The place in the page where the path of the service stands.
+/// The placeholder in the page for the base path of the service.
 const BASE: &str = "{base}";
 
-/// The tags of the assets, in their order.
+/// The entity tags of the assets, in the same order.
 static TAGS: LazyLock<Vec<String>> =
     LazyLock::new(|| ASSETS.iter().map(|asset| tag(asset.text)).collect());
 
@@ -47,7 +47,7 @@ pub(super) fn routes() -> Router<Service> {
 }
 
 async fn page(OriginalUri(uri): OriginalUri, headers: HeaderMap) -> Response {
-    // Below the path of a host's application, where it stands in one.
+    // Below the path of a host's application, if the routes are nested in one.
     let page = PAGE.replace(BASE, &escaped(uri.path().trim_end_matches('/')));
     let tag = tag(&page);
     answer(&headers, "text/html; charset=utf-8", &tag, page)
@@ -78,19 +78,19 @@ fn answer(headers: &HeaderMap, kind: &'static str, tag: &str, text: impl Into<Bo
     response
 }
 
-/// Returns the tag of a text, by which a browser asks whether it has changed.
+/// Returns the entity tag of a text, for revalidation by browsers.
 fn tag(text: &str) -> String {
     let digest = Sha256::digest(text);
     let mut tag = String::from('"');
     for byte in digest.iter().take(12) {
-        // A string takes whatever is written into it.
+        // Writing to a string cannot fail.
         let _written = write!(tag, "{byte:02x}");
     }
     tag.push('"');
     tag
 }
 
-/// Returns a path as it can stand in an attribute of the page.
+/// Returns a path that is safe in an attribute of the page; an empty one if `path` is not.
 fn escaped(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-._~%".contains(c);
     if path.starts_with("//") || !path.chars().all(is_plain) {

@@ -25,38 +25,38 @@ use crate::{
     types::{Message, Part, Text},
 };
 
-/// Conversations by scope and id. Another scope's are not found.
+/// Conversations by scope and id. Conversations of other scopes are not found.
 #[derive(Default)]
 pub(crate) struct Conversations(Mutex<Known>);
 
-/// Most conversations that are kept in memory, and most bytes of them; those that work are kept beyond it.
+/// Maximum number and total bytes of conversations in memory; active conversations are kept beyond it.
 const MAX_CONVERSATIONS: usize = 1_000;
 const MAX_CONVERSATION_BYTES: usize = 256 << 20;
 
 #[derive(Default)]
 struct Known {
     all: HashMap<(Text, Text), Arc<Conversation>>,
-    /// In the order of their beginning.
+    /// Keys, oldest first.
     order: VecDeque<(Text, Text)>,
 }
 
-/// One conversation.
+/// A conversation.
 pub(crate) struct Conversation {
     pub(crate) id: Text,
-    /// The caller whose it is.
+    /// The caller that owns it.
     pub(crate) owner: Text,
     /// The name of its agent.
     pub(crate) agent_name: Text,
-    /// A fork, which has its messages.
+    /// A fork of the agent, with the messages of the conversation.
     pub(crate) agent: DefaultAgent,
-    /// The run that began last.
+    /// The run that started last.
     last_run: Mutex<Option<Arc<Run>>>,
     pub(crate) journal: StoredJournal,
-    /// About the size of its messages.
+    /// The approximate size of its messages, in bytes.
     bytes: AtomicUsize,
-    /// The order of its runs; those that another process left come first.
+    /// The order of its runs; runs recovered from another process come first.
     pub(crate) turns: Turns,
-    /// The messages that were taken back, as far as they were asked for.
+    /// The messages that were taken back, as far as they have been read.
     pub(crate) taken_back: tokio::sync::Mutex<TakenBack>,
 }
 
@@ -65,7 +65,7 @@ impl Conversations {
         self.lock().all.get(&(scope.clone(), id.into())).cloned()
     }
 
-    /// Adds a conversation; returns the one that is there, where another request was faster.
+    /// Adds a conversation, or returns the existing one if another request was faster.
     pub(crate) fn add(&self, scope: &Text, conversation: Conversation) -> Arc<Conversation> {
         let key = (scope.clone(), conversation.id.clone());
         let mut known = self.lock();
@@ -80,7 +80,7 @@ impl Conversations {
         added
     }
 
-    /// Notes how large a conversation is that has grown, and lets the oldest go where all are too large.
+    /// Updates the size of a conversation that has grown, and evicts the oldest idle ones above the limits.
     pub(crate) fn grown(&self, scope: &Text, id: &str) {
         let mut known = self.lock();
         if let Some(conversation) = known.all.get(&(scope.clone(), id.into())) {
@@ -114,7 +114,7 @@ impl Known {
     }
 }
 
-/// Returns the place of one that is to be let go, among those that are kept with their bytes and whether they work, the oldest first.
+/// Returns the index of a conversation to evict, given the bytes and activity of each, oldest first.
 fn surplus(kept: impl Iterator<Item = (usize, bool)>) -> Option<usize> {
     let (mut count, mut bytes, mut idle) = (0, 0_usize, None);
     for (at, (size, works)) in kept.enumerate() {
@@ -126,7 +126,7 @@ fn surplus(kept: impl Iterator<Item = (usize, bool)>) -> Option<usize> {
     idle.filter(|_| count > MAX_CONVERSATIONS || (bytes > MAX_CONVERSATION_BYTES && count > 1))
 }
 
-/// Returns about the size of a message, in bytes.
+/// Returns the approximate size of a message, in bytes.
 pub(crate) fn size(message: &Message) -> usize {
     let size = |part: &Part| match part {
         Part::Text { text } | Part::Thinking { text, .. } => text.len(),
@@ -139,7 +139,7 @@ pub(crate) fn size(message: &Message) -> usize {
 }
 
 impl Conversation {
-    /// Returns `true` while a run of it has not ended.
+    /// Returns `true` while its last run has not ended.
     fn works(&self) -> bool {
         self.last_run().is_some_and(|run| !run.has_ended())
     }
@@ -169,14 +169,14 @@ impl Conversation {
         reread.map_err(|error| self.journal.problem(error))
     }
 
-    /// Adds a run; it comes behind those that have not ended.
+    /// Adds a run, which comes after those that have not ended.
     pub(crate) fn begin(&self, run: &Arc<Run>) -> Turn {
         let mut last = self.last_run.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(Arc::clone(run));
         self.turns.take()
     }
 
-    /// Returns the run that began last.
+    /// Returns the run that started last.
     pub(crate) fn last_run(&self) -> Option<Arc<Run>> {
         self.last_run.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,15 +1,15 @@
-//! The message of a chat that is answered again, among those with which runs began.
+//! The choice of the message whose answer a chat regenerates.
 
-/// The messages of the user in a chat, the oldest first; the last one is answered again.
+/// The user messages of a chat, oldest first; the last one is answered again.
 #[derive(Debug)]
 pub(crate) struct Again {
     pub(crate) said: Vec<String>,
-    /// `true` when it was another one before.
+    /// `true` if the message was edited.
     pub(crate) is_edited: bool,
 }
 
 impl Again {
-    /// Returns the place of that message among those with which runs began; `None` when it began none, or was taken back already.
+    /// Returns the index of that message among those that started runs; `None` if it started none, or was already taken back.
     pub(crate) fn place(&self, begun: &[String]) -> Option<usize> {
         let (last, before) = self.said.split_last()?;
         let is_whole = begun.starts_with(before);
@@ -19,7 +19,7 @@ impl Again {
         if is_whole && begun.get(before.len()) == Some(last) {
             return Some(before.len());
         }
-        // A client may send no more than the end of its chat.
+        // A client may send only the end of its chat.
         begun.iter().rposition(|text| text == last)
     }
 }

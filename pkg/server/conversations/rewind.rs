@@ -1,4 +1,4 @@
-//! A chat is taken back to before what is answered again.
+//! Rewinding of a chat to before the message that is answered again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,11 +11,11 @@ use crate::{
     types::{ErrorCode, Text},
 };
 
-/// Longest wait for the run whose answer is taken back.
+/// Maximum wait for the run whose answer is taken back.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 impl Service {
-    /// Cancels the runs that go on, and takes the conversation back.
+    /// Cancels the active runs and rewinds the conversation.
     pub(crate) async fn take_back(
         &self,
         scope: &Text,
@@ -41,7 +41,7 @@ impl Service {
         }
     }
 
-    /// Returns the messages of a conversation that were taken back; of one whose journal is damaged none are known.
+    /// Returns the messages of a conversation that were taken back; those read so far if its journal is damaged.
     pub(crate) async fn taken_back(&self, key: &ConversationKey) -> Result<TakenBack, Problem> {
         let store = &*self.stores().conversations;
         let known = self.0.conversations.find(&key.scope, &key.id);

@@ -2,10 +2,10 @@
 
 use crate::types::Text;
 
-/// Longest title that is made of a message, in characters.
+/// Maximum length of a title made from a message, in characters.
 pub(crate) const MAX_TITLE: usize = 60;
 
-/// Returns the title of a conversation that begins with this text: its first 60 characters, and `…` where there are more.
+/// Returns the title of a conversation that begins with this text: its first 60 characters, and `…` if there are more.
 pub(crate) fn title(said: &str) -> Option<Text> {
     let said: String =
         said.chars().filter(|sign| sign.is_whitespace() || is_plain(*sign)).collect();
@@ -17,7 +17,7 @@ pub(crate) fn title(said: &str) -> Option<Text> {
     (!title.is_empty()).then(|| title.into())
 }
 
-/// Returns `false` for what a title cannot have: control characters, line ends, and signs that turn the order of what stands beside it.
+/// Returns `false` for characters that a title cannot contain: control characters, line ends, and marks that change the text direction.
 pub(crate) fn is_plain(sign: char) -> bool {
     let is_turning = matches!(sign, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_line_end = matches!(sign, '\u{2028}' | '\u{2029}');

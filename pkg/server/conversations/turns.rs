@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use tokio::sync::watch;
 
-/// The runs of a conversation that have not ended, in the order in which they began: one works, or waits for its reader, and the others wait for it.
+/// The runs of a conversation that have not ended, in start order: the first is active or waits for a person, and the others wait for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Turns(Arc<watch::Sender<Queue>>);
 
@@ -14,7 +14,7 @@ struct Queue {
     waiting: VecDeque<u64>,
 }
 
-/// A place in the order; given back when it is dropped.
+/// A position in the order; given up on drop.
 #[derive(Debug)]
 pub(crate) struct Turn {
     turns: Turns,
@@ -28,7 +28,7 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Takes the next place.
+    /// Takes the next position.
     pub(crate) fn take(&self) -> Turn {
         let mut number = 0;
         self.0.send_modify(|queue| {
@@ -41,15 +41,15 @@ impl Turns {
 }
 
 impl Turn {
-    /// Returns `true` when all before it have ended.
+    /// Returns `true` if all runs before it have ended.
     pub(crate) fn is_first(&self) -> bool {
         self.turns.0.borrow().waiting.front() == Some(&self.number)
     }
 
-    /// Waits until all before it have ended.
+    /// Waits until all runs before it have ended.
     pub(crate) async fn comes(&self) {
         let mut queue = self.turns.0.subscribe();
-        // The sender is here.
+        // The sender is alive, so this cannot fail.
         drop(queue.wait_for(|queue| queue.waiting.front() == Some(&self.number)).await);
     }
 }

@@ -1,4 +1,4 @@
-//! An append, and what a stream says to it.
+//! Appends to a stream, and their outcomes.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{server::Problem, store::LogRecord, types::Text};
 
-/// Most bytes of the data of a stream.
+/// Maximum size of the data of a stream, in bytes.
 const MAX_STREAM_BYTES: usize = 64 << 20;
 
-/// Most producers of a stream.
+/// Maximum number of producers of a stream.
 const MAX_PRODUCERS: usize = 1_000;
 
-/// An append, as a request asks for it.
+/// An append that a request asks for.
 #[derive(Debug)]
 pub(super) struct Append {
     content_type: Option<Text>,
@@ -28,15 +28,15 @@ pub(super) struct Append {
 /// The outcome of an append.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// These records are appended.
+    /// The append adds these records.
     Append(Vec<LogRecord>),
-    /// The append was there already: what it asks for is true.
+    /// The append was already made; its effect is in place.
     Repeated,
-    /// The epoch of the producer is over; this is the one that counts.
+    /// The producer's epoch has been superseded by this one.
     Stale(u64),
-    /// The producer left something out.
+    /// The producer skipped appends.
     Gap { expected: u64, received: u64 },
-    /// Nothing follows the end of a stream.
+    /// The stream is closed.
     Closed,
     /// The append does not fit the stream.
     Refused(Problem),
@@ -57,17 +57,17 @@ impl Append {
         Ok(Self { content_type, data, closes, seq, producer: producer(headers)? })
     }
 
-    /// Returns `true` where a producer has its place, which the answer says.
+    /// Returns the producer of the append, whose state the response reports.
     pub(super) fn producer(&self) -> Option<&Text> {
         self.producer.as_ref().map(|(id, _)| id)
     }
 
-    /// Returns `true` where there are data.
+    /// Returns `true` if there are data.
     pub(super) fn has_data(&self) -> bool {
         !self.data.is_empty()
     }
 
-    /// Decides what becomes of it. An append that was there already is told before all else, so that whoever sends it again gets the answer
+    /// Decides the outcome of the append. A repeated append is recognized before anything else is checked, so that a client that retries gets the response
     /// that was lost.
     pub(super) fn judge(&self, state: &State) -> Verdict {
         if let Some((id, Place { epoch, seq })) = &self.producer {
@@ -137,7 +137,7 @@ impl Append {
     }
 }
 
-/// Reads the headers of a producer, which come together or not at all.
+/// Reads the headers of a producer, which are all present or all absent.
 fn producer(headers: &HeaderMap) -> Result<Option<(Text, Place)>, Problem> {
     let id = headers::text(headers, &headers::PRODUCER_ID)?;
     let epoch = headers::number(headers, &headers::PRODUCER_EPOCH)?;

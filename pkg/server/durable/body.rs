@@ -1,4 +1,4 @@
-//! The data of a request, as the records they become.
+//! Conversion of the body of a request into records.
 
 use std::{cell::Cell, fmt};
 
@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use super::config::Config;
 use crate::server::Problem;
 
-/// Longest record of a stream that is not of JSON values, in bytes. What is longer becomes several.
+/// Maximum size of a record of a stream that is not JSON, in bytes. Longer data become several records.
 const MAX_RECORD_BYTES: usize = 64 << 10;
 
-/// Most values of an append to a stream of JSON values: each is a record, which takes more than a short value.
+/// Maximum number of values of an append to a JSON stream: each becomes a record, which takes more memory than a short value.
 const MAX_VALUES: usize = 10_000;
 
 /// Reads the body of a request.
@@ -26,7 +26,7 @@ pub(super) async fn read(request: Request) -> Result<Bytes, Problem> {
     })
 }
 
-/// Parts the body of a request into the data of records. Of an array of a stream of JSON values each one is its own.
+/// Splits the body of a request into the data of records. Each element of an array sent to a JSON stream becomes a record of its own.
 pub(super) fn part(config: &Config, body: &Bytes) -> Result<Vec<Bytes>, Problem> {
     if body.is_empty() {
         return Ok(Vec::new());
@@ -52,7 +52,7 @@ pub(super) fn part(config: &Config, body: &Bytes) -> Result<Vec<Bytes>, Problem>
     Ok(gathered(body, &values.map_err(wrong)?))
 }
 
-/// Returns values as pieces of the body; where most of it is blank, which would stay with them, as pieces of a copy.
+/// Returns values as slices of the body, or of a copy if the body is mostly whitespace, which the slices would keep in memory.
 fn gathered(body: &Bytes, values: &[&RawValue]) -> Vec<Bytes> {
     let texts = values.iter().map(|value| value.get().as_bytes());
     let length: usize = texts.clone().map(<[u8]>::len).sum();
@@ -63,7 +63,7 @@ fn gathered(body: &Bytes, values: &[&RawValue]) -> Vec<Bytes> {
     texts.map(|text| copy.split_to(text.len())).collect()
 }
 
-/// Reads an array, as far as it may be.
+/// A deserializer of an array with a limited number of elements.
 struct Values<'c>(&'c Cell<bool>);
 
 impl<'de> DeserializeSeed<'de> for Values<'_> {

@@ -1,4 +1,4 @@
-//! The setup of a stream.
+//! The configuration of a stream.
 
 use axum::http::{HeaderMap, header};
 use jiff::{Timestamp, fmt::temporal::Pieces};
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::headers;
 use crate::{server::Problem, types::Text};
 
-/// The type of a stream whose creator named none.
+/// The content type of a stream that is created without one.
 const DEFAULT_TYPE: &str = "application/octet-stream";
 
-/// The setup of a stream: what it was created with, and keeps.
+/// The configuration of a stream, fixed when it is created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Config {
     pub(super) content_type: Text,
-    /// Seconds without a read or write after which it is gone.
+    /// The time without a read or write after which the stream expires, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ttl: Option<u64>,
-    /// The moment from which it is gone, as it was written.
+    /// The time at which the stream expires, as the client wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<Text>,
 }
@@ -43,13 +43,13 @@ impl Config {
         Ok(Self { content_type, ttl, expires_at: expires_at.map(Into::into) })
     }
 
-    /// Returns `true` for the same setup, whose type may be written another way.
+    /// Returns `true` for the same configuration; the content type may be spelled differently.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.has_type(&other.content_type)
             && (self.ttl, &self.expires_at) == (other.ttl, &other.expires_at)
     }
 
-    /// Returns `true` where the stream has this media type; parameters do not count.
+    /// Returns `true` if the stream has this media type; parameters are ignored.
     pub(super) fn has_type(&self, content_type: &str) -> bool {
         essence(&self.content_type).eq_ignore_ascii_case(essence(content_type))
     }
@@ -59,7 +59,7 @@ impl Config {
         self.has_type("application/json")
     }
 
-    /// Returns `true` where the data are text, which an event of a browser holds as it is.
+    /// Returns `true` if the data are text, which a server-sent event can contain unencoded.
     pub(super) fn is_text(&self) -> bool {
         self.is_json()
             || essence(&self.content_type)
@@ -67,7 +67,7 @@ impl Config {
                 .is_some_and(|it| it.eq_ignore_ascii_case("text/"))
     }
 
-    /// Returns the time of the stream.
+    /// Returns the lifetime of the stream.
     pub(super) fn life(&self) -> Life {
         let end = self.expires_at.as_ref().and_then(|at| moment(at));
         let end = end.map(|end| u64::try_from(end.as_millisecond()).unwrap_or_default());
@@ -75,17 +75,17 @@ impl Config {
     }
 }
 
-/// The time of a stream, in milliseconds.
+/// The lifetime of a stream, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Life {
-    /// The time without a read or write after which it is gone.
+    /// The time without a read or write after which the stream expires.
     pub(super) idle_ms: Option<u64>,
-    /// The moment from which it is gone, since 1970.
+    /// The time at which the stream expires, since 1970.
     end_ms: Option<u64>,
 }
 
 impl Life {
-    /// Returns `true` once the stream is gone, which was used last at this time.
+    /// Returns `true` once a stream that was last used at `used_ms` has expired.
     pub(super) fn is_over(self, used_ms: u64, now_ms: u64) -> bool {
         let idle = now_ms.saturating_sub(used_ms);
         self.idle_ms.is_some_and(|most| idle >= most)
@@ -93,7 +93,7 @@ impl Life {
     }
 }
 
-/// Reads a time as RFC 3339 has it. Those of the last hours of the year 9999, which clients send for ever, are beyond what a [`Timestamp`] holds, and are its last.
+/// Parses an RFC 3339 time. Times in the last hours of the year 9999, which clients send for "forever", exceed a [`Timestamp`] and become its maximum.
 fn moment(text: &str) -> Option<Timestamp> {
     if let Ok(read) = text.parse() {
         return Some(read);

@@ -18,13 +18,13 @@ pub(super) const PRODUCER_SEQ: HeaderName = HeaderName::from_static("producer-se
 pub(super) const EXPECTED_SEQ: HeaderName = HeaderName::from_static("producer-expected-seq");
 pub(super) const RECEIVED_SEQ: HeaderName = HeaderName::from_static("producer-received-seq");
 
-/// Begins the names of the headers that ask for a fork of another stream.
+/// Prefix of the headers that ask for a fork of another stream.
 const FORK: &str = "stream-fork";
 
-/// Longest value of a header that is kept, in bytes.
+/// Maximum length of a header value, in bytes.
 const MAX_VALUE_BYTES: usize = 1024;
 
-/// Returns the text of a header, if it is there.
+/// Returns the text of a header, if present.
 pub(super) fn text<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
@@ -40,7 +40,7 @@ pub(super) fn text<'h>(
     }
 }
 
-/// Returns the whole number of a header, written without sign, leading zeros and point.
+/// Returns the integer of a header, written without a sign, leading zeros or a decimal point.
 pub(super) fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u64>, Problem> {
     let Some(text) = text(headers, name)? else { return Ok(None) };
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
@@ -54,7 +54,7 @@ fn has_leading_zero(text: &str) -> bool {
     text.len() > 1 && text.starts_with('0')
 }
 
-/// Refuses a stream that is to begin as a fork of another: an empty one is not what was asked for.
+/// Refuses a request to fork another stream: an empty stream is not what was asked for.
 pub(super) fn refuse_forks(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(name) = headers.keys().find(|name| name.as_str().starts_with(FORK)) else {
         return Ok(());
@@ -65,12 +65,12 @@ pub(super) fn refuse_forks(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "no_forks", detail))
 }
 
-/// Returns `true` where the header says so.
+/// Returns `true` if the request closes the stream.
 pub(super) fn is_closed(headers: &HeaderMap) -> Result<bool, Problem> {
     Ok(text(headers, &CLOSED)?.is_some_and(|value| value.eq_ignore_ascii_case("true")))
 }
 
-/// Sets a header to what is displayed, if a header can hold it.
+/// Sets a header to the displayed value, if a header can contain it.
 pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &impl ToString) {
     if let Ok(value) = HeaderValue::from_str(&value.to_string()) {
         headers.insert(name, value);

@@ -1,7 +1,7 @@
-//! Durable Streams: logs that any HTTP client reads from an offset, and hosts write.
+//! Durable Streams: logs that hosts write and any HTTP client reads from an offset.
 //!
-//! A stream is a log of the [event log](crate::store::EventLog), and what is known of it is a fold over its records ([`State`]). A run is such
-//! a stream, which is only read.
+//! A stream is a log of the [event log](crate::store::EventLog), and its [`State`] is a fold over the log's records. A run is also such a stream, but
+//! read-only.
 
 mod append;
 mod body;

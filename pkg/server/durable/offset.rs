@@ -1,17 +1,17 @@
-//! The places in a stream, as its readers see them.
+//! Positions in a stream, as readers see them.
 
 use std::fmt::{self, Display, Formatter};
 
-/// A place in a stream: the time it was created, and the number of a record. As text, later places are greater, and those of a stream that was
-/// deleted and created again too.
+/// A position in a stream: the creation time of the stream and a record number. Later positions are greater as text, too, also after the stream was
+/// deleted and created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Offset {
-    /// Milliseconds since 1970; for a run, which is created once, a number made of its id.
+    /// Milliseconds since 1970; for a run, which is created once, a number derived from its id.
     pub(super) created: u64,
     pub(super) number: u64,
 }
 
-/// The place where a reader begins.
+/// The position where a reader starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     Beginning,
@@ -22,7 +22,7 @@ pub(super) enum Start {
 const CREATED: usize = 14;
 const NUMBER: usize = 16;
 
-/// Numbers of runs that there are, as [`CREATED`] has digits for them.
+/// Number of values that [`CREATED`] digits can express, for runs.
 const RUNS: u64 = 100_000_000_000_000;
 
 impl Display for Offset {
@@ -32,7 +32,7 @@ impl Display for Offset {
     }
 }
 
-/// Returns a number made of the id of a run, the same in each process; FNV-1a, as far as there are digits for it.
+/// Returns a number derived from the id of a run, the same in every process: FNV-1a, reduced to the available digits.
 pub(super) fn of_run(id: &str) -> u64 {
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -41,7 +41,7 @@ pub(super) fn of_run(id: &str) -> u64 {
 }
 
 impl Offset {
-    /// Reads an offset; `None` for anything that was not written by [`Display`].
+    /// Parses an offset; `None` for a text that [`Display`] did not write.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (created, number) = text.split_once('_')?;
         let digits = |text: &str, length: usize| {
@@ -54,7 +54,7 @@ impl Offset {
 }
 
 impl Start {
-    /// Reads the place that a reader asks for.
+    /// Parses the position that a reader asks for.
     pub(super) fn read(text: &str) -> Option<Self> {
         match text {
             "-1" => Some(Self::Beginning),

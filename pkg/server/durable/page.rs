@@ -1,4 +1,4 @@
-//! A stream is read page by page.
+//! Paged reading of a stream.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::{
     store::{EventLog, LogError, LogKey, LogPage},
 };
 
-/// Most records that are read at a time.
+/// Maximum number of records read at a time.
 const PAGE: usize = 64;
 
-/// Bytes of messages behind which a page ends.
+/// Size of the messages after which a page ends, in bytes.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A reader of a stream.
@@ -23,23 +23,23 @@ pub(super) struct Reader {
     created: u64,
     pub(super) source: Source,
     at: u64,
-    /// The place of encoders, for readers that come back.
+    /// The saved encoders, for readers that reconnect.
     past: Option<Arc<Past>>,
 }
 
-/// Messages that follow one another.
+/// A sequence of consecutive messages.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Page {
     pub(super) messages: Vec<Bytes>,
-    /// `true` when there was nothing behind it.
+    /// `true` if the page reaches the current end of the stream.
     pub(super) is_tail: bool,
-    /// `true` when nothing will follow.
+    /// `true` if nothing will follow.
     pub(super) is_closed: bool,
 }
 
 impl Reader {
-    /// Returns a reader from this record on.
+    /// Returns a reader that starts at record `from`.
     pub(super) async fn open(
         log: Arc<dyn EventLog>,
         (key, created): (LogKey, u64),
@@ -48,7 +48,7 @@ impl Reader {
         past: Option<Arc<Past>>,
     ) -> Result<Self, LogError> {
         let from = from.max(source.first());
-        // A place that is not there is told before an answer begins.
+        // An invalid position is reported before a response starts.
         read(&*log, &key, &source, (from, 1)).await?;
         let known = past.as_ref().and_then(|past| past.get(&key, from));
         let source = match (known, source) {
@@ -78,7 +78,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Returns the place behind what was read.
+    /// Returns the position after the last record that was read.
     pub(super) fn offset(&self) -> Offset {
         Offset { created: self.created, number: self.at }
     }
@@ -105,7 +105,7 @@ impl Reader {
         Ok(Page { messages, is_tail, is_closed })
     }
 
-    /// Leaves; whoever comes back need not read again what was read.
+    /// Ends the reader and saves its encoder, so that a reader that reconnects need not read the earlier events again.
     pub(super) fn leave(self) {
         if let (Some(past), Source::AgUi(encoder, _)) = (&self.past, &self.source) {
             past.keep(&self.key, self.at, encoder);
@@ -116,14 +116,14 @@ impl Reader {
     pub(super) async fn wait(&self) -> Result<(), LogError> {
         let more = self.log.wait(&self.key, self.at);
         match self.source.run() {
-            // Its log may not tell its end.
+            // The log may lack the end of the run.
             Some(run) => run.untold().run_until_cancelled(more).await.unwrap_or(Ok(())),
             None => more.await,
         }
     }
 }
 
-/// Reads records of a stream: at most `most`, from the number `from` on.
+/// Reads at most `most` records of a stream, from number `from` on.
 async fn read(
     log: &dyn EventLog,
     key: &LogKey,

@@ -1,4 +1,4 @@
-//! The encoders of readers that come back: a message of AG-UI depends on all events before it.
+//! Saved encoders for readers that reconnect: an AG-UI message depends on all events before it.
 
 use std::{
     collections::VecDeque,
@@ -7,22 +7,22 @@ use std::{
 
 use crate::{server::encode::AgUi, store::LogKey};
 
-/// Most encoders that are kept.
+/// Maximum number of saved encoders.
 const MAX_KEPT: usize = 256;
 
-/// The encoders of readers that left a run, each with its place: whoever reads on from there need not read what is before.
+/// The encoders of readers that left a run, each with its position: a reader that resumes there need not read the earlier events.
 #[derive(Debug, Default)]
 pub(super) struct Past(Mutex<VecDeque<(LogKey, u64, AgUi)>>);
 
 impl Past {
-    /// Returns an encoder that has seen a run up to this place.
+    /// Returns an encoder that has seen a run up to this position.
     pub(super) fn get(&self, key: &LogKey, at: u64) -> Option<AgUi> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.iter().rfind(|(of, place, _)| of == key && *place == at);
         found.map(|(_, _, encoder)| encoder.clone())
     }
 
-    /// Keeps an encoder; the one that was kept first makes room.
+    /// Saves an encoder, evicting the oldest if there are too many.
     pub(super) fn keep(&self, key: &LogKey, at: u64, encoder: &AgUi) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.iter().any(|(of, place, _)| of == key && *place == at) {

@@ -1,4 +1,4 @@
-//! Ways to read a stream: what is there, what comes next, and all of it as events.
+//! Reading of a stream: the available data, a long poll, or server-sent events.
 
 use std::time::{Duration, SystemTime};
 
@@ -23,10 +23,10 @@ use crate::{
     store::LogError,
 };
 
-/// Time after which a connection with events ends; its reader comes back.
+/// Time after which a connection with events ends and its reader reconnects.
 const CONNECTION: Duration = Duration::from_mins(1);
 
-/// Length of the intervals that cursors count, from the beginning of [`EPOCH`] on, in seconds.
+/// Length of the intervals that cursors count from [`EPOCH`], in seconds.
 const INTERVAL: u64 = 20;
 
 /// 2024-10-09, in seconds since 1970.
@@ -37,7 +37,7 @@ const EPOCH: u64 = 1_728_432_000;
 pub(super) struct Asked {
     pub(super) start: Option<Start>,
     pub(super) live: Live,
-    /// The cursor of its last answer.
+    /// The cursor of the reader's last response.
     cursor: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Live {
 }
 
 impl Asked {
-    /// Reads a query; members that are not known are passed over.
+    /// Parses a query; unknown parameters are ignored.
     pub(super) fn read(query: &[(String, String)]) -> Result<Self, Problem> {
         let mut asked = Self { start: None, live: Live::No, cursor: None };
         for (name, value) in query {
@@ -83,7 +83,7 @@ impl Asked {
         Ok(asked)
     }
 
-    /// Returns the number of the interval, and a greater one than that of the reader's last answer.
+    /// Returns the number of the current interval, or one more than the reader's last cursor if that is greater.
     fn cursor(&self) -> u64 {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = since.as_secs().saturating_sub(EPOCH) / INTERVAL;
@@ -91,8 +91,8 @@ impl Asked {
     }
 }
 
-/// Answers a reader; `wait` is the longest wait of a long poll, `ends` ends events. The guard is for a reader of events that goes away before
-/// they end.
+/// Answers a reader. `wait` is the maximum wait of a long poll, and `ends` ends the events. The guard acts when a reader of events disconnects before
+/// their end.
 pub(super) async fn answer(
     mut reader: Reader,
     asked: Asked,
@@ -128,7 +128,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Returns the answer with what is there.
+/// Returns a response with the available data.
 fn caught_up(
     reader: &Reader,
     page: &Page,
@@ -149,7 +149,7 @@ fn caught_up(
     response
 }
 
-/// Returns the answer with a page; without a body where it has none.
+/// Returns a response with a page; without a body if `is_empty`.
 fn paged(reader: &Reader, page: &Page, is_empty: bool) -> Response {
     let mut response = Response::new(Body::empty());
     if is_empty {
@@ -173,7 +173,7 @@ fn cached(response: &mut Response, value: &'static str) {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(value));
 }
 
-/// Waits for the next page with messages, or the end.
+/// Waits for a page with messages, or for the end of the stream.
 async fn polled(reader: &mut Reader, wait: Duration) -> Result<Page, LogError> {
     let until = Instant::now() + wait;
     loop {
@@ -190,7 +190,7 @@ async fn polled(reader: &mut Reader, wait: Duration) -> Result<Page, LogError> {
     }
 }
 
-/// Reads a stream as the events of a connection.
+/// Returns a stream as the server-sent events of a connection.
 fn events(
     mut reader: Reader,
     asked: Asked,
@@ -215,7 +215,7 @@ fn events(
             let ends = page.is_closed
                 || (page.is_tail && !matches!(timeout_at(until, reader.wait()).await, Ok(Ok(()))));
             if ends {
-                // Its reader did not leave.
+                // The server ended the connection, not the reader.
                 if let Some(guard) = &mut guard {
                     guard.disarm();
                 }

@@ -1,6 +1,6 @@
-//! The room that streams take: that of each scope, and of all.
+//! The storage that streams take, in each scope and in total.
 //!
-//! Runs have a room of their own, so that no scope fills the log with streams and keeps others from beginning runs.
+//! Runs have storage of their own, so that a scope that fills the log with streams does not keep others from starting runs.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,25 +17,25 @@ use crate::{
     types::Text,
 };
 
-/// Most streams of a scope that are in use.
+/// Maximum number of streams of a scope.
 const MAX_STREAMS_PER_SCOPE: usize = 1_000;
 
-/// Bytes that count for a stream besides its records.
+/// Bytes that count for a stream in addition to its records.
 const STREAM_BYTES: u64 = 1 << 10;
 
-/// Logs that are looked at a time.
+/// Number of logs listed at a time.
 const PAGE: usize = 1_000;
 
-/// Milliseconds by which the noted use of a stream may be behind its last one: that between two sweeps.
+/// Maximum lag of the recorded last use of a stream, in milliseconds: the time between two sweeps.
 const NOTED_LATE: u64 = 60_000;
 
-/// The room of streams.
+/// The storage of streams.
 #[derive(Debug)]
 pub(super) struct Room {
     scope_bytes: u64,
     all_bytes: u64,
     inside: Mutex<Inside>,
-    /// Set once what the store has is known.
+    /// Set once the streams of the store have been read.
     is_read: OnceCell<()>,
 }
 
@@ -51,13 +51,13 @@ struct Scope {
     bytes: u64,
 }
 
-/// The room of a stream.
+/// The storage of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taken {
     bytes: u64,
-    /// The last use that the store knows of, in milliseconds since 1970.
+    /// The last use known to the store, in milliseconds since 1970.
     pub(super) used_ms: u64,
-    /// Its time; `None` until it is read.
+    /// The lifetime of the stream; `None` until it is read.
     pub(super) life: Option<Life>,
 }
 
@@ -72,7 +72,7 @@ impl Room {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what the store has, once.
+    /// Reads the streams of the store, once.
     pub(super) async fn read(&self, log: &dyn EventLog, prefix: &str) -> Result<(), LogError> {
         let read = || async {
             let mut after: Option<LogKey> = None;
@@ -81,7 +81,7 @@ impl Room {
                 let Some(last) = page.last() else { return Ok(()) };
                 after = Some(last.key.clone());
                 for info in page {
-                    // A use before the process ended may not be noted.
+                    // A use before the process ended may not be recorded.
                     let used_ms = info.used_ms.saturating_add(NOTED_LATE);
                     let bytes = info.bytes.saturating_add(STREAM_BYTES);
                     self.lock().put(&info.key, Taken { bytes, used_ms, life: None });
@@ -91,7 +91,7 @@ impl Room {
         self.is_read.get_or_try_init(read).await.map(drop)
     }
 
-    /// Takes room for a stream that will have this number of bytes.
+    /// Reserves storage for a stream that will have `bytes` bytes.
     pub(super) fn take(&self, key: &LogKey, bytes: u64) -> Result<(), Problem> {
         let bytes = bytes.saturating_add(STREAM_BYTES);
         let mut inside = self.lock();
@@ -111,7 +111,7 @@ impl Room {
             );
             return Err(full(detail));
         }
-        // However many scopes there are, each finds room: one has at most as much as it leaves, unless it may have all.
+        // There is storage for any number of scopes: each gets at most as much as it leaves free, unless it may have all.
         let after = inside.bytes.saturating_add(more);
         let is_shared = self.scope_bytes < self.all_bytes;
         let left = self.all_bytes.saturating_sub(after);
@@ -125,7 +125,7 @@ impl Room {
         Ok(())
     }
 
-    /// Sets the number of bytes that a stream has.
+    /// Sets the number of bytes of a stream, and its lifetime.
     pub(super) fn set(&self, key: &LogKey, bytes: u64, life: Life) {
         let mut inside = self.lock();
         let used_ms = inside.get(key).map_or_else(now_ms, |known| known.used_ms);
@@ -133,7 +133,7 @@ impl Room {
         inside.put(key, Taken { bytes, used_ms, life: Some(life) });
     }
 
-    /// Notes the time of a stream, and a use that the store knows of.
+    /// Records the lifetime of a stream, and a use known to the store.
     pub(super) fn note(&self, key: &LogKey, life: Life, used_ms: Option<u64>) {
         let mut inside = self.lock();
         if let Some(taken) = inside.get_mut(key) {
@@ -142,7 +142,7 @@ impl Room {
         }
     }
 
-    /// Gives back what a stream takes.
+    /// Releases the storage of a stream.
     pub(super) fn give_back(&self, key: &LogKey) {
         self.lock().remove(key);
     }
@@ -151,7 +151,7 @@ impl Room {
         self.lock().get(key).copied()
     }
 
-    /// Returns the streams of a scope, or of all.
+    /// Returns the streams of a scope, or of all scopes.
     pub(super) fn all(&self, scope: Option<&Text>) -> Vec<(LogKey, Taken)> {
         let inside = self.lock();
         let scopes = inside.scopes.iter().filter(|(name, _)| scope.is_none_or(|of| of == *name));

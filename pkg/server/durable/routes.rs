@@ -67,8 +67,8 @@ pub(in crate::server) async fn create(
     Ok(response)
 }
 
-/// Returns the address of a new stream as its client has it: with the host that it named, and `https` where a proxy says that it came
-/// by it. The path is that before routes were nested.
+/// Returns the URL of a new stream as its client sees it: with the host of the request, and `https` if a proxy reports it. The path is the one before
+/// routes were nested.
 fn location(fields: &HeaderMap, uri: &Uri) -> String {
     let text = |name: &str| fields.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").or_else(|| uri.authority().map(Authority::as_str));
@@ -87,7 +87,7 @@ pub(in crate::server) async fn append(
     let key = log_key(&caller, &name)?;
     let fields = request.headers().clone();
     let data = body::read(request).await?;
-    // What is not there is told before what is wrong.
+    // A missing stream is reported before an invalid append.
     service.streams().open(&key).await?;
     let append = Append::read(&fields, data)?;
     let (state, verdict) = service.streams().append(&key, &append).await?;
@@ -171,7 +171,7 @@ pub(in crate::server) async fn remove(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Answers what a browser asks before a request to another origin. No origin is named, so that none may.
+/// Answers a CORS preflight request. The response names no origin, so that none is allowed.
 pub(in crate::server) async fn preflight() -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let fields = response.headers_mut();
@@ -184,7 +184,7 @@ pub(in crate::server) async fn preflight() -> Response {
     response
 }
 
-/// The protocol that a run is read in, and the end of the run when its reader goes away.
+/// The protocol in which a run is read, and the action on the run when its reader disconnects.
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::server) struct As {
     #[serde(rename = "as")]
@@ -246,7 +246,7 @@ pub(in crate::server) async fn show_run(
     Ok(response)
 }
 
-/// Returns the number behind the last event of a run, and whether it has ended, without a look at the others.
+/// Returns the number after the last event of a run, and whether the run has ended, without reading the earlier events.
 async fn run_end(service: &Service, run: &Run) -> Result<(u64, bool), Problem> {
     let log = service.log();
     let mut at = match log.read(&run.key, u64::MAX, 1).await {
@@ -262,7 +262,7 @@ async fn run_end(service: &Service, run: &Run) -> Result<(u64, bool), Problem> {
     }
 }
 
-/// Returns the answer without a body that tells what a stream is.
+/// Returns a response without a body that describes a stream.
 fn shown(state: &state::State) -> Response {
     let mut response = Response::new(Body::empty());
     let fields = response.headers_mut();

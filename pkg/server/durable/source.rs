@@ -1,4 +1,4 @@
-//! Messages of a stream, made of the records of a log.
+//! The messages of a stream, derived from the records of a log.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::{
     store::LogRecord,
 };
 
-/// The messages of a stream, made of the records of a log.
+/// The source of the messages of a stream.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The data of a stream of a host.
+    /// The data of a host's stream.
     Stream(Config),
-    /// The events of a run as they are.
+    /// The events of a run, unchanged.
     Run(Arc<Run>),
-    /// The events of a run in AG-UI.
+    /// The events of a run, as AG-UI.
     AgUi(Box<AgUi>, Sharing),
 }
 
@@ -28,13 +28,13 @@ impl Source {
     /// Returns the number of the first record that readers see.
     pub(super) fn first(&self) -> u64 {
         match self {
-            // Before it is what the stream was created with.
+            // The record before it contains the configuration of the stream.
             Self::Stream(_) => 1,
             Self::Run(_) | Self::AgUi(..) => 0,
         }
     }
 
-    /// Returns the run whose events they are, if they are those of one.
+    /// Returns the run, if the messages are its events.
     pub(super) fn run(&self) -> Option<&Arc<Run>> {
         match self {
             Self::Stream(_) => None,
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// Returns `true` where a message depends on all records before it.
+    /// Returns `true` if a message depends on all records before it.
     pub(super) fn has_past(&self) -> bool {
         matches!(self, Self::AgUi(..))
     }
@@ -63,12 +63,12 @@ impl Source {
         !matches!(self, Self::Stream(config) if !config.is_text())
     }
 
-    /// Returns `true` for the record that ends a stream.
+    /// Returns `true` for the record that closes a stream.
     pub(super) fn is_end(&self, record: &LogRecord) -> bool {
         matches!(self, Self::Stream(_)) && record.kind == CLOSED
     }
 
-    /// Appends the messages of the next record, which has this number.
+    /// Appends the messages of the next record, which has the number `number`.
     pub(super) fn messages(&mut self, number: u64, record: &LogRecord, out: &mut Vec<Bytes>) {
         match self {
             Self::Stream(_) if record.kind == DATA => out.push(record.data.clone()),
@@ -85,7 +85,7 @@ impl Source {
         }
     }
 
-    /// Joins messages to the body of an answer.
+    /// Joins messages into the body of a response.
     pub(super) fn join(&self, messages: &[Bytes]) -> Bytes {
         if !self.is_json() {
             return match messages {

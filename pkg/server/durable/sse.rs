@@ -1,4 +1,4 @@
-//! A stream as server-sent events: pages of data, each with the place behind it.
+//! A stream as server-sent events: pages of data, each followed by the position after it.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{offset::Offset, source::Source};
 
-/// The place of a reader, behind each page.
+/// The position of a reader, sent after each page.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -35,7 +35,7 @@ pub(super) fn data(source: &Source, messages: &[Bytes], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Appends the event that tells the place behind a page.
+/// Appends the event with the position after a page.
 pub(super) fn control(
     next: Offset,
     cursor: u64,
@@ -53,7 +53,7 @@ pub(super) fn control(
     out.extend_from_slice(b"\n\n");
 }
 
-/// Appends a field for each line, so that no line end of the data ends the event. A reader takes one space behind the colon away.
+/// Appends a field for each line, so that a line end in the data does not end the event. Readers remove one space after the colon.
 fn lines(text: &str, out: &mut Vec<u8>) {
     let mut rest = text;
     loop {

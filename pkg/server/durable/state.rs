@@ -1,4 +1,4 @@
-//! The state of a stream: a fold over its records.
+//! The state of a stream, a fold over its records.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ pub(super) const PRODUCER: &str = "stream_producer";
 pub(super) const SEQ: &str = "stream_seq";
 pub(super) const CLOSED: &str = "stream_closed";
 
-/// The state of a stream behind its last record.
+/// The state of a stream after its last record.
 #[derive(Debug, Clone)]
 pub(super) struct State {
     pub(super) config: Config,
     /// Milliseconds since 1970.
     pub(super) created: u64,
-    /// The number behind the last record.
+    /// The number after the last record.
     pub(super) end: u64,
-    /// The bytes of its data.
+    /// The size of its data, in bytes.
     pub(super) bytes: usize,
-    /// The bytes of all its records, as they are in memory.
+    /// The size of all its records in memory, in bytes.
     pub(super) size: u64,
     pub(super) is_closed: bool,
     /// The last `Stream-Seq`.
@@ -34,14 +34,14 @@ pub(super) struct State {
     pub(super) producers: BTreeMap<Text, Place>,
 }
 
-/// The place of a producer in what it writes.
+/// The position of a producer in its sequence of appends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     pub(super) epoch: u64,
     pub(super) seq: u64,
 }
 
-/// The first record.
+/// The content of the first record.
 #[derive(Debug, Serialize, Deserialize)]
 struct Created {
     created: u64,
@@ -49,7 +49,7 @@ struct Created {
     config: Config,
 }
 
-/// An append of a producer.
+/// The content of the record of a producer's append.
 #[derive(Debug, Serialize, Deserialize)]
 struct Produced {
     id: Text,
@@ -68,7 +68,7 @@ impl State {
         LogRecord::new(PRODUCER, json(&Produced { id, place }))
     }
 
-    /// Begins with the first record; `None` for one that is none.
+    /// Returns the state after the first record; `None` if `record` is not a first record.
     pub(super) fn begin(record: &LogRecord) -> Option<Self> {
         let is_first = record.kind == CREATED;
         let Created { created, config } =
@@ -78,7 +78,7 @@ impl State {
         Some(Self { config, created, end: 1, bytes: 0, size, is_closed, seq, producers })
     }
 
-    /// Goes on with the next record.
+    /// Applies the next record.
     pub(super) fn apply(&mut self, record: &LogRecord) {
         self.end += 1;
         self.size += record.bytes() as u64;
@@ -95,13 +95,13 @@ impl State {
         }
     }
 
-    /// Returns the place behind the last record.
+    /// Returns the position after the last record.
     pub(super) fn tail(&self) -> Offset {
         Offset { created: self.created, number: self.end }
     }
 }
 
-/// Returns JSON of a value that can always be written.
+/// Returns a value as JSON; for types whose serialization cannot fail.
 fn json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }

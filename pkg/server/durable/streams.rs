@@ -26,26 +26,26 @@ use crate::{
     types::Text,
 };
 
-/// Most records that are read at a time.
+/// Maximum number of records read at a time.
 const PAGE: usize = 256;
 
-/// Most streams whose state is in memory; the others are read again when they are used.
+/// Maximum number of streams whose state is kept in memory; others are read again when used.
 const MAX_KNOWN: usize = 10_000;
 
-/// Locks for those who write, each for a part of the names.
+/// Number of locks for writers, each for a part of the names.
 const TURNS: usize = 64;
 
-/// Attempts of an append, where other processes append to the same stream.
+/// Maximum attempts of an append while other processes append to the same stream.
 const MAX_ATTEMPTS: usize = 16;
 
-/// The streams of hosts over the event log.
+/// The streams of hosts, stored in the event log.
 pub(in crate::server) struct Streams {
     log: Arc<dyn EventLog>,
     known: Mutex<HashMap<LogKey, Known>>,
     room: Room,
     past: Arc<Past>,
     turns: Vec<tokio::sync::Mutex<()>>,
-    /// The time of the last stream that was created, in milliseconds since 1970; each has one of its own.
+    /// The creation time of the newest stream, in milliseconds since 1970; unique for each stream.
     created: AtomicU64,
     hasher: RandomState,
 }
@@ -70,12 +70,12 @@ impl Streams {
         }
     }
 
-    /// Returns the encoders of readers that come back.
+    /// Returns the saved encoders of readers that reconnect.
     pub(super) fn past(&self) -> Arc<Past> {
         Arc::clone(&self.past)
     }
 
-    /// Drops what is kept for the readers of a run.
+    /// Drops the saved encoders of the readers of a run.
     pub(in crate::server) fn forget_run(&self, key: &LogKey) {
         self.past.forget(key);
     }
@@ -91,7 +91,7 @@ impl Streams {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until this one writes alone in this process.
+    /// Waits for the exclusive right to write in this process.
     async fn turn(&self, key: &LogKey) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         Some(self.place(key)?.lock().await)
     }
@@ -101,7 +101,7 @@ impl Streams {
         self.turns.get(place)
     }
 
-    /// Returns a stream as it is now; `None` when there is none, or its time is over.
+    /// Returns the current state of a stream; `None` if it does not exist or has expired.
     pub(super) async fn find(&self, key: &LogKey) -> Result<Option<Arc<State>>, Problem> {
         let Some(state) = self.load(key).await? else { return Ok(None) };
         let used_ms = self.known().get(key).map_or_else(now_ms, |known| known.used_ms);
@@ -112,7 +112,7 @@ impl Streams {
         Ok(Some(state))
     }
 
-    /// Returns a stream as [`find`](Self::find) does, and notes that it is used.
+    /// Returns a stream as [`find`](Self::find) does, and records its use.
     pub(super) async fn open(&self, key: &LogKey) -> Result<Arc<State>, Problem> {
         let state = self.find(key).await?;
         if let Some(known) = self.known().get_mut(key) {
@@ -121,7 +121,7 @@ impl Streams {
         state.ok_or_else(|| Problem::not_found("stream", name(key)))
     }
 
-    /// Reads what was appended since the state was made.
+    /// Reads the records appended since the state was made.
     async fn load(&self, key: &LogKey) -> Result<Option<Arc<State>>, Problem> {
         let mut state = self.known().get(key).map(|known| Arc::clone(&known.state));
         let was_known = state.is_some();
@@ -136,7 +136,7 @@ impl Streams {
                     self.room.give_back(key);
                     return Ok(None);
                 }
-                // It was removed and created again elsewhere.
+                // The stream was removed and created again elsewhere.
                 Err(LogError::Behind { .. }) if at > 0 => {
                     state = None;
                     continue;
@@ -159,7 +159,7 @@ impl Streams {
         }
         if let Some(state) = &state {
             if state.is_closed && !was_known {
-                // Its process may have died before.
+                // The process that closed the stream may have died before closing the log.
                 self.log.close(key).await?;
             }
             self.keep(key, state);
@@ -181,7 +181,7 @@ impl Streams {
             let life = oldest_used.state.config.life();
             self.room.note(&oldest, life, Some(oldest_used.used_ms));
         }
-        // Of one that is read anew the store knows when it was used.
+        // For a stream that is read anew, the store knows its last use.
         let used_ms = self.room.get(key).map_or_else(now_ms, |taken| taken.used_ms);
         known.insert(key.clone(), Known { state: Arc::clone(state), used_ms });
     }
@@ -197,11 +197,11 @@ impl Streams {
         }
     }
 
-    /// Removes the streams whose time is over, of all scopes, and notes in the store which others are used.
+    /// Removes the expired streams of all scopes, and records in the store the use of the others.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] when the log cannot be used.
+    /// Returns a [`Problem`] if the log cannot be used.
     pub(in crate::server) async fn sweep(&self) -> Result<(), Problem> {
         self.room.read(&*self.log, PREFIX).await?;
         self.sweep_of(None).await
@@ -232,9 +232,9 @@ impl Streams {
         Ok(())
     }
 
-    /// Removes a stream whose time is over, unless it is used again, or written at this moment.
+    /// Removes an expired stream, unless it is in use again or being written.
     async fn forget_idle(&self, key: &LogKey) -> Result<(), Problem> {
-        // Whoever writes may wait for this sweep.
+        // A writer may be waiting for this sweep.
         let Some(_turn) = self.place(key).and_then(|turn| turn.try_lock().ok()) else {
             return Ok(());
         };
@@ -249,14 +249,14 @@ impl Streams {
         Ok(())
     }
 
-    /// Returns the time of a stream that is not known, from its first record.
+    /// Returns the lifetime of a stream that is not in memory, from its first record.
     async fn life(&self, key: &LogKey) -> Result<Option<Life>, Problem> {
         match self.log.read(key, 0, 1).await {
             Ok(page) => match page.records.first() {
                 Some(first) => Ok(State::begin(first).map(|state| state.config.life())),
                 None => self.forget_empty(key).await.map(|()| None),
             },
-            // Retention has taken it.
+            // Retention has removed the stream.
             Err(LogError::NotFound { .. } | LogError::Retired { .. }) => {
                 self.room.give_back(key);
                 Ok(None)
@@ -265,7 +265,7 @@ impl Streams {
         }
     }
 
-    /// Removes a stream without its first record, whose process died before that, unless it is created at this moment.
+    /// Removes a stream without a first record, whose process died before writing it, unless it is being created.
     async fn forget_empty(&self, key: &LogKey) -> Result<(), Problem> {
         let Some(_turn) = self.place(key).and_then(|turn| turn.try_lock().ok()) else {
             return Ok(());
@@ -274,7 +274,7 @@ impl Streams {
         if is_empty { self.forget(key).await } else { Ok(()) }
     }
 
-    /// Takes room for a stream; where there is none, streams of the scope whose time is over make some.
+    /// Reserves storage for a stream; if there is none, removes expired streams of the scope first.
     async fn take(&self, key: &LogKey, bytes: u64) -> Result<(), Problem> {
         if self.room.take(key, bytes).is_ok() {
             return Ok(());
@@ -283,7 +283,7 @@ impl Streams {
         self.room.take(key, bytes)
     }
 
-    /// Creates a stream; returns it, and `false` when there was the same one already.
+    /// Creates a stream. Returns it, and `false` if an identical one already existed.
     pub(super) async fn create(
         &self,
         key: &LogKey,
@@ -322,17 +322,17 @@ impl Streams {
         Err(contended())
     }
 
-    /// Creates the log of a stream with its first records; `false` when it is to be tried again.
+    /// Creates the log of a stream with its first records; returns `false` if the caller has to retry.
     async fn create_log(&self, key: &LogKey, records: Vec<LogRecord>) -> Result<bool, LogError> {
         match self.log.create(key.clone()).await {
-            // One whose process died between both steps has no record.
+            // A log whose process died between the two steps has no records.
             Ok(()) | Err(LogError::Exists { .. }) => {}
             Err(error) => return Err(error),
         }
         match self.log.append(key, 0, records).await {
             Ok(()) => Ok(true),
             Err(LogError::Behind { .. } | LogError::NotFound { .. }) => Ok(false),
-            // Retention has taken the stream of this name, which is free for another.
+            // Retention has removed the stream of this name, so that the name is free again.
             Err(LogError::Retired { .. }) => match self.log.remove(key).await {
                 Ok(()) | Err(LogError::NotFound { .. }) => Ok(false),
                 Err(error) => Err(error),
@@ -341,7 +341,7 @@ impl Streams {
         }
     }
 
-    /// Appends to a stream; returns it as it is then.
+    /// Appends to a stream; returns its state after the append.
     pub(super) async fn append(
         &self,
         key: &LogKey,
@@ -356,7 +356,7 @@ impl Streams {
             if append.has_data() {
                 self.take(key, taken).await?;
             } else {
-                // Its end is one short record, for which there is room in any case.
+                // Closing adds one short record, for which there is always room.
                 self.room.set(key, taken, state.config.life());
             }
             match self.log.append(key, state.end, records.clone()).await {
@@ -380,7 +380,7 @@ impl Streams {
         Err(contended())
     }
 
-    /// Removes a stream with all that is in it.
+    /// Removes a stream and its data.
     pub(super) async fn remove(&self, key: &LogKey) -> Result<(), Problem> {
         let _turn = self.turn(key).await;
         self.open(key).await?;
@@ -388,17 +388,17 @@ impl Streams {
     }
 }
 
-/// Returns the bytes of records.
+/// Returns the size of records, in bytes.
 fn size(records: &[LogRecord]) -> u64 {
     records.iter().map(|record| record.bytes() as u64).sum()
 }
 
-/// Returns the log of a stream.
+/// Returns the key of a stream's log.
 pub(super) fn key(scope: &str, name: &str) -> LogKey {
     LogKey::new(scope, format!("{PREFIX}{name}"))
 }
 
-/// Begins the names of logs that are streams of hosts.
+/// Prefix of the names of logs that are streams of hosts.
 const PREFIX: &str = "stream/";
 
 fn name(key: &LogKey) -> &str {

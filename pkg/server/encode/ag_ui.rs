@@ -14,19 +14,18 @@ use crate::{
     types::{AgentEvent, Envelope, Json, Text, UsageInfo},
 };
 
-/// The form of the answer to a request for approval.
+/// The schema of the answer to an approval request.
 const APPROVAL_SCHEMA: &str = r#"{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}"#;
 
-/// Encodes AG-UI 1.0.
+/// An encoder for AG-UI 1.0.
 ///
-/// Thinking, text, calls, results, steps and agents below have events of their own; every other event is `CUSTOM`, one of a kind that is not known
-/// `RAW`. A run that fails ends with `RUN_ERROR`, any other with `RUN_FINISHED`. One that waits for a person may be
-/// [paused](Self::pause) for its reader.
+/// Thinking, text, calls, results, steps and sub-agents have events of their own. Every other event is `CUSTOM`, or `RAW` if its kind is unknown. A run
+/// that fails ends with `RUN_ERROR`, any other with `RUN_FINISHED`. A response can be [paused](Self::pause) while its run waits for a person.
 ///
-/// An answer that is asked for again after a restart of the process is told by `CUSTOM` `answer_restarted`, with the `messageIds` and
-/// `toolCallIds` that do not count any more: the protocol has no event that takes a message back and leaves the others.
+/// An answer that is requested again after a restart of the process is reported by `CUSTOM` `answer_restarted`, with the `messageIds` and `toolCallIds`
+/// that no longer count: the protocol has no event that retracts a message and leaves the others.
 ///
-/// Ids of calls are unique in their answer only: `toolCallId` is the turn, a dot, and the id, with the run before it in agents below.
+/// Call ids are unique only within their answer: `toolCallId` is the turn, a dot, and the id, preceded by the run for sub-agents.
 ///
 /// # Examples
 ///
@@ -46,17 +45,17 @@ pub struct AgUi {
     has_begun: bool,
     root: Scope,
     below: Vec<(Text, Scope)>,
-    /// The requests for approval and the questions that are open.
+    /// The approval requests and questions that are open.
     open: Vec<Interrupt>,
 }
 
-/// A run whose events are seen: the one that is read, or one below it.
+/// A run whose events are encoded: the one that is read, or one of a sub-agent.
 #[derive(Debug, Clone, Default)]
 struct Scope {
     calls: Calls,
     /// The turn of its last event.
     turn: u32,
-    /// The number of sections so far, and before the answer under way.
+    /// The number of sections so far, and before the current answer.
     sections: u32,
     first: u32,
     section: Option<Section>,
@@ -70,12 +69,12 @@ enum Section {
     Message,
 }
 
-/// The place of an event: its run, its time, and where its frames go.
+/// The context of an event: its run, its time, and the destination of its frames.
 struct At<'e, 'o> {
     run_id: &'e str,
     turn: u32,
     time: Option<u64>,
-    /// The run below that it is of.
+    /// The sub-agent run that the event belongs to, if any.
     below: Option<&'e str>,
     out: &'o mut Vec<u8>,
 }
@@ -99,7 +98,7 @@ impl Scope {
         SectionKey { run: at.run_id, number: self.sections }
     }
 
-    /// Ends the section that is open.
+    /// Ends the open section.
     fn end_section(&mut self, at: &mut At<'_, '_>) {
         let message_id = self.section(at);
         match self.section.take() {
@@ -113,7 +112,7 @@ impl Scope {
         self.sections += 1;
     }
 
-    /// Tells a call once its name is known, or cannot be any more.
+    /// Begins a call once its name is known, or can no longer become known.
     fn call(&mut self, index: u32, name: Option<&Text>, at: &mut At<'_, '_>) {
         let Some(call) = self.calls.at(index).filter(|call| call.told == Told::Nothing) else {
             return;
@@ -124,7 +123,7 @@ impl Scope {
         at.send(Event::ToolCallStart { tool_call_id, tool_call_name });
     }
 
-    /// Ends all that is open.
+    /// Ends everything that is open.
     fn end(&mut self, at: &mut At<'_, '_>) {
         at.turn = self.turn;
         self.end_section(at);
@@ -138,7 +137,7 @@ impl Scope {
         }
     }
 
-    /// Tells what of the answer under way does not count, as it is asked for again.
+    /// Reports the parts of the current answer that no longer count, as the answer is requested again.
     fn restart(&mut self, data: &Value, at: &mut At<'_, '_>) {
         self.end_section(at);
         for call in self.calls.open() {
@@ -256,7 +255,7 @@ impl Scope {
 }
 
 impl AgUi {
-    /// Returns the encoder for a run of this conversation.
+    /// Returns an encoder for a run of this conversation.
     #[must_use]
     pub fn new(thread_id: impl Into<Text>) -> Self {
         let (root, below, open) = (Scope::default(), Vec::new(), Vec::new());
@@ -271,7 +270,7 @@ impl AgUi {
         }
     }
 
-    /// Appends the events of an agent below another.
+    /// Appends the events of a sub-agent.
     fn below(
         &mut self,
         event: &SubAgentEvent,
@@ -307,7 +306,7 @@ impl AgUi {
         }
     }
 
-    /// Keeps a request; one that is told again after a restart is one.
+    /// Keeps a request; one that is repeated after a restart replaces the first.
     fn ask(&mut self, request: Interrupt) {
         match self.open.iter_mut().find(|open| open.id == request.id) {
             Some(open) => *open = request,
@@ -315,7 +314,7 @@ impl AgUi {
         }
     }
 
-    /// Keeps the requests that are open.
+    /// Keeps track of the open requests.
     fn requests(&mut self, event: &AgentEvent, at: &At<'_, '_>) {
         if let AgentEvent::ToolApprovalRequest(request) = event {
             self.ask(Interrupt {
@@ -344,7 +343,7 @@ impl AgUi {
         }
     }
 
-    /// Ends all that is open.
+    /// Ends everything that is open.
     fn close(&mut self, run_id: &str, out: &mut Vec<u8>) {
         for (run_id, scope) in self.below.drain(..).rev() {
             let below = Some(run_id.as_str());
@@ -360,8 +359,8 @@ impl AgUi {
         frame::data(&Attributed { event, timestamp: None, subagent_run_id: None }, out);
     }
 
-    /// Ends the answer to a reader while the run waits: with outcome `interrupt` for a person's approval or answer, and `success` for the result of a
-    /// call at the client. The run goes on in another answer, with the events that follow.
+    /// Ends the response to a reader while the run waits: with outcome `interrupt` for a person's approval or answer, and `success` for the result of a
+    /// call at the client. The run continues in another response, with the events that follow.
     pub fn pause(&mut self, run_id: &str, out: &mut Vec<u8>) {
         self.begin(run_id, None, out);
         self.close(run_id, out);
@@ -374,7 +373,7 @@ impl AgUi {
     }
 }
 
-/// Ends an agent below, for this reason if it told no end.
+/// Ends a sub-agent, with this reason if it reported no end.
 fn close(mut scope: Scope, reason: Option<&str>, at: &mut At<'_, '_>) {
     scope.end(at);
     match scope.error.as_deref().or(reason) {

@@ -1,4 +1,4 @@
-//! The events of AG-UI, as they are on the wire.
+//! The events of AG-UI, in their wire format.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::key::{CallKey, ResultKey, SectionKey};
 use crate::types::{AgentEvent, ErrorCode, Json, UnknownEvent};
 
-/// An event with its time, and the agent below that it is of.
+/// An event with its time, and the sub-agent it belongs to.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Attributed<'e> {
@@ -137,7 +137,7 @@ pub(super) enum Outcome<'e> {
     Interrupt { interrupts: &'e [Interrupt] },
 }
 
-/// A question that the run waits for.
+/// A request that the run waits for.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Interrupt {
@@ -146,12 +146,12 @@ pub(super) struct Interrupt {
     pub(super) reason: &'static str,
     pub(super) message: String,
     pub(super) tool_call_id: String,
-    /// The form of the answer.
+    /// The schema of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response_schema: Option<Json>,
 }
 
-/// The tokens of a run.
+/// The token usage of a run.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the names of the protocol")]

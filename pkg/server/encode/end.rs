@@ -7,7 +7,7 @@ use crate::{
     types::{AgentError, ErrorCode, FinishReason, Text, UsageInfo},
 };
 
-/// The end of a run, behind its last event.
+/// The end of a run, sent after its last event.
 ///
 /// # Examples
 ///
@@ -24,23 +24,23 @@ use crate::{
 pub struct RunEnd {
     /// The id of the run.
     pub run_id: Text,
-    /// The position behind the last event.
+    /// The position after the last event.
     pub seq: u64,
-    /// The word `run_end`, as the kind of an event.
+    /// The constant `run_end`, in place of the kind of an event.
     #[serde(rename = "type")]
     kind: Kind,
-    /// The way it ended.
+    /// The status with which the run ended.
     pub status: RunStatus,
-    /// The cause, when it failed or was cancelled.
+    /// The cause, if the run failed or was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<AgentError>,
-    /// The reason of the model's last stop.
+    /// The finish reason of the model's last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
-    /// The tokens of all its requests.
+    /// The token usage of all its requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageInfo>,
-    /// The use that it made of its budget, with all agents below it.
+    /// The part of its budget that the run and its sub-agents used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }
@@ -51,7 +51,7 @@ enum Kind {
     RunEnd,
 }
 
-/// The way a run ended.
+/// The status with which a run ended.
 ///
 /// # Examples
 ///
@@ -65,18 +65,18 @@ enum Kind {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// The run came to its end.
+    /// The run completed.
     Completed,
     /// The run failed.
     Failed,
     /// The run was cancelled.
     Cancelled,
-    /// The process of the run died, and it was not resumed.
+    /// The process of the run died, and the run was not resumed.
     Interrupted,
 }
 
 impl RunEnd {
-    /// Returns the end of a run with this number of events, of which nothing else is known.
+    /// Returns the end of a run with `seq` events, about which nothing else is known.
     #[must_use]
     pub fn new(run_id: impl Into<Text>, seq: u64, status: RunStatus) -> Self {
         let (run_id, kind) = (run_id.into(), Kind::RunEnd);
@@ -84,7 +84,7 @@ impl RunEnd {
         Self { run_id, seq, kind, status, error, finish_reason, usage, spent }
     }
 
-    /// Returns the end of a run with this outcome and this number of events.
+    /// Returns the end of a run with this outcome and `seq` events.
     #[must_use]
     pub fn of(outcome: &RunOutcome, seq: u64) -> Self {
         let error =

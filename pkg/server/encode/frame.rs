@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Appends a frame with this data. JSON has no line end, so that one field holds it.
+/// Appends a frame with this data. JSON contains no line end, so that it fits one field.
 pub(super) fn data(value: &impl Serialize, out: &mut Vec<u8>) {
     out.extend_from_slice(b"data: ");
     let begun = out.len();
@@ -13,8 +13,8 @@ pub(super) fn data(value: &impl Serialize, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// Appends a number. `serde_json` writes it several times faster than a format does.
+/// Appends a number. `serde_json` formats it several times faster than `write!`.
 pub(in crate::server) fn number(number: u64, out: &mut Vec<u8>) {
-    // A vector takes whatever is written into it.
+    // Writing to a vector cannot fail.
     serde_json::to_writer(out, &number).unwrap_or(());
 }

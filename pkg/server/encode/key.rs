@@ -1,13 +1,13 @@
-//! Ids that are unique in what one reader sees.
+//! Ids that are unique within what one reader sees.
 
 use std::fmt::{self, Display, Formatter};
 
 use serde::{Serialize, Serializer};
 
-/// The id of a call: ids of calls are unique in their answer only.
+/// The id of a call; the model's call ids are unique only within their answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallKey<'e> {
-    /// The run, where it is not the one that is read.
+    /// The run, if it is not the one that is read.
     pub(super) run: Option<&'e str>,
     pub(super) turn: u32,
     pub(super) id: &'e str,
@@ -22,7 +22,7 @@ impl Display for CallKey<'_> {
     }
 }
 
-/// The id of a section of thinking or text, and of a source: the run, and its number in it.
+/// The id of a section of thinking or text, or of a source: the run, and the section's number in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SectionKey<'e> {
     pub(super) run: &'e str,
@@ -35,7 +35,7 @@ impl Display for SectionKey<'_> {
     }
 }
 
-/// The id of the message that a result of a call is.
+/// The id of the message that contains the result of a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResultKey<'e>(pub(super) CallKey<'e>);
 
@@ -45,12 +45,12 @@ impl Display for ResultKey<'_> {
     }
 }
 
-/// Serializes a value as it is displayed.
+/// Serializes a value with its [`Display`] implementation.
 pub(super) fn shown<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 
-/// Declares that values are serialized as they are displayed.
+/// Implements `Serialize` with [`Display`].
 macro_rules! as_shown {
     ($($Key:ident),+) => {$(
         impl Serialize for $Key<'_> {

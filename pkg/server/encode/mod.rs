@@ -1,6 +1,6 @@
-//! Encoders: from the events of a run to the frames of a protocol that browsers read.
+//! Encoders from the events of a run to the frames of protocols that browsers read.
 //!
-//! Each is a pure function of the events: whoever reads a run from its beginning gets the same frames. See [`Encode`].
+//! Each encoder is a pure function of the events: every reader of a run from its beginning gets the same frames. See [`Encode`].
 
 mod ag_ui;
 mod ag_ui_event;
@@ -57,6 +57,6 @@ pub trait Encode: Send {
     /// Appends the frames of an event; some events have none in a protocol.
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>);
 
-    /// Appends the frames of the end of the run, behind its last event.
+    /// Appends the frames of the end of the run, after its last event.
     fn end(&mut self, end: &RunEnd, out: &mut Vec<u8>);
 }

@@ -1,4 +1,4 @@
-//! The protocol of forgeline's own.
+//! The native protocol of forgeline.
 
 use memchr::memchr2;
 
@@ -8,10 +8,9 @@ use super::{
 };
 use crate::types::Envelope;
 
-/// Encodes each event as one server-sent event: `id` is its `seq`, `event` its kind, `data` the envelope. The last one is
-/// `run_end`.
+/// An encoder that sends each event as one server-sent event: `id` is its `seq`, `event` its kind, `data` the envelope. The last one is `run_end`.
 ///
-/// A browser's `EventSource` sends the last `id` when it connects again, so that the log can go on behind it.
+/// A browser's `EventSource` sends the last `id` when it reconnects, so that reading can resume after it.
 ///
 /// # Examples
 ///
@@ -47,7 +46,7 @@ impl Encode for Native {
     }
 }
 
-/// Appends the fields before the data. A kind with a line end, which no field can hold, is in the data only.
+/// Appends the fields before the data. A kind that contains a line end, which no field can represent, is only in the data.
 pub(in crate::server) fn head(seq: u64, kind: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"id: ");
     number(seq, out);

@@ -1,4 +1,4 @@
-//! Calls of agents below that ask the reader, in the UI message stream.
+//! Sub-agent calls that ask the reader for something, in the UI message stream.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::{
     types::{AgentEvent, Envelope, Json, Text},
 };
 
-/// The events of agents below that are read: what asks the reader, and what ends that.
+/// The kinds of sub-agent events that are read: requests to the reader, and their ends.
 const KINDS: [&str; 5] = [
     "tool_approval_request",
     "client_tool_request",
@@ -17,18 +17,18 @@ const KINDS: [&str; 5] = [
     "tool_result_error",
 ];
 
-/// The error of a call whose agent has ended without its result.
+/// The error of a call whose agent ended without its result.
 const ENDED: &str = "the agent that called it has ended";
 
-/// The calls of agents below that ask the reader, and have no result yet.
+/// The sub-agent calls that ask the reader for something and have no result yet.
 #[derive(Debug, Default)]
 pub(super) struct Asked(Vec<Call>);
 
-/// A call of an agent below.
+/// A call of a sub-agent.
 #[derive(Debug)]
 struct Call {
     above: Above,
-    /// The place of the call: its run, turn and id.
+    /// The key of the call: its run, turn and id.
     run: Text,
     turn: u32,
     id: Text,
@@ -38,17 +38,17 @@ struct Call {
     told: Told,
 }
 
-/// The part of a call that the reader knows.
+/// The part of a call sent to the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
-    /// The call, and what it asks.
+    /// The call and its request.
     Asked,
-    /// That a person rejected it, too.
+    /// The call, its request, and the rejection by a person.
     Denied,
 }
 
-/// The call of the run that is read, and the agent that works for it.
+/// The call of the run that is read, and the sub-agent that works for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Above {
     call: Text,
@@ -71,7 +71,7 @@ impl Call {
         CallKey { run: Some(&self.run), turn: self.turn, id: &self.id }
     }
 
-    /// Tells the call, and what it asks.
+    /// Sends the call and its request.
     fn tell(&mut self, out: &mut Vec<u8>) {
         self.told = Told::Asked;
         let (tool_call_id, tool_name) = (self.key(), self.name.as_str());
@@ -93,7 +93,7 @@ impl Call {
 }
 
 impl Asked {
-    /// Takes an event of an agent below, and tells the end of a call that was told.
+    /// Processes an event of a sub-agent, and sends the end of a call that was sent.
     pub(super) fn see(&mut self, event: &AgentEvent, out: &mut Vec<u8>) {
         let Some(envelope) = nested::read(event, &KINDS) else { return };
         let Envelope { run_id, turn, event: inner, .. } = &envelope;
@@ -122,18 +122,18 @@ impl Asked {
         }
     }
 
-    /// Ends the calls of the agent that worked for this call, unless it works on in the background.
+    /// Ends the calls of the sub-agent that worked for this call, unless it continues in the background.
     pub(super) fn end(&mut self, call: &Text, out: &mut Vec<u8>) {
         let is_its = |it: &mut Call| it.above.call == *call && !it.above.background;
         self.0.extract_if(.., is_its).for_each(|call| call.fail(ENDED, out));
     }
 
-    /// Returns `true` while a call is to be told.
+    /// Returns `true` while there is a call that was not sent.
     pub(super) fn has_untold(&self) -> bool {
         self.0.iter().any(|call| call.told == Told::Nothing)
     }
 
-    /// Tells the calls that were not told.
+    /// Sends the calls that were not sent.
     pub(super) fn tell(&mut self, out: &mut Vec<u8>) {
         let untold = self.0.iter_mut().filter(|call| call.told == Told::Nothing);
         untold.for_each(|call| call.tell(out));
@@ -147,10 +147,10 @@ impl Asked {
         out: &mut Vec<u8>,
     ) {
         let Some(above) = Above::of(event) else { return };
-        // An agent that begins anew after a restart takes the place of the one before.
+        // An agent that starts anew after a restart replaces the previous one.
         let is_over = |it: &mut Call| it.above.call == above.call && it.above.agent != above.agent;
         self.0.extract_if(.., is_over).for_each(|call| call.fail(ENDED, out));
-        // One that was approved may go to the client then.
+        // A call that was approved may go to the client afterwards.
         if self.find(&(run.clone(), turn, id.clone())).is_none() {
             let (name, input) = (name.clone(), input.clone());
             let told = Told::Nothing;

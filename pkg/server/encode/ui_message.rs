@@ -15,21 +15,21 @@ use crate::{
     },
 };
 
-/// Most characters of an error that is shown behind calls.
+/// Maximum length of an error shown after calls, in characters.
 const MAX_ERROR_CHARS: usize = 220;
 
-/// Encodes the UI message stream of the AI SDK, version 1: `useChat` reads it as it is.
+/// An encoder for the UI message stream of the AI SDK, version 1, which `useChat` reads unchanged.
 ///
-/// Thinking, text, calls with their arguments as they come, results, requests for approval and sources are parts of their own. Every other event is a
-/// transient part `data-<kind>` with the event, a custom one `data-<name>` with its data. The answer is sent with
-/// `content-type: text/event-stream` and [`HEADER`](Self::HEADER).
+/// Thinking, text, calls with their arguments as they arrive, results, approval requests and sources have parts of their own. Every other event is a
+/// transient part `data-<kind>` with the event, and a custom one `data-<name>` with its data. The response has the headers `content-type:
+/// text/event-stream` and [`HEADER`](Self::HEADER).
 ///
-/// An answer that is asked for again after a restart of the process is told by `reset-step`: its text is there once.
+/// An answer that is requested again after a restart of the process is reported by `reset-step`, so that its text appears once.
 ///
-/// A call of an agent below that asks for approval, or is at the client, is a part too, in a step of its own behind the answer that called the agent; all else of
-/// such an agent is in its transient parts alone.
+/// A sub-agent's call that asks for approval, or is at the client, is a part, too, in a step of its own after the answer that called the agent. All other
+/// events of a sub-agent are only in transient parts.
 ///
-/// Ids of calls are unique in their answer only: `toolCallId` is the turn, a dot, and the id, with the run before it in agents below.
+/// Call ids are unique only within their answer: `toolCallId` is the turn, a dot, and the id, preceded by the run for sub-agents.
 ///
 /// # Examples
 ///
@@ -51,9 +51,9 @@ const MAX_ERROR_CHARS: usize = 220;
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct UiMessageStream {
     calls: Calls,
-    /// The calls of agents below that ask the reader.
+    /// The sub-agent calls that ask the reader for something.
     asked: Asked,
-    /// `true` while an answer of the model comes.
+    /// `true` during an answer of the model.
     is_answering: bool,
     /// The number of sections and sources so far.
     sections: u32,
@@ -68,14 +68,14 @@ enum Progress {
     Nothing,
     Message,
     Step,
-    /// A step whose answer is asked for again.
+    /// A step whose answer is requested again.
     EmptyStep,
-    /// A step of calls of agents below.
+    /// A step of sub-agent calls.
     Asked,
 }
 
 impl UiMessageStream {
-    /// The header that tells the version of the protocol, and its value.
+    /// The header with the version of the protocol, and its value.
     pub const HEADER: (&'static str, &'static str) = ("x-vercel-ai-ui-message-stream", "v1");
 
     /// Returns the encoder.
@@ -98,18 +98,18 @@ impl UiMessageStream {
         }
     }
 
-    /// Takes back what the answer under way has told, which is asked for again.
+    /// Retracts the parts of the current answer, which is requested again.
     fn reset_step(&mut self, out: &mut Vec<u8>) {
         if self.progress == Progress::Step {
             frame::data(&Part::ResetStep, out);
             self.progress = Progress::EmptyStep;
             self.calls.clear();
-            // What was open has no end.
+            // Sections that were open are never ended.
             self.sections += 1;
         }
     }
 
-    /// Tells a call once its name is known, or cannot be any more.
+    /// Begins a call once its name is known, or can no longer become known.
     fn call(&mut self, turn: u32, index: u32, name: Option<&Text>, out: &mut Vec<u8>) {
         let Some(call) = self.calls.at(index).filter(|call| call.told == Told::Nothing) else {
             return;
@@ -120,7 +120,7 @@ impl UiMessageStream {
         frame::data(&Part::ToolInputStart { tool_call_id, tool_name: &call.name }, out);
     }
 
-    /// Tells the arguments of a call once.
+    /// Sends the arguments of a call, once.
     fn input(&mut self, turn: u32, (id, name): (&Text, &Text), input: &Json, out: &mut Vec<u8>) {
         if let Some(call) = self.calls.with_id(id) {
             if call.told == Told::Whole {
@@ -134,7 +134,7 @@ impl UiMessageStream {
 }
 
 impl UiMessageStream {
-    /// Tells what calls of agents below ask, in a step of their own: `useChat` sends answers once all calls of the last step have one, and the call of
+    /// Sends the requests of sub-agent calls, in a step of their own: `useChat` sends answers once all calls of the last step have one, and the call of
     /// the agent itself has none yet.
     fn ask(&mut self, out: &mut Vec<u8>) {
         if !self.asked.has_untold() {
@@ -148,7 +148,7 @@ impl UiMessageStream {
         self.asked.tell(out);
     }
 
-    /// Notes the end of a call.
+    /// Records the end of a call.
     fn end_call(&mut self, id: &Text, out: &mut Vec<u8>) {
         self.has_results = true;
         self.asked.end(id, out);
@@ -168,7 +168,7 @@ impl UiMessageStream {
             AgentEvent::ApiCallStart { .. } => {
                 self.calls.clear();
                 self.is_answering = true;
-                // A step that was reset has nothing yet.
+                // A step that was reset is still empty.
                 if self.progress == Progress::EmptyStep {
                     self.progress = Progress::Step;
                     return;
@@ -304,7 +304,7 @@ impl UiMessageStream {
 impl Encode for UiMessageStream {
     fn event(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         self.tell(envelope, out);
-        // What is under way in the step before is told first.
+        // The unfinished parts of the previous step are sent first.
         if !self.is_answering && self.calls.are_whole() {
             self.ask(out);
         }
@@ -334,8 +334,8 @@ impl Encode for UiMessageStream {
 }
 
 impl UiMessageStream {
-    /// Ends the answer to a reader while the run waits for a person's approval, or for the result of a call at the client; `next` is the number of
-    /// its next event, which the metadata tell. The message goes on in another answer, with the events that follow.
+    /// Ends the response to a reader while the run waits for a person's approval or for the result of a call at the client. The metadata contain `next`,
+    /// the number of the run's next event. The message continues in another response, with the events that follow.
     pub fn pause(&mut self, run_id: &str, next: u64, out: &mut Vec<u8>) {
         self.begin(run_id, out);
         self.ask(out);
@@ -356,7 +356,7 @@ impl UiMessageStream {
     }
 }
 
-/// Appends an event of a kind that the protocol leaves to the server.
+/// Appends an event as a part of a kind that the protocol leaves to the server.
 fn data(kind: &str, value: &impl serde::Serialize, out: &mut Vec<u8>) {
     frame::data(&Data { kind, value, transient: true }, out);
 }

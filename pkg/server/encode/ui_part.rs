@@ -1,4 +1,4 @@
-//! The parts of a UI message stream, as they are on the wire.
+//! The parts of a UI message stream, in their wire format.
 
 use serde::{Serialize, Serializer};
 
@@ -14,7 +14,7 @@ pub(super) enum Part<'e> {
     },
     StartStep,
     FinishStep,
-    /// The parts that the step has so far do not count.
+    /// Discards the parts of the step so far.
     ResetStep,
     ReasoningStart {
         id: SectionKey<'e>,
@@ -86,19 +86,19 @@ pub(super) enum Part<'e> {
     },
 }
 
-/// The facts about a whole message.
+/// Metadata of a whole message.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata<'e> {
     pub(super) run_id: &'e str,
-    /// The number of the event with which a message goes on that was paused.
+    /// The number of the event with which a paused message continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<&'e UsageInfo>,
 }
 
-/// A part of a kind that the protocol leaves to the server. It is shown and not kept in the message.
+/// A part of a kind that the protocol leaves to the server. It is shown, but not kept in the message.
 #[derive(Serialize)]
 pub(super) struct Data<'e, T> {
     #[serde(rename = "type", serialize_with = "data_kind")]

@@ -1,4 +1,4 @@
-//! The caller and the body of a request.
+//! Extractors for the caller, path, query and body of a request.
 
 use axum::{
     Json,
@@ -15,14 +15,14 @@ use crate::{
     server::{Problem, Service},
 };
 
-/// The caller that sends a request.
+/// The caller of a request.
 pub(crate) struct Caller(pub(crate) agent::Caller);
 
 impl FromRequestParts<Service> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
-        // Known from the gate.
+        // Set by the gate.
         let known = parts.extensions.get::<agent::Caller>().cloned();
         known.map_or_else(|| service.identify(parts), Ok).map(Self)
     }
@@ -44,11 +44,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// The member of a query that ends a run with its reader.
+/// The query parameter that ends a run when its reader disconnects.
 const ON_DISCONNECT: &str = "on_disconnect";
 
-/// Returns the address of a `HEAD` request without what ends a run with its reader, if that is in it. Whoever asks for the head alone reads nothing, and
-/// does not leave.
+/// Returns the URI of a `HEAD` request without the parameter that ends a run when its reader disconnects, if present. A client that requests only the head
+/// reads nothing and does not disconnect.
 fn seen_by_head(parts: &Parts) -> Option<Uri> {
     let query = parts.uri.query().filter(|_| parts.method == Method::HEAD)?;
     let pairs: Vec<_> = query.split('&').collect();
@@ -59,7 +59,7 @@ fn seen_by_head(parts: &Parts) -> Option<Uri> {
     format!("/?{}", left.join("&")).parse().ok()
 }
 
-/// Returns `true` for a pair of a query that ends a run with its reader, however its name is written.
+/// Returns `true` for the query parameter that ends a run when its reader disconnects, however its name is encoded.
 fn ends_run(pair: &str) -> bool {
     let read = |uri: Uri| extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok();
     let pairs = format!("/?{pair}").parse().ok().and_then(read);
@@ -71,7 +71,7 @@ fn unread_query(text: &str) -> Problem {
     Problem::bad(format!("the query cannot be read: {}", parse_error::of(what)))
 }
 
-/// The names in the path of a request.
+/// The parameters in the path of a request.
 pub(crate) struct Path<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
@@ -87,7 +87,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 /// The body of a request: a JSON object.
 pub(crate) struct Body<T>(pub(crate) T);
 
-/// No body, or an empty object.
+/// An empty body, or an empty object.
 pub(crate) struct NoBody;
 
 #[derive(Deserialize)]
@@ -122,9 +122,9 @@ impl<S: Send + Sync> FromRequest<S> for NoBody {
     }
 }
 
-/// Reads an object.
+/// Parses an object.
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
-    // Of a list serde would take the fields by their order.
+    // From a list, serde would read the fields in order.
     if !text.trim_start().starts_with('{') {
         return Err(Problem::bad("the body must be a JSON object"));
     }
@@ -139,6 +139,6 @@ fn refused(rejection: &JsonRejection) -> Problem {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
         status => status,
     };
-    // Of a body that is not JSON it says the place alone.
+    // For a body that is not JSON, the text contains only the position.
     Problem::new(status, code, rejection.body_text())
 }

@@ -1,4 +1,4 @@
-//! Objects of a request: a list in the place of one is refused, which serde would read by the order of its fields.
+//! Objects of a request. Serde would read a list in place of an object, field by field; it is refused.
 
 use std::{fmt, marker::PhantomData};
 
@@ -7,7 +7,7 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A value that is written as an object.
+/// A value that must be written as an object.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) T);
 

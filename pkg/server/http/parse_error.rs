@@ -1,17 +1,16 @@
-//! Words about a request that cannot be read: where, and what was expected. What it says itself is not repeated, and neither are names of
-//! types.
+//! Messages for requests that cannot be parsed: the position, and what was expected. They contain neither the content of the request nor type names.
 
 use serde_json::error::Category;
 
 use crate::types::clipped;
 
-/// Longest name of a request that is shown, in characters.
+/// Maximum length of a name shown from a request, in characters.
 const MAX_NAME: usize = 40;
 
-/// Longest words about it, in characters.
+/// Maximum length of a message, in characters.
 const MAX_WORDS: usize = 300;
 
-/// Returns the words about a body.
+/// Returns the message for a body.
 pub(crate) fn of_body(error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
@@ -24,7 +23,7 @@ pub(crate) fn of_body(error: &serde_json::Error) -> String {
     }
 }
 
-/// Returns an error of serde in our words.
+/// Returns a serde error in the service's wording.
 pub(crate) fn of(what: &str) -> String {
     for begin in ["invalid type: ", "invalid value: ", "invalid length: "] {
         let parts = what.strip_prefix(begin).and_then(|rest| rest.rsplit_once(", expected "));
@@ -34,7 +33,7 @@ pub(crate) fn of(what: &str) -> String {
     }
     for begin in ["unknown field `", "unknown variant `"] {
         let Some(rest) = what.strip_prefix(begin) else { continue };
-        // What is expected is ours, and stands last.
+        // The expected values are the service's own, and come last.
         let joints = ["`, expected ", "`, there are no "];
         let joint = joints.iter().filter_map(|joint| rest.rfind(joint)).max();
         let (name, wanted) = rest.split_at(joint.unwrap_or(rest.len()));
@@ -61,7 +60,7 @@ fn kind(given: &str) -> &'static str {
     name.map_or("another value", |(_, name)| name)
 }
 
-/// Returns what was expected, without names of types.
+/// Returns what was expected, without type names.
 fn expected(wanted: &str) -> &str {
     let names = [
         ("struct ", "an object"),

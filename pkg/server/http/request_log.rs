@@ -1,4 +1,4 @@
-//! The record of each request in the logs: what was asked, how it ended, how long it took. Nothing of what was said.
+//! The log entry of each request: its route, its outcome and its duration, but none of its content.
 
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -13,10 +13,10 @@ use crate::{server::Service, store::new_id, types::Text};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest id of a request that a proxy gives, in bytes.
+/// Maximum length of a request id set by a proxy, in bytes.
 const MAX_REQUEST_ID: usize = 64;
 
-/// Gives a request an id, and notes its end.
+/// Gives a request an id, and logs its end.
 pub(crate) async fn noted(
     State(service): State<Service>,
     request: Request,
@@ -44,13 +44,13 @@ pub(crate) async fn noted(
     response
 }
 
-/// Returns the id that a proxy gave, if it can stand in a log.
+/// Returns the id that a proxy set, if it is safe in a log.
 fn given(headers: &HeaderMap) -> Option<Text> {
     let id = headers.get(REQUEST_ID)?.to_str().ok()?;
     is_plain(id, MAX_REQUEST_ID).then(|| id.into())
 }
 
-/// Returns the id of a run, if it can be one.
+/// Returns the id of a run, if it is valid.
 fn shown(id: &str) -> Option<&str> {
     is_plain(id, 100).then_some(id)
 }

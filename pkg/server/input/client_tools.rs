@@ -1,4 +1,4 @@
-//! Tools that a request brings along: they run at the client that sent it.
+//! Tools sent with a request, which run at the client that sent them.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::{
     types::{AgentError, Text, clipped},
 };
 
-/// Most tools of a request.
+/// Maximum number of tools of a request.
 const MAX_TOOLS: usize = 128;
 
-/// Longest description and schema of a tool of a request together, in bytes.
+/// Maximum length of the description and schema of a tool of a request together, in bytes.
 const MAX_TOOL_BYTES: usize = 16 << 10;
 
-/// Longest name of a tool of a request, in bytes: that of each tool.
+/// Maximum length of the name of a tool of a request, in bytes; the same as for every tool.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Longest words about a tool that cannot be offered, in characters.
+/// Maximum length of the message about a tool that cannot be offered, in characters.
 const MAX_TOLD: usize = 300;
 
-/// A tool as a request describes it.
+/// A tool as described by a request.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub(crate) struct Offered {
     name: Text,
@@ -45,11 +45,11 @@ pub(crate) struct ClientTools {
 }
 
 impl ClientTools {
-    /// Takes the tools of a request, all or none.
+    /// Returns the tools of a request; if one of them cannot be offered, none are.
     ///
     /// # Errors
     ///
-    /// A problem that names the tool that cannot be offered.
+    /// Returns a problem that names the tool that cannot be offered.
     pub(crate) fn new(offered: Vec<Offered>) -> Result<Arc<Self>, Problem> {
         if offered.len() > MAX_TOOLS {
             let detail =
@@ -63,14 +63,14 @@ impl ClientTools {
         Ok(Arc::new(Self { tools, offered }))
     }
 
-    /// Takes tools that were kept, but for those that cannot be offered any more.
+    /// Returns the tools of a kept request, except those that can no longer be offered.
     fn of_kept(offered: Vec<Offered>) -> Arc<Self> {
         let mut registry = ToolRegistry::default();
         let tools = offered.iter().filter_map(|one| one.tool(&mut registry).ok()).collect();
         Arc::new(Self { tools, offered })
     }
 
-    /// Refuses a tool that has the name of one of an agent's own.
+    /// Refuses a tool that has the name of one of the agent's own tools.
     pub(crate) fn check_beside(&self, agent: &DefaultAgent) -> Result<(), Problem> {
         let wire = |name: &str| name.replace('.', "_");
         let is_own = |tool: &&Arc<dyn Tool>| {
@@ -86,7 +86,7 @@ impl ClientTools {
 }
 
 impl Offered {
-    /// Returns it as a tool, once it is known that it can stand beside those before it.
+    /// Returns the tool, after checking that it does not conflict with those before it.
     fn tool(&self, registry: &mut ToolRegistry) -> Result<Arc<dyn Tool>, Problem> {
         let Self { name, description, parameters } = self;
         if name.len() > MAX_NAME_BYTES {
@@ -115,7 +115,7 @@ impl Offered {
     }
 }
 
-/// Returns the schema of arguments; where it says nothing of their type, they are an object.
+/// Returns the schema of the arguments; a schema without a type becomes that of an object.
 fn schema(parameters: Option<&Value>) -> Value {
     let mut schema = parameters.cloned().unwrap_or_else(|| Value::Object(Map::new()));
     if let Value::Object(members) = &mut schema
@@ -126,7 +126,7 @@ fn schema(parameters: Option<&Value>) -> Value {
     schema
 }
 
-/// The part of a request that is kept until its run has ended: a process that goes on with the run needs it.
+/// The part of a request kept until its run has ended: a process that resumes the run needs it.
 #[derive(Debug, Deserialize, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Kept {
@@ -140,7 +140,7 @@ struct Kept {
     /// `true` once the user has cancelled the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cancelled: bool,
-    /// `true` once the user went on to something else: the answers are given, and what else is asked is refused.
+    /// `true` once the user has moved on to something else: the answers are given, and other requests of the run are refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_left: bool,
 }
@@ -156,7 +156,7 @@ impl Kept {
     }
 }
 
-/// Returns an input and the tools that came with it, as they are kept.
+/// Returns an input and the tools sent with it, in the form in which they are kept.
 pub(crate) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json::Result<String> {
     let input = input.to_json()?;
     match tools.map(|tools| tools.offered.clone()).filter(|tools| !tools.is_empty()) {
@@ -165,15 +165,15 @@ pub(crate) fn keep(input: &RunInput, tools: Option<&ClientTools>) -> serde_json:
     }
 }
 
-/// Returns what is kept with another word, where the journal of the run has this number of them; `None` when it cannot be read.
+/// Returns the kept request with one more message, given the counts in the run's journal; `None` if it cannot be serialized.
 pub(crate) fn keep_word(kept: &str, word: Word, journaled: Counts) -> Option<String> {
     let mut kept = Kept::read(kept);
     kept.said.add(word, journaled);
     serde_json::to_string(&kept).ok()
 }
 
-/// Returns what is kept with more answers, where the journal of the run has these, and about the size of all of them; `None` when it cannot be
-/// read.
+/// Returns the kept request with more answers, given those in the run's journal, and the approximate size of all kept answers in bytes; `None` if it
+/// cannot be serialized.
 pub(crate) fn keep_answers(
     kept: &str,
     answers: &[Answer],
@@ -184,17 +184,17 @@ pub(crate) fn keep_answers(
     Some((serde_json::to_string(&kept).ok()?, kept.answers.bytes()))
 }
 
-/// Returns what is kept of a run that the user has cancelled; `None` when it cannot be written.
+/// Returns the kept request of a run that the user has cancelled; `None` if it cannot be serialized.
 pub(crate) fn keep_cancelled(kept: &str) -> Option<String> {
     serde_json::to_string(&Kept { is_cancelled: true, ..Kept::read(kept) }).ok()
 }
 
-/// Returns what is kept of a run whose user went on to something else; `None` when it cannot be written.
+/// Returns the kept request of a run that the user has left for something else; `None` if it cannot be serialized.
 pub(crate) fn keep_left(kept: &str) -> Option<String> {
     serde_json::to_string(&Kept { is_left: true, ..Kept::read(kept) }).ok()
 }
 
-/// Returns `true` for a run whose user went on to something else.
+/// Returns `true` for a run that the user has left for something else.
 pub(crate) fn is_left(kept: &str) -> bool {
     serde_json::from_str(kept).is_ok_and(|Kept { is_left, .. }| is_left)
 }
@@ -204,17 +204,17 @@ pub(crate) fn is_cancelled(kept: &str) -> bool {
     serde_json::from_str(kept).is_ok_and(|Kept { is_cancelled, .. }| is_cancelled)
 }
 
-/// Returns the answers that are kept so.
+/// Returns the answers in a kept request.
 pub(crate) fn kept_answers(kept: &str) -> Answers {
     serde_json::from_str(kept).map(|Kept { answers, .. }| answers).unwrap_or_default()
 }
 
-/// Returns the words that are kept so.
+/// Returns the messages in a kept request.
 pub(crate) fn kept_words(kept: &str) -> Words {
     serde_json::from_str(kept).map(|Kept { said, .. }| said).unwrap_or_default()
 }
 
-/// Returns the input that is kept so; `None` when it cannot be read.
+/// Returns the input in a kept request; `None` if it cannot be read.
 pub(crate) fn kept_input(kept: &str) -> Option<RunInput> {
     let Ok(Kept { input, .. }) = serde_json::from_str(kept) else {
         return RunInput::from_json(kept).ok();
@@ -226,13 +226,13 @@ pub(crate) fn kept_input(kept: &str) -> Option<RunInput> {
     })
 }
 
-/// Returns the tools that are kept so, if there are any.
+/// Returns the tools in a kept request, if any.
 pub(crate) fn kept_tools(kept: &str) -> Option<Arc<ClientTools>> {
     let Kept { tools, .. } = serde_json::from_str(kept).ok()?;
     if tools.is_empty() { None } else { Some(ClientTools::of_kept(tools)) }
 }
 
-/// The source of the tools of requests, for each agent of a service.
+/// The source of the tools of requests, for every agent of a service.
 #[derive(Debug)]
 pub(crate) struct OfRequest;
 
@@ -242,7 +242,7 @@ impl ToolSource for OfRequest {
         Box::pin(ready(Ok(tools)))
     }
 
-    // A name that is taken is that of a tool that another source found.
+    // A name that is taken belongs to a tool that another source found.
     fn is_optional(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! The input of a run while it goes on: words and answers, kept until its journal has them.
+//! The input of an active run: messages and answers, kept until its journal contains them.
 
 pub(super) mod client_tools;
 pub(super) mod pending;

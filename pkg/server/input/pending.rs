@@ -1,4 +1,4 @@
-//! Words and answers that are kept of a run until its journal has them.
+//! Messages and answers for a run, kept until its journal contains them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,74 +7,74 @@ use crate::{
     types::{AgentError, Message, Text},
 };
 
-/// The time at which a word is for the model.
+/// The time at which the model reads a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum When {
-    /// After the calls under way.
+    /// After the calls in progress.
     #[default]
     Next,
-    /// At once: the answer under way is cut.
+    /// At once: the answer in progress is cut off.
     Now,
     /// When the run would end.
     End,
 }
 
-/// Something that the user says while a run goes on.
+/// A message of the user to an active run.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Word {
     pub(crate) when: When,
     pub(crate) message: Message,
-    /// The time at which it was said, in milliseconds since the Unix epoch.
+    /// The time at which the user sent it, in milliseconds since the Unix epoch.
     pub(crate) at_ms: u64,
 }
 
-/// The numbers of words of a run: those for the model while it works, and those for its end. Each are taken in their order.
+/// The numbers of messages of a run: those read while it works, and those for its end. Each kind is taken in order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Counts {
     pub(crate) steers: u64,
     pub(crate) follow_ups: u64,
 }
 
-/// The words of a run, without the first ones, which its journal has.
+/// The messages of a run, without the first ones, which its journal contains.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Words {
     left_out: Counts,
     words: Vec<Word>,
 }
 
-/// The answers to requests of a run, without those that its journal has.
+/// The answers to requests of a run, without those that its journal contains.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Answers(Vec<Answer>);
 
-/// The answer to the request of this id.
+/// The answer to the request `id`.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Answer {
     pub(crate) id: Text,
     pub(crate) given: Given,
-    /// The last turn that the journal had when it was given: what it answers is of that turn, or of the next.
+    /// The last turn in the journal when the answer was given: the request belongs to that turn or to the next.
     #[serde(default)]
     turn: u32,
 }
 
-/// The answers of a run that its journal has.
+/// The answers that the journal of a run contains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Answered {
-    /// The last turn that the model has answered in.
+    /// The last turn with an answer of the model.
     turn: u32,
-    /// The requests that were answered in it and the turn before, each with the turn.
+    /// The requests answered in that turn and the one before, each with its turn.
     ids: Vec<(u32, Text)>,
 }
 
 impl Answered {
-    /// Notes an answer of the model in this turn.
+    /// Records an answer of the model in this turn.
     pub(crate) fn begin(&mut self, turn: u32) {
         self.turn = turn;
         self.ids.retain(|(at, _)| turn < at + 2);
     }
 
-    /// Notes an answer to a request.
+    /// Records an answer to a request.
     pub(crate) fn add(&mut self, id: Text) {
         self.ids.push((self.turn, id));
     }
@@ -89,7 +89,7 @@ impl Answers {
         self.0.is_empty()
     }
 
-    /// Adds answers, in place of others to the same requests, which were not given; leaves out those that the journal has, and those to what is over.
+    /// Adds answers, replacing earlier ones to the same requests, which were not given. Removes those in the journal and those to requests that are over.
     pub(crate) fn add(&mut self, answers: &[Answer], journaled: &Answered) {
         let turn = journaled.turn;
         let is_new = |answer: &Answer| answers.iter().any(|new| new.id == answer.id);
@@ -97,7 +97,7 @@ impl Answers {
         self.0.extend(answers.iter().map(|answer| Answer { turn, ..answer.clone() }));
     }
 
-    /// Returns about their size, in bytes.
+    /// Returns their approximate size, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         serde_json::to_vec(&self.0).map_or(0, |json| json.len())
     }
@@ -132,21 +132,21 @@ impl Words {
         self.words.is_empty()
     }
 
-    /// Returns the time at which a word was said, in milliseconds since the Unix epoch, if it is here: of several that are the same, that
-    /// behind this number of them.
+    /// Returns the time at which a message was sent, in milliseconds since the Unix epoch, if it is kept: the one after the first `before` of equal
+    /// messages.
     pub(crate) fn said_at(&self, message: &Message, before: usize) -> Option<u64> {
         let mut same = self.words.iter().filter(|word| word.message == *message);
         same.nth(before).map(|word| word.at_ms)
     }
 
-    /// Adds a word, and leaves out those that the journal has.
+    /// Adds a message, and removes those in the journal.
     pub(crate) fn add(&mut self, word: Word, journaled: Counts) {
         self.words = self.clone().without(journaled);
         self.left_out = journaled;
         self.words.push(word);
     }
 
-    /// Returns the words that the journal does not have, which has this number of them.
+    /// Returns the messages that are not in the journal, given the counts of those that are.
     pub(crate) fn without(self, mut journaled: Counts) -> Vec<Word> {
         let Self { mut left_out, mut words } = self;
         words.retain(|word| {
@@ -160,7 +160,7 @@ impl Words {
 }
 
 impl Word {
-    /// Says it to a run.
+    /// Sends the message to a run.
     pub(crate) fn say(self, steering: &Steering) -> Result<(), AgentError> {
         match self.when {
             When::Next => steering.steer(self.message),

@@ -1,4 +1,4 @@
-//! The words of the user are in the conversation, whatever becomes of the run.
+//! The user's messages, which a conversation keeps whatever happens to the run.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Service {
-    /// Adds what the user said to the conversation of a run that goes no further, unless its journal has it: what was acknowledged is there for
-    /// whoever reads the conversation. The model of a later run does not get it: that it can take it is not known.
+    /// Adds the user's messages to the conversation of a run that goes no further, unless its journal contains them: readers of the conversation find
+    /// every acknowledged message. The model of a later run does not read them, as it may not be able to.
     pub(crate) async fn keep_said(&self, record: &RunRecord) {
         if let Err(error) = self.try_keep_said(record).await {
             let run_id = &record.key.name;
@@ -19,7 +19,7 @@ impl Service {
         }
     }
 
-    /// Does so for a run that ended here.
+    /// Calls [`keep_said`](Self::keep_said) for a run that ended in this process.
     pub(crate) async fn keep_said_of(&self, run: &LogKey) {
         match self.stores().runs.get(run).await {
             Ok(record) => self.keep_said(&record).await,
@@ -39,7 +39,7 @@ impl Service {
         let words = client_tools::kept_words(kept);
         for (at, message) in taken.iter().enumerate() {
             let same = taken.iter().take(at).filter(|other| *other == message).count();
-            // The time of one that is not kept any more is that of its run, the same each time this is done.
+            // A message that is no longer kept gets a time derived from its run, the same on each call.
             let at_ms = words.said_at(message, same).unwrap_or(record.begun_ms + 1 + at as u64);
             journal.say(at_ms, message.clone()).await?;
         }
@@ -49,7 +49,7 @@ impl Service {
         Ok(())
     }
 
-    /// Returns the text with which a run began, and those that were said to it since.
+    /// Returns the text with which a run began, and the texts sent to it since.
     pub(crate) async fn said_to(&self, run: &Run) -> Result<(String, Vec<String>), StoreError> {
         let record = self.stores().runs.get(&run.key).await?;
         let (journaled, taken) = self.journal_of(&record).read_run(run.id()).await?;
@@ -70,7 +70,7 @@ impl Service {
         Ok((begun, since))
     }
 
-    /// Returns the journal of the conversation of a run, for which no agent is needed.
+    /// Returns the journal of the conversation of a run; needs no agent.
     pub(crate) fn journal_of(&self, record: &RunRecord) -> StoredJournal {
         let (scope, id) = (&record.key.scope, &record.conversation);
         if let Some(known) = self.0.conversations.find(scope, id) {

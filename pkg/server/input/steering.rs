@@ -1,4 +1,4 @@
-//! Words and answers for a run that goes on: each is kept until the journal of the run has it.
+//! Messages and answers for an active run, each kept until the journal of the run contains it.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -20,15 +20,15 @@ use crate::{
     types::AgentError,
 };
 
-/// Most bytes of a run's input together with what was said since and is not in its journal.
+/// Maximum size of a run's input together with the messages sent since that are not in its journal, in bytes.
 const MAX_KEPT_BYTES: usize = 16 << 20;
 
-/// Most bytes of the answers to requests of a run that are not in its journal.
+/// Maximum size of the answers to requests of a run that are not in its journal, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 impl Service {
-    /// Gives a run a word, once it is kept: a process that goes on with the run says it again, if the journal does not have it. It is kept and said
-    /// also when the request is dropped: words are counted, and one that is kept alone would stand for the next.
+    /// Sends a message to a run once it is kept: a process that resumes the run sends it again unless the journal contains it. Does both even if this
+    /// future is dropped: messages are counted, and one that was only kept would be mistaken for the next.
     pub(crate) async fn steer(&self, run: &Arc<Run>, word: Word) -> Result<(), Problem> {
         let (this, run) = (self.clone(), Arc::clone(run));
         let whole = async move { this.steer_whole(&run, word).await };
@@ -40,26 +40,26 @@ impl Service {
         let (key, progress) = (&run.key, run.kept_progress().await);
         let over = || Problem::not_found("open run", run.id());
         let record = self.stores().runs.get(key).await?;
-        // One that has ended meanwhile keeps no input.
+        // A run that has ended in the meantime keeps no input.
         let before = record.input.clone().ok_or_else(over)?;
         let journaled = self.journal_of(&record).journaled(run.id());
         let kept = keep_word(&before, word.clone(), journaled.words)?;
         self.keep_input(key, *progress, kept, &over).await?;
         if let Err(refused) = word.say(&run.steering) {
-            // It was not taken, and is not to be said by the next process.
+            // The run refused the message, so the next process must not send it.
             self.keep_again(key, *progress, before).await;
             return Err(refused.into());
         }
         Ok(())
     }
 
-    /// Answers open requests of a run, once the answers are kept: a process that goes on with the run gives them again, if the journal does not
-    /// have them. All of them are kept, or none; of several to one request the first counts.
+    /// Answers open requests of a run once the answers are kept: a process that resumes the run gives them again unless the journal contains them. Keeps
+    /// all of the answers or none; if several answer the same request, the first counts.
     pub(crate) async fn answer(&self, run: &Run, answers: Vec<Answer>) -> Result<(), Problem> {
         self.answer_whole(run, answers, None).await
     }
 
-    /// Answers open requests of a run, and gives it a word, which its model reads behind the results. Both are kept, or none; also when the request is
+    /// Answers open requests of a run and sends it a message, which its model reads after the results. Keeps both or neither, even if this future is
     /// dropped.
     pub(crate) async fn answer_and_steer(
         &self,
@@ -101,12 +101,12 @@ impl Service {
         };
         let keep = |answers: &[Answer]| keep_answers(&before, answers, &journaled.answered);
         let kept = keep(&answers)?;
-        // Where the request is dropped now, they may be kept, and are given.
+        // If this future is dropped from here on, the answers may have been kept, so that they are given on drop.
         let mut giving = Giving { run, answers };
         let is_kept = self.keep_input(key, *progress, kept, &over).await;
         let answers = std::mem::take(&mut giving.answers);
         is_kept?;
-        // The run hears it before the answers, and takes it behind the results.
+        // The run receives the message before the answers, and handles it after the results.
         if let Some(Err(refused)) = word.map(|word| word.say(&run.steering)) {
             let before = record.input.unwrap_or_default();
             self.keep_again(key, *progress, before).await;
@@ -122,8 +122,8 @@ impl Service {
         Ok(())
     }
 
-    /// Ends a run that waits for its reader, who goes on to something else: these answers are given, all else that it asks is refused, and it ends behind its
-    /// calls. That is kept as an answer is; answers to what is not open any more are passed over. Where it cannot be kept, the run ends all the same.
+    /// Ends a run whose user has moved on to something else: gives these answers, refuses its other requests, and lets it end after its calls. Keeps this
+    /// like an answer; answers to requests that are no longer open are ignored. The run ends even if this cannot be kept.
     async fn leave(&self, run: &Run, answers: Vec<Answer>) -> Result<(), Problem> {
         if run.has_ended() {
             return Ok(());
@@ -150,7 +150,7 @@ impl Service {
         is_kept
     }
 
-    /// Begins a run in place of one that waits for its reader, which takes these answers and ends. Both are done whole, also when the request is dropped.
+    /// Starts a run in place of one that waits for its reader, which gets these answers and ends. Does both even if this future is dropped.
     pub(crate) async fn begin_in_place(
         &self,
         caller: Caller,
@@ -171,7 +171,7 @@ impl Service {
         begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
     }
 
-    /// Cancels a run, which is kept: a process that goes on with the run ends it. Where that cannot be kept, the run is cancelled all the same.
+    /// Cancels a run, and keeps that a process that resumes the run has to end it. The run is cancelled even if this cannot be kept.
     pub(crate) async fn cancel(&self, run: &Run) -> Result<(), Problem> {
         if run.has_ended() {
             return Ok(());
@@ -190,7 +190,7 @@ impl Service {
         Ok(())
     }
 
-    /// Keeps the input of a run as it is now, with what was said and answered.
+    /// Keeps the current input of a run, with its messages and answers.
     async fn keep_input(
         &self,
         key: &LogKey,
@@ -205,7 +205,7 @@ impl Service {
         }
     }
 
-    /// Keeps it without what was not taken.
+    /// Keeps the input without what the run refused.
     async fn keep_again(&self, key: &LogKey, progress: RunProgress, input: String) {
         let change = RunChange::to(progress, now_ms()).input(input);
         match self.stores().runs.change(key, change).await {
@@ -217,7 +217,7 @@ impl Service {
     }
 }
 
-/// Answers that are given when this is dropped.
+/// Answers given on drop.
 struct Giving<'r> {
     run: &'r Run,
     answers: Vec<Answer>,
@@ -240,7 +240,7 @@ fn firsts(mut answers: Vec<Answer>) -> Vec<Answer> {
     answers
 }
 
-/// Returns what is kept with another word.
+/// Returns the kept request with one more message.
 fn keep_word(before: &str, word: Word, journaled: Counts) -> Result<String, Problem> {
     let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
     let kept = client_tools::keep_word(before, word, journaled).ok_or_else(damaged)?;
@@ -251,7 +251,7 @@ fn keep_word(before: &str, word: Word, journaled: Counts) -> Result<String, Prob
     Ok(kept)
 }
 
-/// Returns what is kept with more answers.
+/// Returns the kept request with more answers.
 fn keep_answers(before: &str, answers: &[Answer], journaled: &Answered) -> Result<String, Problem> {
     let kept = client_tools::keep_answers(before, answers, journaled);
     let (kept, bytes) =

@@ -1,11 +1,11 @@
-//! The parts of a journal's line that the service reads.
+//! The parts of a journal line that the service reads.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::types::Text;
 
-/// A line, with messages as its reader wants them.
+/// A line, with messages of the type that its reader needs.
 #[derive(Deserialize)]
 pub(crate) struct Line<'l, M> {
     #[serde(borrow, bound(deserialize = "M: Deserialize<'de>"))]
@@ -20,7 +20,7 @@ pub(crate) struct Record<'l, M> {
     pub(crate) rewound: Option<Rewound>,
 }
 
-/// The beginning of a run.
+/// The start of a run.
 #[derive(Deserialize)]
 pub(crate) struct Began {
     pub(crate) state: State,
@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
     pub(crate) run_id: Text,
 }
 
-/// An input that a run took; the messages of other versions are not read.
+/// An input that a run took. Messages of other versions are not read.
 #[derive(Deserialize)]
 pub(crate) struct Took<'l, M> {
     #[serde(borrow)]
@@ -46,7 +46,7 @@ pub(crate) struct Took<'l, M> {
     pub(crate) events: u64,
 }
 
-/// The runs from this one on were taken back.
+/// A rewind that took back the runs from this one on.
 #[derive(Deserialize)]
 pub(crate) struct Rewound {
     pub(crate) run: Text,

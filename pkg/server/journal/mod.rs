@@ -1,4 +1,4 @@
-//! The journal of a conversation, in the store of conversations.
+//! The journal of a conversation, in the conversation store.
 
 pub(super) mod line;
 pub(super) mod rewound;
@@ -27,30 +27,30 @@ use crate::{
     types::{AgentError, ErrorCode, Message, Text},
 };
 
-/// Most lines that are read at a time.
+/// Maximum number of lines read at a time.
 const PAGE: usize = 256;
 
-/// The number of the last messages among which one is looked for that a process before this one may have added.
+/// Number of last messages that are searched for one that an earlier process may have added.
 const LAST_SAID: u64 = 200;
 
-/// The journal of a conversation. A line is kept together with the messages that it added, and behind the events that came before it:
-/// what a process that goes on with the run tells, joins to what the log has.
+/// The journal of a conversation. A line is stored together with the messages that it adds, and after the events that preceded it are in the log: the
+/// events of a process that resumes the run follow on from those.
 #[derive(Clone)]
 pub(crate) struct StoredJournal(Arc<Inside>);
 
 struct Inside {
     store: Arc<dyn ConversationStore>,
     key: ConversationKey,
-    /// The number of entries; `None` while it is not known.
+    /// The number of entries; `None` while unknown.
     entries: Mutex<Option<u64>>,
-    /// The run whose lines come, as far as they are written.
+    /// The part of the current run that has been written.
     run: std::sync::Mutex<Journaled>,
     told: Arc<Told>,
-    /// The error of the store that its last read or write met.
+    /// The store error of the last read or write.
     failure: std::sync::Mutex<Option<StoreError>>,
 }
 
-/// The number of events in the log of each run that works.
+/// The number of events in the log of each active run.
 #[derive(Debug, Default)]
 pub(crate) struct Told(std::sync::Mutex<HashMap<Text, Arc<Events>>>);
 
@@ -73,7 +73,7 @@ impl Told {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a run works whose log has this number of events; returns the place of the number.
+    /// Registers an active run whose log contains `events` events; returns its counter.
     pub(crate) fn begin(&self, run: &str, events: u64) -> Arc<Events> {
         let events = Events { count: AtomicU64::new(events), changed: Notify::new() };
         let events = Arc::new(events);
@@ -88,11 +88,11 @@ impl Told {
         }
     }
 
-    /// Waits until this number of events of a run is in its log, or it has none.
+    /// Waits until the log of a run contains `count` events; returns at once for a run that is not registered.
     async fn wait(&self, run: &Text, count: u64) {
         let Some(events) = self.lock().get(run).cloned() else { return };
         loop {
-            // It hears of what comes behind the look.
+            // Registered before the check, so that a change after it is not missed.
             let changed = events.changed.notified();
             if events.count.load(Ordering::Acquire) >= count {
                 return;
@@ -102,20 +102,20 @@ impl Told {
     }
 }
 
-/// The part of a run that the journal has.
+/// The part of a run that the journal contains.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Journaled {
     run: Text,
-    /// `true` once it has a message of the run.
+    /// `true` once the journal contains a message of the run.
     pub(crate) has_said: bool,
-    /// The numbers of words that the user said while the run went on.
+    /// The numbers of messages that the user sent during the run.
     pub(crate) words: Counts,
     /// The answers to requests.
     pub(crate) answered: Answered,
 }
 
 impl Journaled {
-    /// Notes an input of the run, and whether it added messages.
+    /// Records an input of the run, and whether it added messages.
     fn note(&mut self, input: Option<&RawValue>, adds: bool) {
         self.has_said |= adds;
         let is = |words: &str| input.is_some_and(|input| input.get().starts_with(words));
@@ -129,14 +129,14 @@ impl Journaled {
                     self.answered.add(id);
                 }
                 Some(Ok(Ended::Answered(Place { turn }, _))) => self.answered.begin(turn),
-                // A line that cannot be read is not written.
+                // A line that cannot be read is never written.
                 Some(Err(_)) | None => {}
             }
         }
     }
 }
 
-/// An input that ends a request, or a turn.
+/// An input that ends a request or a turn.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Ended {
@@ -167,13 +167,13 @@ impl StoredJournal {
         Self(Arc::new(Inside { store, key, entries, run, told, failure }))
     }
 
-    /// Returns what is known here to be written of a run.
+    /// Returns the part of a run known to be in the journal, without reading it.
     pub(crate) fn journaled(&self, run: &str) -> Journaled {
         let current = self.0.lock();
         if current.run == run { current.clone() } else { Journaled::default() }
     }
 
-    /// Returns what the lines have of a run, and the words that it took and that are in no message. Lines that cannot be read are passed over.
+    /// Returns the journaled part of a run, and the messages that it took but did not deliver to its model. Unreadable lines are ignored.
     pub(crate) async fn read_run(
         &self,
         run: &str,
@@ -202,10 +202,10 @@ impl StoredJournal {
         }
     }
 
-    /// Adds a message that is of no line, with the time at which it was said, unless it is there.
+    /// Adds a message that belongs to no line, with the time at which it was sent, unless it is already among the last messages.
     pub(crate) async fn say(&self, at_ms: u64, message: Message) -> Result<(), StoreError> {
         let Inside { store, key, entries, .. } = &*self.0;
-        // No line comes in between.
+        // The lock keeps lines from being added in between.
         let mut entries = entries.lock().await;
         let head = store.get(key).await?;
         let last = head.messages.saturating_sub(LAST_SAID);
@@ -219,7 +219,7 @@ impl StoredJournal {
         Ok(())
     }
 
-    /// Returns the answer to a request that met this error of the conversation: where its store failed, as for that.
+    /// Returns the response to a request that failed with this error of the conversation; if its store failed, that of the store error.
     pub(crate) fn problem(&self, error: AgentError) -> Problem {
         let failure = self.0.failure().clone();
         match failure {
@@ -228,7 +228,7 @@ impl StoredJournal {
         }
     }
 
-    /// Sets the run whose lines come, where another process has written its first.
+    /// Sets the run whose lines follow, if another process wrote its first line.
     pub(crate) fn goes_on_with(&self, journaled: Journaled) {
         *self.0.lock() = journaled;
     }
@@ -243,7 +243,7 @@ impl Inside {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes whether the store failed.
+    /// Records whether the store failed.
     fn noted<T>(&self, done: Result<T, StoreError>) -> Result<T, JournalError> {
         let failed = done.as_ref().err().cloned();
         *self.failure() = failed;
@@ -265,7 +265,7 @@ impl Inside {
             self.told.wait(&journaled.run, took.events).await;
         }
         let mut entries = self.entries.lock().await;
-        // While it is not known whether an entry was kept, the number is not either.
+        // Until the append returns, the number of entries is unknown.
         let at = match entries.take() {
             Some(at) => at,
             None => self.noted(self.store.get(&self.key).await)?.entries,

@@ -1,4 +1,4 @@
-//! The messages of a conversation that were taken back: its list has them, and no model reads them any more.
+//! The messages of a conversation that were taken back: they stay in its list, but models no longer read them.
 
 use std::ops::Range;
 
@@ -10,24 +10,24 @@ use crate::{
     types::Text,
 };
 
-/// Most lines that are read at a time.
+/// Maximum number of lines read at a time.
 const PAGE: usize = 256;
 
-/// The numbers of messages that were taken back, as the lines of the journal tell.
+/// The numbers of messages that were taken back, according to the journal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TakenBack {
-    /// The numbers of entries and of messages so far.
+    /// The numbers of entries and messages so far.
     entries: u64,
     messages: u64,
-    /// The run whose lines come, until it has a message.
+    /// The run whose lines follow, until it has a message.
     began: Option<Text>,
-    /// The runs that have messages, each with the number of its first.
+    /// The runs with messages, each with the number of its first message.
     begins: Vec<(Text, u64)>,
     ranges: Vec<Range<u64>>,
 }
 
 impl TakenBack {
-    /// Reads the lines that were added since.
+    /// Reads the lines added since the last call.
     pub(crate) async fn read(
         &mut self,
         store: &dyn ConversationStore,
@@ -44,12 +44,12 @@ impl TakenBack {
         }
     }
 
-    /// Returns `true` for the number of a message that was taken back.
+    /// Returns `true` if the message with this number was taken back.
     pub(crate) fn has(&self, message: u64) -> bool {
         self.ranges.iter().any(|range| range.contains(&message))
     }
 
-    /// Notes a line, which is the entry of this number. An entry without a line has one message; a line that cannot be read tells nothing.
+    /// Records a line, the entry with this number. An entry without a line has one message; an unreadable line is ignored.
     fn note(&mut self, entry: u64, line: &str) {
         self.messages += entry.saturating_sub(self.entries);
         self.entries = entry + 1;
@@ -65,7 +65,7 @@ impl TakenBack {
         }
         if let Some(Rewound { run }) = record.rewound {
             let at = self.begins.iter().position(|(known, _)| *known == run);
-            // Of one that was taken back twice, the first counts.
+            // If a run was taken back twice, the first time counts.
             if let Some((_, first)) = at.and_then(|at| self.begins.drain(at..).next()) {
                 self.ranges.push(first..self.messages);
             }

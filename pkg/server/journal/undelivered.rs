@@ -1,15 +1,15 @@
-//! Words that a run took, and that did not come to its model: its journal has them, and the messages of the conversation do not.
+//! Messages that a run took but did not deliver to its model: they are in its journal, and not among the messages of the conversation.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::types::Message;
 
-/// The words of a run that wait for its model, as the lines of its journal tell.
+/// The messages of a run that wait for its model, according to its journal.
 #[derive(Debug, Default)]
 pub(crate) struct Undelivered(Vec<Message>);
 
-/// An input of a run, if it is a word.
+/// An input of a run, if it is a message of the user.
 #[derive(Deserialize)]
 struct Input {
     said: Said,
@@ -23,7 +23,7 @@ enum Said {
 }
 
 impl Undelivered {
-    /// Notes what a line tells: the input that the run took, and the messages that it added.
+    /// Records the content of a line: the input that the run took, and the messages that it added.
     pub(crate) fn note(&mut self, input: Option<&RawValue>, messages: &[&RawValue]) {
         let said = input.filter(|input| input.get().starts_with(r#"{"said":"#));
         let said = said.and_then(|input| serde_json::from_str::<Input>(input.get()).ok());
@@ -42,7 +42,7 @@ impl Undelivered {
         }
     }
 
-    /// Returns what was not delivered, in the order in which it was taken.
+    /// Returns the undelivered messages, in the order in which they were taken.
     pub(crate) fn into_messages(self) -> Vec<Message> {
         self.0
     }

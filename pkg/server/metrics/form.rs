@@ -1,13 +1,13 @@
-//! The text form of Prometheus.
+//! The text format of Prometheus.
 
 use std::fmt::Write as _;
 
-/// Appends what stands before the rows of a metric.
+/// Appends the header of a metric.
 pub(super) fn head(name: &str, help: &str, kind: &str, out: &mut String) {
     writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}").unwrap_or_default();
 }
 
-/// Returns a value of a label.
+/// Returns an escaped label value.
 pub(super) fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

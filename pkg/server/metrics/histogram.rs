@@ -1,4 +1,4 @@
-//! A histogram of durations, as Prometheus counts them.
+//! A Prometheus histogram of durations.
 
 use std::{
     fmt::Write as _,
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// The bounds of the buckets, in microseconds.
+/// The upper bounds of the buckets, in microseconds.
 const BOUNDS: [u64; 16] = [
     100,
     300,
@@ -45,7 +45,7 @@ impl Histogram {
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// Appends the rows of the metric of this name, with these labels.
+    /// Appends the rows of the metric `name`, with these labels.
     pub(super) fn write(&self, name: &str, labels: &str, out: &mut String) {
         let (before, own) = match labels {
             "" => (String::new(), String::new()),
@@ -57,7 +57,7 @@ impl Histogram {
             writeln!(out, "{name}_bucket{{{before}le=\"{}\"}} {sum}", seconds(*bound))
                 .unwrap_or_default();
         }
-        // One that is recorded meanwhile may be in its bucket only.
+        // A duration recorded in the meantime may be only in its bucket.
         let count = self.count.load(Ordering::Relaxed).max(sum);
         writeln!(out, "{name}_bucket{{{before}le=\"+Inf\"}} {count}").unwrap_or_default();
         writeln!(out, "{name}_sum{own} {}", seconds(self.micros.load(Ordering::Relaxed)))

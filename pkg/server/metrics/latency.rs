@@ -14,10 +14,10 @@ use crate::{
     types::Text,
 };
 
-/// The time that is looked back.
+/// The length of the window.
 const WINDOW: Duration = Duration::from_hours(1);
 
-/// Most turns, and most calls, that are kept.
+/// Maximum number of turns, and of calls, that are kept.
 const MAX_SAMPLES: usize = 10_000;
 
 /// The turns and calls of the last hour.
@@ -48,7 +48,7 @@ struct Call {
     is_error: bool,
 }
 
-/// The durations of the last hour.
+/// The latencies of the last hour.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     window_seconds: u64,
@@ -63,7 +63,7 @@ struct OfModel {
     first_token_ms: Percentiles,
     emission_ms: Percentiles,
     turn_ms: Percentiles,
-    /// The part of the prompts that came from a cache, on average.
+    /// The average share of the prompts that came from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_hit_rate: Option<f64>,
 }
@@ -77,7 +77,7 @@ struct OfTool {
     error_rate: f64,
 }
 
-/// Percentiles, in milliseconds; 0 of nothing.
+/// Percentiles, in milliseconds; 0 without samples.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct Percentiles {
     count: usize,
@@ -90,7 +90,7 @@ impl Percentiles {
     fn of(durations: impl Iterator<Item = Duration>) -> Self {
         let mut all: Vec<_> = durations.collect();
         all.sort_unstable();
-        // The least that this percentage does not exceed.
+        // Nearest-rank percentile: the smallest value that `percent` percent of the samples do not exceed.
         let at = |percent: usize| {
             let rank = (all.len() * percent).div_ceil(100).max(1);
             all.get(rank - 1).map_or(0.0, |duration| duration.as_secs_f64() * 1_000.0)
@@ -100,7 +100,7 @@ impl Percentiles {
 }
 
 impl LatencyWindow {
-    /// Returns what the last hour took.
+    /// Returns the latencies of the last hour.
     #[expect(clippy::cast_precision_loss, reason = "a share of at most 10,000")]
     pub(crate) fn shown(&self) -> Shown {
         let mut samples = self.lock();
@@ -152,7 +152,7 @@ fn keep<T>(samples: &mut VecDeque<(Instant, T)>, sample: T) {
     samples.push_back((Instant::now(), sample));
 }
 
-/// Drops what is older than an hour.
+/// Drops samples older than an hour.
 fn forget<T>(samples: &mut VecDeque<(Instant, T)>) {
     while samples.front().is_some_and(|(at, _)| at.elapsed() > WINDOW) {
         samples.pop_front();

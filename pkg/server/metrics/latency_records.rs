@@ -1,7 +1,7 @@
-//! The records of the durations of each turn, which are kept.
+//! The stored latency records of turns.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -13,20 +13,20 @@ use crate::{
     types::Text,
 };
 
-/// Most turns of a run of which records are kept; the first ones go.
+/// Maximum number of turns of a run with records; beyond it, the first records are dropped.
 const MAX_TURNS: usize = 1_000;
 
-/// The turns of runs under way. They are written behind the end of the run, where no reader waits for it.
+/// The turns of active runs. They are stored after the end of the run, when no reader waits.
 #[derive(Debug, Default)]
-pub(crate) struct LatencyRecords(Mutex<HashMap<Text, Vec<LatencyRecord>>>);
+pub(crate) struct LatencyRecords(Mutex<HashMap<Text, VecDeque<LatencyRecord>>>);
 
 impl LatencyRecords {
-    /// Notes the turns of this run from now on; those of other runs, such as of agents below, are not noted.
+    /// Records the turns of this run from now on; the turns of other runs, such as those of sub-agents, are not recorded.
     pub(crate) fn begin(&self, run: &str) {
-        self.lock().insert(run.into(), Vec::new());
+        self.lock().insert(run.into(), VecDeque::new());
     }
 
-    /// Writes what a run took, if there is a place for it. Records that cannot be kept are lost: the run has ended as it has.
+    /// Stores the latencies of a run, if `stores` is given. Records that cannot be stored are lost; that does not affect the run.
     pub(crate) async fn keep(&self, run: &Run, stores: Option<&Stores>) {
         let records = self.lock().remove(&Text::from(run.id())).unwrap_or_default();
         let Some(stores) = stores else { return };
@@ -39,7 +39,7 @@ impl LatencyRecords {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Text, Vec<LatencyRecord>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Text, VecDeque<LatencyRecord>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -50,12 +50,16 @@ impl Observer for LatencyRecords {
             return;
         }
         if let Some(records) = self.lock().get_mut(&turn.run_id) {
-            if records.len() >= MAX_TURNS {
-                records.clear();
-            }
-            records.push(record(turn));
+            add(records, record(turn));
         }
     }
+}
+
+fn add(records: &mut VecDeque<LatencyRecord>, record: LatencyRecord) {
+    if records.len() >= MAX_TURNS {
+        records.pop_front();
+    }
+    records.push_back(record);
 }
 
 fn record(turn: &TurnRecord) -> LatencyRecord {
@@ -85,4 +89,18 @@ fn record(turn: &TurnRecord) -> LatencyRecord {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_run_the_last_turns_are_recorded() {
+        let mut records = VecDeque::new();
+        for turn in 1..=1_200 {
+            add(&mut records, LatencyRecord::new("r", turn, 0));
+        }
+        assert!(records.iter().map(|record| record.turn).eq(201..=1_200));
+    }
 }

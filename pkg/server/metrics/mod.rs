@@ -1,4 +1,4 @@
-//! Counts of the service, in the text form of Prometheus. Ids, prompts and names of callers are in none of it.
+//! The metrics of the service, in the text format of Prometheus. They contain no ids, prompts or caller names.
 
 mod form;
 mod histogram;
@@ -29,16 +29,16 @@ use crate::{
     types::Text,
 };
 
-/// Most rows of a metric with labels; what is beyond them is counted as `other`.
+/// Maximum number of rows of a metric with labels; further rows are counted as `other`.
 const MAX_ROWS: usize = 1_000;
 
-/// The counts of a service.
+/// The metrics of a service.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     runs_begun: AtomicU64,
     /// By status.
     runs_ended: Rows<&'static str>,
-    /// Of runs that have ended.
+    /// Events of runs that have ended.
     events: AtomicU64,
     /// By route and status.
     requests: Rows<(Text, u16)>,
@@ -92,12 +92,12 @@ impl Metrics {
         self.run.record(took);
     }
 
-    /// Counts an answer of a route, as it is written in the router.
+    /// Counts a response of a route, given by its path in the router.
     pub(super) fn answered(&self, route: &str, status: u16) {
         self.requests.add((route.into(), status), ("other".into(), status));
     }
 
-    /// Returns all of it as text.
+    /// Returns all metrics as text.
     pub(super) fn text(&self, usage: &Usage, places: &Places) -> String {
         let mut out = String::new();
         let counter = |name: &str, help: &str, value: &AtomicU64, out: &mut String| {
@@ -149,7 +149,7 @@ impl Metrics {
 
 impl Observer for Metrics {
     fn call_ended(&self, call: &CallRecord) {
-        // The model may have made the name up.
+        // The model may have invented the name.
         let is_known = call.end != CallEnd::UnknownTool;
         let tool = if is_known { call.tool_name.clone() } else { "unknown".into() };
         let end = call.end.as_str();

@@ -1,4 +1,4 @@
-//! Counts of turns by provider and model.
+//! Metrics of turns by provider and model.
 
 use std::{
     collections::BTreeMap,
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::{agent::TurnRecord, types::Text};
 
-/// Most models that are told apart; what is beyond them is counted as `other`.
+/// Maximum number of models counted separately; further models are counted as `other`.
 const MAX_MODELS: usize = 100;
 
-/// The counts by provider and model.
+/// The metrics by provider and model.
 #[derive(Debug, Default)]
 pub(super) struct Models(Mutex<BTreeMap<(Text, Text), Arc<Counts>>>);
 
-/// The counts of a model.
+/// The metrics of a model.
 #[derive(Debug, Default)]
 struct Counts {
     failed: AtomicU64,

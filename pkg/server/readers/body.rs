@@ -1,4 +1,4 @@
-//! Bodies of answers that are streams of events.
+//! Response bodies that are streams of events.
 
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ pub(crate) fn encode(encoder: &mut impl Encode, record: &LogRecord, out: &mut Ve
     }
 }
 
-/// Returns the answer that reads a run from the number `from` on: each record as an event with its number, in a frame that its readers share.
-/// The guard is for a reader that goes away before the end.
+/// Returns a response that reads a run from number `from` on: each record is an event with its number, in a frame that all readers share. The guard acts
+/// when the reader disconnects before the end.
 pub(crate) fn answer(
     service: &Service,
     run: Arc<Run>,
@@ -71,7 +71,7 @@ pub(crate) fn answer(
     streamed(frames, service.ends())
 }
 
-/// Returns the answer that is a stream of events. It ends with its reader and with the service too: see [`Streamed`].
+/// Returns a response that is a stream of events. It also ends with a stalled reader and with the service: see [`Streamed`].
 pub(crate) fn streamed(
     frames: impl Stream<Item = Bytes> + Send + Unpin + 'static,
     ends: CancellationToken,
@@ -87,7 +87,7 @@ pub(crate) fn streamed(
     response
 }
 
-/// Returns the answer where nothing follows: a browser does not connect again.
+/// Returns the response if nothing follows, after which a browser does not reconnect.
 pub(crate) fn nothing() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

@@ -1,4 +1,4 @@
-//! The events of runs as bodies of answers, for any number of readers.
+//! The events of runs as response bodies, for any number of readers.
 
 pub(super) mod body;
 pub(super) mod scope_events;

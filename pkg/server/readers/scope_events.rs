@@ -1,9 +1,9 @@
-//! All that a caller may see, as one stream: the runs that it began, and the notifications of its scope.
+//! Everything that a caller may see, as one stream: the runs that it started, and the notifications of its scope.
 //!
-//! Its place is a place in each of them: `RUNS.NOTES~RUN:NEXT,RUN:NEXT`, where `RUNS` and `NOTES` are the numbers of the next run and the next
-//! notification, and `RUN` is the number of a run that goes on, of which `NEXT` is the next event.
+//! A position in the stream is a position in each of them: `RUNS.NOTES~RUN:NEXT,RUN:NEXT`, where `RUNS` and `NOTES` are the numbers of the next run and
+//! the next notification, and `RUN` is the number of an active run whose next event is `NEXT`.
 //!
-//! Whoever was away for so long that something is not kept any more is told by an event `gap`.
+//! A `gap` event tells a reader that was away too long which part is no longer kept.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -34,22 +34,22 @@ use crate::{
     types::Text,
 };
 
-/// Most runs of a caller that are noted, beside some that are dropped with the next ones.
+/// Maximum number of runs noted for a caller, apart from some that are dropped together with later ones.
 const MAX_NOTED: u64 = 1_000;
 
-/// Runs behind which the older ones are dropped.
+/// Number of runs after which the older ones are dropped.
 const DROPPED_AT_A_TIME: u64 = 64;
 
-/// Runs that are looked at a time.
+/// Number of runs read at a time.
 const PAGE: u64 = 256;
 
-/// Attempts to note a run, where others are noted at the same time.
+/// Maximum attempts to note a run while others are noted at the same time.
 const MAX_ATTEMPTS: usize = 16;
 
-/// The kind of the event that tells of a new run.
+/// The kind of the event that announces a new run.
 const RUN_QUEUED: &str = "run_queued";
 
-/// A run, as it is noted among those of its caller.
+/// The note of a run in the log of its caller's runs.
 #[derive(Debug, Serialize, Deserialize)]
 struct Noted {
     #[serde(rename = "type")]
@@ -58,7 +58,7 @@ struct Noted {
     conversation_id: Text,
 }
 
-/// Notes a run that begins among those of its caller.
+/// Notes a run that starts, in the log of its caller's runs.
 pub(crate) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> {
     let key = runs_of(&run.key.scope, &run.owner);
     let (run_id, conversation_id) = (run.key.name.clone(), run.conversation.clone());
@@ -80,19 +80,19 @@ pub(crate) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> 
     Err(last.unwrap_or_else(|| LogError::Unavailable { reason: reason() }))
 }
 
-/// Drops the oldest runs that are noted, some at a time.
+/// Drops the oldest noted runs, several at a time.
 async fn drop_old(log: &dyn EventLog, key: &LogKey, end: u64) {
     let before = end.saturating_sub(MAX_NOTED);
     if before > 0
         && end.is_multiple_of(DROPPED_AT_A_TIME)
         && let Err(error) = log.trim(key, before).await
     {
-        // The run is noted all the same, and the next ones try it again.
+        // The run is noted anyway, and later runs try again.
         tracing::warn!(%error, "the oldest runs of a caller cannot be dropped");
     }
 }
 
-/// Begins the log of the runs of a caller, who had none, or whose runs were erased.
+/// Creates the log of a caller's runs, if the caller had none or its runs were erased.
 async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), LogError> {
     match log.create(key.clone()).await {
         Err(LogError::Exists { .. }) => {
@@ -103,7 +103,7 @@ async fn begin(log: &dyn EventLog, key: &LogKey) -> Result<(), LogError> {
     }
 }
 
-/// Returns `true` for a run that is not kept any more, and is noted among those of the caller.
+/// Returns `true` for a run that is no longer kept but noted among the runs of the caller.
 pub(crate) async fn was_of(
     log: Arc<dyn EventLog>,
     key: &LogKey,
@@ -118,14 +118,14 @@ pub(crate) async fn was_of(
     sources.is_noted(&key.name).await
 }
 
-/// Notes a run that another process began, which may have died before it did.
+/// Notes a run started by another process, which may have died before noting it.
 pub(crate) async fn note_left(log: &Arc<dyn EventLog>, run: &Run) -> Result<(), LogError> {
     let caller = Caller::new(run.owner.clone());
     let sources = Sources::new(Arc::clone(log), None, (run.key.scope.clone(), &caller));
     if sources.is_noted(&run.key.name).await? { Ok(()) } else { note(&**log, run).await }
 }
 
-/// The places where a reader finds what it reads.
+/// The sources that a reader reads.
 pub(crate) struct Sources {
     log: Arc<dyn EventLog>,
     notes: Option<Arc<dyn NotificationChannel>>,
@@ -134,7 +134,7 @@ pub(crate) struct Sources {
     find: Option<Find>,
 }
 
-/// Finds a run, whose end its log may not tell.
+/// A function that finds a run; the log of the run may lack its end.
 pub(crate) type Find = Arc<dyn Fn(LogKey) -> BoxFuture<'static, Option<Arc<Run>>> + Send + Sync>;
 
 impl Sources {
@@ -147,13 +147,13 @@ impl Sources {
         Self { log, notes, scope, runs, find: None }
     }
 
-    /// Finds runs by this function: the end of one is told also where its log does not tell it.
+    /// Sets the function that finds runs, so that the end of a run is sent even if its log lacks it.
     pub(crate) fn finding(mut self, find: Find) -> Self {
         self.find = Some(find);
         self
     }
 
-    /// Returns the place of a reader that begins now: behind all runs but those that go on, which are asked for once the end is known.
+    /// Returns the position of a reader that starts now: after all runs except the active ones, which `open` returns once the end is known.
     pub(crate) async fn now(
         &self,
         open: impl FnOnce() -> Vec<Arc<Run>>,
@@ -179,7 +179,7 @@ impl Sources {
         Ok(place)
     }
 
-    /// Returns `true` for a run that is noted.
+    /// Returns `true` if the run is noted.
     async fn is_noted(&self, id: &str) -> Result<bool, LogError> {
         let mut to = self.end().await?;
         while to > 0 {
@@ -211,7 +211,7 @@ impl Sources {
         Ok(notes.end(&self.scope).await?)
     }
 
-    /// Returns the ids of the runs between two numbers, and the number of the first that is there.
+    /// Returns the numbers and ids of the runs between two numbers, and the number of the first one that is kept.
     async fn noted(&self, from: u64, to: u64) -> Result<(Vec<(u64, Text)>, u64), LogError> {
         let (mut at, mut first, mut found) = (from, from, Vec::new());
         while at < to {
@@ -233,7 +233,7 @@ impl Sources {
         Ok((found, first))
     }
 
-    /// Returns the log of the run with this number; `None` when it is not noted any more.
+    /// Returns the log of the run with this number; `None` if the run is no longer noted.
     async fn run(&self, number: u64) -> Result<Option<LogKey>, LogError> {
         let page = match self.log.read(&self.runs, number, 1).await {
             Err(LogError::Dropped { .. }) => return Ok(None),
@@ -243,7 +243,7 @@ impl Sources {
         Ok(id.map(|id| LogKey::new(self.scope.clone(), id)))
     }
 
-    /// Returns `true` for a place that is there, or was: no part of it is behind its end.
+    /// Returns `true` for a position that exists or existed: no part of it is beyond its end.
     pub(crate) async fn has(&self, place: &Place) -> Result<bool, LogError> {
         if place.runs > self.end().await? || place.notes > self.notes_end().await? {
             return Ok(false);
@@ -259,7 +259,7 @@ impl Sources {
         Ok(true)
     }
 
-    /// Reads all from a place on, as frames.
+    /// Reads everything from a position on, as frames.
     pub(crate) fn read(self, mut place: Place) -> impl Stream<Item = Bytes> + Send {
         stream! {
             let mut all: StreamMap<Of, Pin<Box<dyn Stream<Item = Seen> + Send>>> = StreamMap::new();
@@ -343,7 +343,7 @@ impl Sources {
     }
 }
 
-/// The part of all that an event is of.
+/// The source of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Of {
     Runs,
@@ -354,9 +354,9 @@ enum Of {
 enum Seen {
     Record(u64, LogRecord),
     Note(u64, Notification),
-    /// The number before which all was dropped.
+    /// The number before which everything was dropped.
     Gap(u64),
-    /// The records are gone, or cannot be read.
+    /// The records are gone or cannot be read.
     Gone,
 }
 
@@ -395,20 +395,20 @@ fn events(
                 }
             }
         }
-        // It is closed, and how the run ended is not known.
+        // The log is closed without the end of the run.
         if !has_end {
             yield Seen::Gone;
         }
     }
 }
 
-/// Reads the runs of a caller, who may have begun none yet.
+/// Reads the runs of a caller, which may have started none yet.
 fn began(log: Arc<dyn EventLog>, key: LogKey, from: u64) -> impl Stream<Item = Seen> + Send {
     stream! {
         let mut at = from;
         let is_there = log.read(&key, from, 1).await;
         if matches!(is_there, Err(LogError::NotFound { .. } | LogError::Retired { .. })) {
-            // One whose runs were erased is removed first, and begun next.
+            // If the runs were erased, the first call removes the log and the second creates it.
             for _ in 0..2 {
                 if let Err(error) = begin(&*log, &key).await {
                     tracing::debug!(%error, "the runs of a caller cannot be read");
@@ -454,7 +454,7 @@ fn published(
         loop {
             let page = match notes.read(&scope, at, 100).await {
                 Ok(page) => page,
-                // Whoever was away too long goes on with the oldest that is kept.
+                // A reader that was away too long continues with the oldest one that is kept.
                 Err(StoreError::Dropped { first }) if first > at => {
                     at = first;
                     yield Seen::Gap(first);

@@ -1,4 +1,4 @@
-//! The frames of all that a caller may see.
+//! The frames of the stream of everything that a caller may see.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::store::Notification;
 /// Returns the frame of an event.
 pub(crate) fn of(place: &Place, kind: &str, data: &[u8]) -> Bytes {
     let mut head = String::new();
-    // A string takes whatever is written into it.
+    // Writing to a string cannot fail.
     let _written = write!(head, "id: {place}\nevent: {kind}\ndata: ");
     let mut out = Vec::with_capacity(head.len() + data.len() + 2);
     out.extend_from_slice(head.as_bytes());
@@ -25,12 +25,12 @@ pub(crate) fn note(place: &Place, note: &Notification) -> Bytes {
     of(place, "notification", &serde_json::to_vec(&Shown::of(note)).unwrap_or_default())
 }
 
-/// Returns the frame that tells of what is not kept any more.
+/// Returns the frame that reports a part that is no longer kept.
 pub(crate) fn gap(place: &Place, gap: &Gap<'_>) -> Bytes {
     of(place, "gap", &serde_json::to_vec(gap).unwrap_or_default())
 }
 
-/// The part of all that is not kept any more.
+/// A part of the stream that is no longer kept.
 #[derive(Debug, Serialize)]
 pub(crate) struct Gap<'g> {
     #[serde(rename = "type")]
@@ -57,7 +57,7 @@ impl<'g> Gap<'g> {
     }
 }
 
-/// A notification, as readers see it.
+/// A notification as readers see it.
 #[derive(Serialize)]
 struct Shown<'n> {
     #[serde(rename = "type")]

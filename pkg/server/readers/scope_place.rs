@@ -1,14 +1,14 @@
-//! A place in all that a caller may see.
+//! A position in the stream of everything that a caller may see.
 
 use std::{
     collections::BTreeMap,
     fmt::{self, Display, Formatter},
 };
 
-/// Most runs that go on in a place: each event has it as its id, which goes through proxies whose headers have 8 KiB.
+/// Maximum number of active runs in a position: it is the id of each event, and passes through proxies that limit headers to 8 KiB.
 const MAX_OPEN: usize = 512;
 
-/// A place in all that a caller may see.
+/// A position in the stream of everything that a caller may see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) runs: u64,
@@ -28,13 +28,13 @@ impl Display for Place {
 }
 
 impl Place {
-    /// Leaves out the oldest runs that go on, where there are more than a place can tell; returns their numbers.
+    /// Removes the oldest active runs beyond the maximum; returns their numbers.
     pub(crate) fn leave_out(&mut self) -> Vec<u64> {
         let count = self.open.len().saturating_sub(MAX_OPEN);
         (0..count).filter_map(|_| self.open.pop_first()).map(|(run, _)| run).collect()
     }
 
-    /// Reads a place; `None` for anything that was not written by [`Display`].
+    /// Parses a position; `None` for a text that [`Display`] did not write.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (heads, open) = text.split_once('~').unwrap_or((text, ""));
         let (runs, notes) = heads.split_once('.')?;

@@ -1,4 +1,4 @@
-//! Readers whose protocol is made of the events of a run share them.
+//! Sharing of parsed events by readers whose protocol is derived from the events of a run.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     store::LogRecord,
 };
 
-/// A reader of the events of a run, which are kept for it while the run goes on.
+/// A reader of the events of a run, which are kept for it while the run is active.
 #[derive(Debug)]
 pub(crate) struct Sharing(Arc<Run>);
 
@@ -25,7 +25,7 @@ impl Sharing {
         &self.0
     }
 
-    /// Appends the frames of a record, which has this number among those of the run; it is parsed only where its event is not kept.
+    /// Appends the frames of the record with this number in the run; parses the record only if its event is not kept.
     pub(crate) fn encode(
         &self,
         encoder: &mut impl Encode,

@@ -1,4 +1,4 @@
-//! A body of frames that is made as it is taken: without a task, a queue or a timer of each frame.
+//! A body of frames produced on demand, without a task, a queue, or a timer per frame.
 
 use std::{
     convert::Infallible,
@@ -16,40 +16,40 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::runs::cancel_wait::CancelWait;
 
-/// Bytes of frames that wait and go out in one piece; the last of them may be longer.
+/// Size of pending frames that are sent in one piece, in bytes; the last of them may exceed it.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// Longest time in which a reader takes no frame.
+/// Time without a frame taken after which a reader counts as stalled.
 const STALLED: Duration = Duration::from_secs(5);
 
 /// Time after which a comment keeps the connection alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Longest wait for a frame once the service ends.
+/// Maximum wait for a frame once the service ends.
 const LAST_FRAME: Duration = Duration::from_millis(250);
 
 const COMMENT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
-/// A body of frames. The frames that are there go out in one piece; a single one as it is, without a copy.
+/// A body of frames. Sends the available frames in one piece; a single frame is sent without a copy.
 ///
-/// A connection takes the next piece as soon as it has room for it. One that had none for [`STALLED`] gets what there is, and the end: its
-/// reader comes back with the number that it saw last. One that never has room again is closed by whoever has the socket. Once the service
-/// ends, it ends behind what there is.
+/// A connection takes the next piece as soon as it has room. A connection without room for [`STALLED`] gets the available frames and the end: its reader
+/// reconnects with the last number it saw. One that never has room again is closed by the owner of the socket. Once the service ends, the body ends after
+/// the available frames.
 pub(crate) struct Streamed<S> {
-    /// `None` behind the end.
+    /// `None` after the end.
     frames: Option<S>,
-    /// When the last piece was taken; `None` while the connection has room and waits for the next.
+    /// The time the last piece was taken; `None` while the connection has room and waits for the next.
     taken: Option<Instant>,
-    /// When the last frame, or the last comment, went out.
+    /// The time the last frame or comment was sent.
     spoke: Instant,
-    /// Comes no later than the next comment, so that it is set again once in [`KEEP_ALIVE`]; once the service ends, with the end.
+    /// Fires no later than the next comment is due, so that it is reset once per [`KEEP_ALIVE`]; once the service ends, fires at the end.
     comment: Pin<Box<Sleep>>,
     /// `None` once the service ends.
     ends: Option<CancelWait>,
 }
 
 impl<S: Stream<Item = Bytes> + Unpin> Streamed<S> {
-    /// Returns a body whose reader is there from now on.
+    /// Returns a body whose reader is present from now on.
     pub(crate) fn new(frames: S, ends: CancellationToken) -> Self {
         let now = Instant::now();
         let comment = Box::pin(sleep_until(now + KEEP_ALIVE));
@@ -57,7 +57,7 @@ impl<S: Stream<Item = Bytes> + Unpin> Streamed<S> {
         Self { frames: Some(frames), taken: Some(now), spoke: now, comment, ends }
     }
 
-    /// Returns the frames that are there, as one piece, and takes note of the end.
+    /// Returns the available frames as one piece, and records the end.
     fn piece(&mut self, context: &mut Context<'_>) -> Bytes {
         let (mut first, mut all) = (Bytes::new(), BytesMut::new());
         while first.len().max(all.len()) < PIECE_BYTES
@@ -78,7 +78,7 @@ impl<S: Stream<Item = Bytes> + Unpin> Streamed<S> {
         if all.is_empty() { first } else { all.freeze() }
     }
 
-    /// Waits for the time of a comment, and for the end of the service; `None` is the end of the body.
+    /// Waits until a comment is due or the service ends; `None` is the end of the body.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(ends) = &mut self.ends
             && ends.poll(context).is_ready()

@@ -1,4 +1,4 @@
-//! Answers that are a part of a run: they end where it waits for its reader, and another one goes on there.
+//! Responses with a part of a run: they end when the run waits for its reader, and another response continues from there.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,22 +30,22 @@ use crate::{
     types::{Part, Text},
 };
 
-/// Most records that are read at a time.
+/// Maximum number of records read at a time.
 const PAGE: usize = 256;
 
-/// Time without an event after which a run that waits is taken to wait for its reader alone.
+/// Time without an event after which a waiting run is considered to wait only for its reader.
 const SETTLED: Duration = Duration::from_millis(150);
 
-/// An encoder whose answer may end while the run waits.
+/// An encoder whose response may end while the run waits.
 pub(crate) trait Pause: Encode + Send + 'static {
-    /// The waits that its readers can end.
+    /// The kinds of waits that its readers can end.
     const ENDS: WaitsFor;
 
     fn pause(&mut self, run: &Run, next: u64, out: &mut Vec<u8>);
 }
 
 impl Pause for UiMessageStream {
-    // A question is answered elsewhere, while the message goes on.
+    // A question is answered elsewhere, while the message continues.
     const ENDS: WaitsFor = WaitsFor::Calls;
 
     fn pause(&mut self, run: &Run, next: u64, out: &mut Vec<u8>) {
@@ -61,16 +61,16 @@ impl Pause for AgUi {
     }
 }
 
-/// The query of a request that begins a run and reads it.
+/// The query of a request that starts a run and reads it.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Reading {
     pub(crate) agent: Option<Text>,
     model: Option<Text>,
-    /// The end of the run when its reader goes away.
+    /// The action on the run when its reader disconnects.
     on_disconnect: Option<Leave>,
 }
 
-/// The end of a run whose reader goes away.
+/// The action on a run whose reader disconnects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Leave {
@@ -78,7 +78,7 @@ pub(crate) enum Leave {
 }
 
 impl Reading {
-    /// Returns the input of a message, for the model that the query chooses.
+    /// Returns the input of a message, for the model that the query selects.
     pub(crate) fn input(&self, said: Vec<Part>) -> RunInput {
         let input = RunInput::from(said);
         match &self.model {
@@ -87,21 +87,21 @@ impl Reading {
         }
     }
 
-    /// Returns what cancels the run when it is dropped, where the reader wants that.
+    /// Returns a guard that cancels the run on drop, if the query asks for it.
     pub(crate) fn guard(&self, run: &Run) -> Option<Guard> {
         self.on_disconnect.map(|leave| leave.guard(run))
     }
 }
 
 impl Leave {
-    /// Returns what cancels the run when it is dropped.
+    /// Returns a guard that cancels the run on drop.
     pub(crate) fn guard(self, run: &Run) -> Guard {
         let Self::Cancel = self;
         Guard::new(run.cancel.clone())
     }
 }
 
-/// Returns the answer that reads a run from the number `from` on, as far as it goes without its reader.
+/// Returns a response that reads a run from number `from` on, until the run waits for its reader.
 pub(crate) async fn answer<P: Pause>(
     service: &Service,
     run: Arc<Run>,
@@ -110,7 +110,7 @@ pub(crate) async fn answer<P: Pause>(
     guard: Option<Guard>,
 ) -> Result<Response, Problem> {
     let log = service.log();
-    // A number that is not there is told before the answer begins.
+    // An invalid number is reported before the response begins.
     log.read(&run.key, from, 1).await?;
     Ok(body::streamed(Box::pin(frames(log, run, from, encoder, guard)), service.ends()))
 }
@@ -153,7 +153,7 @@ fn frames<P: Pause>(
                 }
                 Ok(Some(Err(error))) => return tracing::debug!(%error, "a reader is let go"),
                 Ok(None) => break,
-                // What it waits for in the end is not open again.
+                // The run has not reopened every request that it waited for.
                 Err(_) if !run.is_settled() => {}
                 Err(_) => {
                     may_wait = run.waits_for(P::ENDS);
@@ -161,7 +161,7 @@ fn frames<P: Pause>(
                         run.pause(at);
                         let mut out = Vec::new();
                         encoder.pause(&run, at, &mut out);
-                        // Whoever has all that there is did not leave.
+                        // A reader that has received all events did not disconnect.
                         if let Some(guard) = &mut guard {
                             guard.disarm();
                         }
@@ -177,7 +177,7 @@ fn frames<P: Pause>(
     }
 }
 
-/// Takes the encoder to where an earlier answer was paused.
+/// Advances the encoder to the point where an earlier response was paused.
 async fn pass<P: Pause>(
     log: &dyn EventLog,
     run: &Run,
@@ -200,7 +200,7 @@ async fn pass<P: Pause>(
     Ok(())
 }
 
-/// Returns `true` for an event behind which a run may wait, of an agent below too.
+/// Returns `true` for an event after which a run may wait, including events of sub-agents.
 fn asks(record: &LogRecord) -> bool {
     let kinds = ["tool_approval_request", "client_tool_request", "tool_question"];
     kinds.iter().any(|kind| {

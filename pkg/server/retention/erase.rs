@@ -1,4 +1,4 @@
-//! Deleting and erasing what a service keeps.
+//! Deletion and erasure of stored data.
 
 use crate::{
     agent::Caller,
@@ -10,16 +10,15 @@ use crate::{
     types::Text,
 };
 
-/// Runs and conversations that are looked at a time.
+/// Number of runs and conversations read at a time.
 const PAGE: usize = 100;
 
 impl Service {
-    /// Deletes a conversation of a caller with its runs and their events; `false` when there is none. A run of it that goes on is
-    /// cancelled.
+    /// Deletes a conversation of a caller with its runs and their events; returns `false` if there is none. Active runs of the conversation are cancelled.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] when the store cannot be used; what was not deleted yet is by the next call.
+    /// Returns a [`Problem`] if the store cannot be used; the next call deletes the rest.
     pub async fn delete_conversation(&self, caller: &Caller, id: &str) -> Result<bool, Problem> {
         let stores = self.stores();
         let key = ConversationKey::new(scope(caller), id);
@@ -43,12 +42,12 @@ impl Service {
         Ok(stores.conversations.delete(&key).await?)
     }
 
-    /// Erases the conversations of an owner in a scope, with the runs, their events and what they took; an owner without a name has
-    /// none. Runs that go on are cancelled. With [`EraseMode::Count`] nothing changes.
+    /// Erases the conversations of an owner in a scope, with the runs, their events and their latencies; an owner with an empty name has none. Active runs
+    /// are cancelled. With [`EraseMode::Count`], nothing changes.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] when the store cannot be used; what was not erased yet is by the next call.
+    /// Returns a [`Problem`] if the store cannot be used; the next call erases the rest.
     pub async fn erase(
         &self,
         scope: impl Into<Text>,
@@ -75,17 +74,17 @@ impl Service {
         Ok(stores.erase(scope, owner, mode).await?)
     }
 
-    /// Retires the logs that are not to be kept, packs those that were closed, removes the streams whose time is over, and deletes the oldest of the runs that ended beyond the number
-    /// that is kept, with their events. The service does it each minute with what [`ServiceBuilder::keep`](crate::server::ServiceBuilder::keep)
-    /// says; readers of a retired log get 410.
+    /// Retires the logs that are not to be kept, packs closed logs, removes expired streams, and deletes the oldest ended runs beyond the number to keep,
+    /// with their events. The service does this once a minute with the value of [`ServiceBuilder::keep`](crate::server::ServiceBuilder::keep); readers of
+    /// a retired log get 410.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] when the store cannot be used; what is left is done by the next call.
+    /// Returns a [`Problem`] if the store cannot be used; the next call does the rest.
     ///
     /// # Cancel safety
     ///
-    /// A wait that is dropped may leave events of a run that was deleted, until their age is reached.
+    /// If this future is dropped, events of a deleted run may remain until they reach their age limit.
     pub async fn sweep(&self, keep: &Keep) -> Result<(), Problem> {
         let stores = self.stores();
         stores.log.sweep(keep.retention(now_ms())).await?;
@@ -101,7 +100,7 @@ impl Service {
         }
     }
 
-    /// Takes a run out of memory, and cancels it if it goes on.
+    /// Removes a run from memory, and cancels it if it is active.
     pub(crate) fn drop_run(&self, key: &LogKey) {
         self.0.streams.forget_run(key);
         if let Some(run) = self.0.runs.find(&key.scope, &key.name) {
@@ -110,7 +109,7 @@ impl Service {
         }
     }
 
-    /// Takes a conversation out of memory.
+    /// Removes a conversation from memory.
     pub(crate) fn drop_conversation(&self, key: &ConversationKey) {
         self.0.conversations.remove(&key.scope, &key.id);
     }
@@ -122,7 +121,7 @@ impl Service {
     }
 }
 
-/// Holds that a log is gone, now or before.
+/// Succeeds if a log is gone, whether removed now or before.
 fn gone(done: Result<(), LogError>) -> Result<(), Problem> {
     match done {
         Ok(()) | Err(LogError::NotFound { .. }) => Ok(()),

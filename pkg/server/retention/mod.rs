@@ -1,4 +1,4 @@
-//! The retention of what is over.
+//! The retention of data that is no longer in use.
 
 pub(super) mod erase;
 pub(super) mod sweep;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::store::Retention;
 
-/// The retention of runs that have ended, and of their events. Conversations stay until they are deleted.
+/// The retention of ended runs and their events. Conversations are kept until they are deleted.
 ///
 /// # Examples
 ///
@@ -28,12 +28,12 @@ use crate::store::Retention;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Keep {
-    /// The time for which the events of a run are kept behind its end; `None` for ever. Default: 30 days.
+    /// The time for which the events of a run are kept after its end; `None` to keep them forever. Default: 30 days.
     pub age: Option<Duration>,
-    /// Most bytes of the events of runs that have ended, with those of closed streams; beyond it the oldest go. What is open does not count.
-    /// Default: no limit but that of the store.
+    /// Maximum size of the events of ended runs and of closed streams together, in bytes; beyond it, the oldest are removed. Open logs do not count.
+    /// Default: no limit except that of the store.
     pub bytes: Option<u64>,
-    /// Most runs; beyond it the oldest go, with their events. Default: 100,000.
+    /// Maximum number of runs; beyond it, the oldest are removed with their events. Default: 100,000.
     pub runs: u64,
 }
 
@@ -44,7 +44,7 @@ impl Default for Keep {
 }
 
 impl Keep {
-    /// Returns what logs are kept at this time.
+    /// Returns the retention of logs at this time.
     pub(crate) fn retention(&self, now_ms: u64) -> Retention {
         let mut keep = Retention::all();
         let age = self.age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
@@ -54,7 +54,7 @@ impl Keep {
     }
 }
 
-/// The task that sweeps, which ends with the service.
+/// The sweeping task, which ends with the service.
 #[derive(Debug, Default)]
 pub(crate) struct Sweeping {
     has_begun: AtomicBool,
@@ -62,7 +62,7 @@ pub(crate) struct Sweeping {
 }
 
 impl Sweeping {
-    /// Returns what ends the task, to the first who asks.
+    /// Returns the token that ends the task, to the first caller only.
     pub(crate) fn begin(&self) -> Option<CancellationToken> {
         let has_begun = self.has_begun.swap(true, Ordering::AcqRel);
         (!has_begun).then(|| self.ends.clone())

@@ -1,4 +1,4 @@
-//! The sweep that drops what is not to be kept.
+//! The periodic sweep of data that is not to be kept.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,11 +6,11 @@ use tokio::time::timeout;
 
 use crate::server::Service;
 
-/// The time from one sweep to the next.
+/// The time between two sweeps.
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 
 impl Service {
-    /// Sweeps each minute from now on, until the service ends or its last clone is dropped. A sweep that has begun comes to its end.
+    /// Starts sweeping once a minute, until the service ends or its last clone is dropped. A sweep that has begun runs to completion.
     pub(crate) fn start_sweeping(&self) {
         let Some(ends) = self.0.sweeping.begin() else { return };
         let inside = Arc::downgrade(&self.0);

@@ -1,4 +1,4 @@
-//! AG-UI.
+//! The AG-UI route.
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ use crate::{
     types::{ClientReturn, Json, Message, MessageRole, Text, ToolAnswer, clipped},
 };
 
-/// The input of an agent; it may have more.
+/// The input of an agent; unknown members are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunAgentInput {
@@ -69,7 +69,7 @@ pub(super) async fn begin(
     let leaves = waits.as_ref().is_some_and(|run| resume.is_empty() && leaves(run, &messages));
     if let Some(run) = waits.clone().filter(|_| !leaves) {
         let is_said = messages.last().is_some_and(UiMessage::is_users);
-        // All of them are taken, or none.
+        // Takes all of them or none.
         for (at, Resume { interrupt_id, .. }) in resume.iter().enumerate() {
             if resume.iter().skip(at + 1).any(|other| other.interrupt_id == *interrupt_id) {
                 let id = clipped(interrupt_id, MAX_SHOWN);
@@ -125,7 +125,7 @@ pub(super) async fn begin(
     answer(&service, run, 0, encoder, guard).await
 }
 
-/// Returns `true` when the user says something else while a run waits for no more than results of calls at the client.
+/// Returns `true` if the user sends something else while a run waits only for results of calls at the client.
 fn leaves(run: &Run, messages: &[UiMessage]) -> bool {
     let is_asked = !run.approvals.open().is_empty() || !run.questions.open().is_empty();
     let calls = run.own_calls();
@@ -134,8 +134,7 @@ fn leaves(run: &Run, messages: &[UiMessage]) -> bool {
     !is_asked && !has_result && messages.last().is_some_and(UiMessage::is_users)
 }
 
-/// Takes the messages of the user that are new to a run which waits: those behind the calls that are open, or else the last ones, without what it was
-/// told before.
+/// Takes the user messages that are new to a waiting run: those after the open calls, or else the last ones, without messages sent to it before.
 async fn said_behind(
     service: &Service,
     run: &Run,
@@ -155,7 +154,7 @@ async fn said_behind(
     Ok(said.split_off(known.map_or(0, |at| at + 1)))
 }
 
-/// Returns the place of the first message that has what is open in a run, or its result.
+/// Returns the index of the first message with an open request of a run, or its result.
 fn place_of_open(run: &Run, messages: &[UiMessage]) -> Option<usize> {
     let calls = run.own_calls();
     let asked = run.approvals.open().into_iter().map(|open| open.id);
@@ -166,7 +165,7 @@ fn place_of_open(run: &Run, messages: &[UiMessage]) -> Option<usize> {
     messages.iter().position(has)
 }
 
-/// Returns what the user says in these messages, as one; `None` when that is nothing. Results stay.
+/// Returns the user's content in these messages as one message; `None` if there is none. Results stay.
 fn words(messages: Vec<UiMessage>) -> Result<Option<Message>, Problem> {
     let mut parts = Vec::new();
     for message in messages.into_iter().filter(UiMessage::is_users) {
@@ -223,7 +222,7 @@ fn wrong_approval() -> Problem {
     )
 }
 
-/// Returns the results of calls at the client that are open, by their ids here.
+/// Returns the results of open calls at the client, by the ids of the calls in this service.
 fn results(run: &Run, messages: Vec<UiMessage>) -> Vec<(Text, ClientReturn)> {
     let open = run.own_calls();
     let mut results: Vec<(Text, ClientReturn)> = Vec::new();

@@ -1,4 +1,4 @@
-//! All that a caller may see is read.
+//! The route of everything that a caller may see.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub(super) async fn read(
     Ok(body::streamed(Box::pin(sources.read(place)), service.ends()))
 }
 
-/// Returns what finds a run by its key, in memory or in the store.
+/// Returns a function that finds a run by its key, in memory or in the store.
 fn finder(service: &Service) -> Find {
     let service = service.clone();
     Arc::new(move |key| {
@@ -70,7 +70,7 @@ fn finder(service: &Service) -> Find {
     })
 }
 
-/// Returns the error of a place that is not there yet, with one that is.
+/// Returns the error for a position that does not exist yet, with one that does.
 fn ahead(now: &Place) -> Problem {
     let detail =
         "this stream has no such event; read from the id of one that you have seen, or without one";

@@ -1,4 +1,4 @@
-//! The chat of the AI SDK: `useChat` reads it.
+//! The chat routes for `useChat` of the AI SDK.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(super) async fn begin(
         };
         run.settled().await?;
         let from = answered.next().unwrap_or_else(|| run.paused());
-        // A place that is not there is told before anything is decided.
+        // An invalid position is reported before anything is decided.
         service.log().read(&run.key, from, 1).await?;
         let answers: Vec<_> = answered.answers().collect();
         for answer in &answers {
@@ -70,10 +70,10 @@ pub(super) async fn begin(
         (Some(run), Some(answered)) => answers_before(run, &caller, answered)?,
         _ => Vec::new(),
     };
-    // What is said behind an answer to what is open has begun no run yet.
+    // A message after an answer to an open request has not started a run yet.
     let again = again.filter(|_| answers.is_empty());
     let asked = Asked { input, agent, conversation, tools, request: None, again };
-    // Who says something else does not answer what else was asked, and the next run would wait for that.
+    // A user who says something else leaves the other requests unanswered, and the next run would wait for them.
     let run = match waits {
         Some(waits) => service.begin_in_place(caller, asked, (waits, answers)).await?,
         None => service.begin(caller, asked).await?,
@@ -83,7 +83,7 @@ pub(super) async fn begin(
     Ok(marked(response, &conversation))
 }
 
-/// Answers a page whose answer comes when its run has ended, for another page answered first, or none in time: with the rest of that run.
+/// Answers a page whose answer arrives after its run has ended, because another page answered first or no answer came in time: sends the rest of that run.
 async fn ended(
     service: &Service,
     caller: &agent::Caller,
@@ -111,7 +111,7 @@ pub(super) async fn waiting(
     Ok(Some(run).filter(|run| run.waits_for(WaitsFor::Anything)))
 }
 
-/// Returns the answers to open requests of a run in a message before the one that the user says.
+/// Returns the answers to open requests of a run that precede the user's message.
 fn answers_before(
     run: &Run,
     caller: &agent::Caller,
@@ -127,7 +127,7 @@ fn answers_before(
     Ok(answers.into_iter().filter_map(|it| open(run, it)).collect())
 }
 
-/// Refuses an answer whose caller may not use the tool; all are looked at before one is given.
+/// Refuses an answer whose caller may not use the tool. Every answer is checked before one is given.
 fn check(run: &Run, caller: &agent::Caller, answer: &Answer) -> Result<(), Problem> {
     match answer {
         Answer::Decided { approval_id, .. } if !run.approvals.may_answer(approval_id, caller) => {
@@ -145,8 +145,8 @@ fn check(run: &Run, caller: &agent::Caller, answer: &Answer) -> Result<(), Probl
     }
 }
 
-/// Returns the answer to an open request of a run, under the id that it has there; what is not open any more is passed over, for messages keep
-/// what they were told.
+/// Returns the answer to an open request of a run, with the request's id in that run; `None` if the request is no longer open, as messages keep old
+/// answers.
 fn open(run: &Run, answer: Answer) -> Option<Kept> {
     match answer {
         Answer::Decided { approval_id, decision } => {
@@ -162,7 +162,7 @@ fn open(run: &Run, answer: Answer) -> Option<Kept> {
     }
 }
 
-/// Reads the run of a chat that goes on, from its beginning.
+/// Reads the active run of a chat from its beginning.
 pub(super) async fn resume(
     State(service): State<Service>,
     Caller(caller): Caller,
@@ -175,7 +175,7 @@ pub(super) async fn resume(
     Ok(marked(response, &id))
 }
 
-/// Ends the run of a chat, which a connection that is closed does not.
+/// Ends the active run of a chat; closing a connection does not.
 pub(super) async fn stop(
     State(service): State<Service>,
     Caller(caller): Caller,
@@ -187,7 +187,7 @@ pub(super) async fn stop(
     Ok(body::nothing())
 }
 
-/// Names the protocol and the chat.
+/// Sets the headers with the protocol version and the chat id.
 fn marked(mut response: Response, conversation: &str) -> Response {
     let (name, value) = UiMessageStream::HEADER;
     let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));

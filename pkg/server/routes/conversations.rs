@@ -1,4 +1,4 @@
-//! Conversations are listed, read, renamed and deleted.
+//! The routes that list, read, rename and delete conversations.
 
 use axum::{
     Json,
@@ -24,18 +24,18 @@ use crate::{
     types::Text,
 };
 
-/// Most entries of a page, and those of one that does not say how many.
+/// Maximum number of entries of a page, and the default.
 const MAX_PAGE: usize = 200;
 const PAGE: usize = 50;
 
-/// Bytes of messages behind which a page ends, and the messages that are read at a time.
+/// Size of the messages after which a page ends, in bytes, and the number of messages read at a time.
 const PAGE_BYTES: usize = 4 << 20;
 const STEP: usize = 8;
 
-/// Longest title, in characters.
+/// Maximum length of a title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// The part of a list that is wanted.
+/// The requested part of a list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Page {
@@ -46,13 +46,13 @@ pub(super) struct Page {
     agent: Option<Text>,
 }
 
-/// A chat by its id.
+/// The id of a chat.
 #[derive(Debug, Deserialize)]
 pub(super) struct OfChat {
     id: Option<Text>,
 }
 
-/// A chat by its id, or the chats, and the part of them that is wanted.
+/// The id of a chat, or the list of chats, and the requested part.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct History {
@@ -63,7 +63,7 @@ pub(super) struct History {
     agent: Option<Text>,
 }
 
-/// The change of a conversation.
+/// A change of a conversation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
@@ -80,7 +80,7 @@ impl Page {
     }
 }
 
-/// Returns what a caller sees of a conversation.
+/// Returns a conversation as callers see it.
 fn shown(conversation: &Conversation) -> Value {
     json!({
         "id": conversation.key.id,
@@ -93,7 +93,7 @@ fn shown(conversation: &Conversation) -> Value {
     })
 }
 
-/// Returns a conversation of this caller; that of another is not found.
+/// Returns a conversation of this caller; a conversation of another caller is not found.
 async fn find(
     service: &Service,
     caller: &agent::Caller,
@@ -124,7 +124,7 @@ pub(super) async fn list(
     Ok(Json(json!({ "conversations": conversations, "next": page.next })))
 }
 
-/// Returns a conversation and a page of its messages; those that were taken back are marked.
+/// Returns a conversation and a page of its messages; messages that were taken back are marked.
 pub(super) async fn show(
     State(service): State<Service>,
     Caller(caller): Caller,
@@ -134,7 +134,7 @@ pub(super) async fn show(
     show_page(&service, &caller, &id, page, false).await
 }
 
-/// Returns a conversation and a page of its messages, with those that were taken back or without.
+/// Returns a conversation and a page of its messages, without those that were taken back if `is_chat`.
 async fn show_page(
     service: &Service,
     caller: &agent::Caller,
@@ -177,10 +177,10 @@ async fn show_page(
     Ok(Json(answer))
 }
 
-/// A conversation, and the messages of it that are left out.
+/// A conversation, and those of its messages to leave out.
 type Of<'o> = (&'o Service, &'o ConversationKey, &'o TakenBack);
 
-/// Returns at most this many messages, and no more behind one that makes the page large.
+/// Returns at most `most` messages, ending after one that fills the page.
 async fn page_of(
     (service, key, left_out): Of<'_>,
     from: u64,
@@ -209,7 +209,7 @@ async fn page_of(
     Ok(page)
 }
 
-/// Returns at most this many messages before one, and no more before one that makes the page large.
+/// Returns at most `most` messages before number `end`, beginning at one that fills the page.
 async fn page_before(
     (service, key, left_out): Of<'_>,
     end: u64,
@@ -235,14 +235,14 @@ async fn page_before(
     Ok(page)
 }
 
-/// Returns the number behind the message that was seen last.
+/// Returns the number after the last message seen.
 fn behind(seen: Option<&str>) -> Result<u64, Problem> {
     let Some(seen) = seen else { return Ok(0) };
     let next = number(seen).and_then(|number| number.checked_add(1));
     next.ok_or_else(|| Problem::bad("`after` must be the `next` of a page as it was"))
 }
 
-/// Returns the number of a message as a page has it.
+/// Parses the number of a message as pages contain it.
 fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number: &u64| number.to_string() == text)
 }
@@ -280,7 +280,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the chats, or with an id the messages of one, without those that were taken back: the last of them, unless a part is named.
+/// Returns the list of chats or, with an id, a page of a chat's messages without those that were taken back; by default, the last page.
 pub(super) async fn history(
     state: State<Service>,
     caller: Caller,

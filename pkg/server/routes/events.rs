@@ -1,4 +1,4 @@
-//! The events of a run are read.
+//! The route of the events of a run.
 
 use axum::{extract::State, http::HeaderMap, response::Response};
 use serde::Deserialize;
@@ -19,11 +19,11 @@ pub(super) struct From {
 #[derive(Debug, Deserialize)]
 pub(super) struct Events {
     after: Option<String>,
-    /// The end of the run when its reader goes away.
+    /// The action on the run when its reader disconnects.
     on_disconnect: Option<Leave>,
 }
 
-/// Returns what a reader has seen last: what its browser says is newer than the address that it began with.
+/// Returns the last event seen by a reader. The browser's header is newer than the URL of the first request.
 pub(super) fn last_seen(headers: &HeaderMap, From { after }: From) -> Option<String> {
     let last = headers.get("last-event-id").map(|last| last.to_str().unwrap_or("?").to_owned());
     last.or(after)
@@ -40,7 +40,7 @@ pub(super) async fn read(
     let from = match last_seen(&headers, From { after }) {
         Some(last) => {
             let number: Option<u64> = last.parse().ok();
-            // As it was given, without a sign.
+            // As it was sent, without a sign.
             let number = number.filter(|number| number.to_string() == last);
             let next = number.and_then(|number| number.checked_add(1));
             next.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The health of the service.
+//! The routes for the health of the service.
 
 use axum::{
     Json,
@@ -21,11 +21,11 @@ use crate::{
     store::now_ms,
 };
 
-/// The time of which the records of the caller's scope are shown, and the number of them.
+/// The age and number of latency records shown for the caller's scope.
 const HOUR_MS: u64 = 3_600_000;
 const SHOWN: usize = 100;
 
-/// Tells whether it is ready for requests: each part that it needs by name.
+/// Reports whether the service is ready for requests, with each dependency by name.
 pub(super) async fn ready(State(service): State<Service>, Caller(_caller): Caller) -> Response {
     if service.is_ending() {
         return Problem::busy("the service is shutting down", 30).into_response();

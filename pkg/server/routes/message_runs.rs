@@ -1,4 +1,4 @@
-//! The run of each message of a page, and the calls that were written in its text.
+//! The run of each message of a page, and the calls that a model wrote in its text.
 
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ use crate::{
     types::{Message, MessageRole, Part, Text},
 };
 
-/// Most runs among which those of a page are looked for, the last ones of the conversation, and those that are read at a time.
+/// Maximum number of last runs of a conversation that are searched for those of a page, and number of runs read at a time.
 const MAX_RUNS: usize = 1_000;
 const STEP: usize = 200;
 
-/// Returns messages as a page has them: with `run_id` where the run is known, and with `as_read`, the parts with calls and texts apart, where
-/// the model wrote calls as text.
+/// Returns messages as a page shows them: with `run_id` if the run is known, and with `as_read`, the parts with calls and texts separated, if the model
+/// wrote calls as text.
 pub(super) async fn told(
     service: &Service,
     key: &ConversationKey,
@@ -46,7 +46,7 @@ pub(super) async fn told(
     Ok(told)
 }
 
-/// Returns the parts of an answer whose calls were written as text: one that results follow, and that has no call.
+/// Returns the parts of an answer whose calls were written as text: an answer without calls that is followed by results.
 fn as_read(agent: &DefaultAgent, message: &Message, next: Option<&Message>) -> Option<Vec<Part>> {
     let has_results = next.is_some_and(|next| next.tool_results().next().is_some());
     let is_written =
@@ -74,8 +74,8 @@ async fn runs_of(
     }
 }
 
-/// Returns the run of each message. Runs of a conversation work one after another: what was said between the beginning and the end of one is its
-/// own, of several the one that ends first.
+/// Returns the run of each message. The runs of a conversation work one after another: a message between the start and end of a run belongs to it; if
+/// there are several such runs, to the one that ends first.
 fn runs_by_message<'r>(runs: &'r [RunRecord], messages: &[StoredMessage]) -> Vec<Option<&'r Text>> {
     let mut runs: Vec<_> = runs.iter().collect();
     runs.sort_by_key(|run| (run.ended_ms.unwrap_or(u64::MAX), run.begun_ms));
@@ -87,7 +87,7 @@ fn runs_by_message<'r>(runs: &'r [RunRecord], messages: &[StoredMessage]) -> Vec
         let is_new = |run: &RunRecord| !known.contains(&Some(&run.key.name));
         let first = || runs.iter().copied().find(|run| is_of(run));
         let run = if message.role == MessageRole::User {
-            // What was said to a run that never worked has the time of its beginning. At the end of one the next may begin.
+            // A message to a run that never worked has the time of the run's start. When one run ends, the next may start.
             let begins = runs.iter().copied().find(|run| run.begun_ms == *at_ms && is_new(run));
             let is_over = |run: &RunRecord| run.ended_ms == Some(*at_ms);
             let next = || runs.iter().copied().find(|run| is_of(run) && is_new(run));

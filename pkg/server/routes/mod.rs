@@ -32,7 +32,7 @@ use super::{
     http::request_log::noted,
 };
 
-/// Returns the routes of a service, for a host's own application.
+/// Returns the routes of a service, for use in a host's application.
 pub fn router(service: Service) -> Router {
     let runs = Router::new()
         .route("/v1/agents", get(agents::agents))
@@ -92,18 +92,18 @@ pub fn router(service: Service) -> Router {
     cors::over(&service, routes).with_state(service)
 }
 
-/// The policy of an answer that a browser shows as a page: it may do nothing. Callers choose the bytes of streams and their types.
+/// The policy of a response that a browser shows as a page: it may do nothing. Callers choose the data and types of streams.
 const INERT: HeaderValue =
     HeaderValue::from_static("default-src 'none'; sandbox; frame-ancestors 'none'");
 
-/// Keeps browsers from taking an answer for something else, and from running what callers stored.
+/// Keeps browsers from guessing the type of a response and from running data that callers stored.
 async fn guarded(mut response: Response) -> Response {
     let fields = response.headers_mut();
-    // What is a caller's own is in no cache, unless its route knows better.
+    // Responses with a caller's data are not cached, unless their route decides otherwise.
     let cache = fields.entry(header::CACHE_CONTROL);
     cache.or_insert(HeaderValue::from_static("no-store"));
     fields.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // The console has its own.
+    // The console has a policy of its own.
     fields.entry(header::CONTENT_SECURITY_POLICY).or_insert(INERT);
     let policy = HeaderName::from_static("cross-origin-resource-policy");
     fields.insert(policy, HeaderValue::from_static("same-origin"));

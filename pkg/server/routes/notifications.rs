@@ -1,4 +1,4 @@
-//! The host tells all of a scope something.
+//! The route that notifies all readers of a scope.
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use crate::{
     types::Text,
 };
 
-/// Longest data of a notification, in bytes.
+/// Maximum size of the data of a notification, in bytes.
 const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Deserialize)]

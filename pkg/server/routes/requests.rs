@@ -1,4 +1,4 @@
-//! A run that goes on is cancelled, answered and steered.
+//! The routes that cancel, answer and steer an active run.
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The answer to a request for approval.
+/// The answer to an approval request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Approve {
@@ -40,7 +40,7 @@ enum Answer {
     Reject,
 }
 
-/// The result of a call at the client, or why there is none.
+/// The result of a call at the client, or the reason for its failure.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Complete {
@@ -62,7 +62,7 @@ struct Failed {
     message: String,
 }
 
-/// Something that the user says while a run goes on, or the answer to a question of a tool.
+/// A message to an active run, or the answer to a question of a tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Steer {
@@ -105,7 +105,7 @@ impl Answered {
     }
 }
 
-/// Returns the refusal of an answer whose caller may not use the tool; what it was for stays open.
+/// Returns the refusal of an answer whose caller may not use the tool; the request stays open.
 pub(super) fn may_not(id: &str) -> Problem {
     let detail = format!(
         "this caller may not use the tool of `{id}`, which stays open; its owner has to answer with a token that may"

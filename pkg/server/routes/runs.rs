@@ -1,4 +1,4 @@
-//! Runs are begun and looked at.
+//! The routes that start and show runs.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::{
     types::Text,
 };
 
-/// A run to begin. No member reaches the system prompt.
+/// A run to start. None of the members reaches the system prompt.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Begin {
@@ -31,7 +31,7 @@ pub(super) struct Begin {
     agent: Option<Text>,
     module: Option<Text>,
     page: Option<Text>,
-    /// One of the models of the agent, as the host allows it.
+    /// One of the models of the agent that the host allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Text>,
     #[serde(default)]

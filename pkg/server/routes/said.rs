@@ -1,4 +1,4 @@
-//! The words of the user: a text, or parts.
+//! The input of a user: a text, or parts.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl Said {
     }
 }
 
-/// A part as a request has it, which has no other members than these.
+/// A part as a request contains it; other members are refused.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 enum SaidPart {

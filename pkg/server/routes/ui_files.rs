@@ -1,4 +1,4 @@
-//! Pictures and documents in messages of both chat protocols.
+//! Images and documents in messages of both chat protocols.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,13 +8,13 @@ use crate::{
     types::{Part, clipped},
 };
 
-/// The members of a part that tell of a file; each protocol, and each version of it, has some of them.
+/// The members of a part that describe a file; each version of each protocol uses some of them.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FileFields {
     #[serde(alias = "mimeType")]
     media_type: Option<Value>,
-    /// An address, or the bytes as `data:`.
+    /// A URL, or the bytes as a `data:` URL.
     url: Option<Value>,
     /// The bytes in base64.
     data: Option<Value>,
@@ -27,7 +27,7 @@ pub(super) struct FileFields {
 const KINDS: [&str; 7] = ["file", "image", "binary", "document", "audio", "video", "input_audio"];
 
 impl FileFields {
-    /// Returns the file of a part of this kind; `None` for a kind that is none.
+    /// Returns the file of a part of this kind; `None` if the kind is not a file.
     pub(super) fn part(self, kind: &str) -> Option<Result<Part, Problem>> {
         KINDS.contains(&kind).then(|| self.file(kind))
     }

@@ -10,7 +10,7 @@ use crate::{
     types::{ClientFailure, ClientReturn, ClientToolRequest, Part, Text},
 };
 
-/// A request of `useChat`, which may have more.
+/// A request of `useChat`; unknown members are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chat {
@@ -33,7 +33,7 @@ enum SaidMessage {
     Message(Box<UiMessage>),
 }
 
-/// A message; its parts or its content are the text.
+/// A message, with its text in its parts or its content.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UiMessage {
@@ -43,7 +43,7 @@ pub(super) struct UiMessage {
     parts: Vec<UiPart>,
     content: Option<Content>,
     metadata: Option<Metadata>,
-    /// Of the result of a call.
+    /// The id of the call, for a result.
     tool_call_id: Option<CallId>,
     error: Option<String>,
     /// The calls of a message of the model.
@@ -87,7 +87,7 @@ struct Approval {
     reason: Option<String>,
 }
 
-/// The place of an answer that was paused.
+/// The position at which an answer was paused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
@@ -95,18 +95,18 @@ struct Metadata {
     next: Option<u64>,
 }
 
-/// The id of a call as encoders write it.
+/// The id of a call, as encoders write it.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(super) struct CallId(Text);
 
 impl CallId {
-    /// Returns `true` for the id of a call that has this id in its answer.
+    /// Returns `true` if `id` is the call's id within its answer.
     pub(super) fn ends(&self, id: &str) -> bool {
         self.0.strip_suffix(id).is_some_and(|place| place.ends_with('.'))
     }
 
-    /// Returns the call of this id, if it is open.
+    /// Returns the call with this id, if it is open.
     pub(super) fn find<'c>(
         &self,
         open: &'c [(String, ClientToolRequest)],
@@ -115,14 +115,14 @@ impl CallId {
     }
 }
 
-/// The last message of a chat, where it goes on with what its reader decided and ran.
+/// The last message of a chat, with the decisions and results of its reader.
 #[derive(Debug)]
 pub(super) struct Answered {
     metadata: Metadata,
     parts: Vec<UiPart>,
 }
 
-/// The part of a reader: a decision, or a result.
+/// An answer of a reader: a decision, or a result.
 #[derive(Debug)]
 pub(super) enum Answer {
     Decided { approval_id: Text, decision: Decision },
@@ -140,7 +140,7 @@ impl Answered {
         self.metadata.run_id.as_ref()
     }
 
-    /// Returns the number of the event with which the message goes on.
+    /// Returns the number of the event with which the message continues.
     pub(super) fn next(&self) -> Option<u64> {
         self.metadata.next
     }
@@ -175,7 +175,7 @@ pub(super) fn decided(approved: bool, reason: Option<String>) -> Decision {
     if approved { Decision::Grant } else { Decision::reject(reason.unwrap_or_default()) }
 }
 
-/// Returns words of the user, if they are any.
+/// Returns a text as user input; `None` if it is empty.
 fn words(text: String) -> Result<Option<Vec<Part>>, Problem> {
     let is_empty = text.trim().is_empty();
     if is_empty { Ok(None) } else { Said::Text(text).parts().map(Some) }
@@ -196,7 +196,7 @@ impl UiMessage {
         self.is_of("user")
     }
 
-    /// Returns `true` for a message of the model that has answers of its reader.
+    /// Returns `true` for a message of the model that contains answers of its reader.
     fn is_answered(&self) -> bool {
         let states = ["approval-responded", "output-available", "output-error"];
         let state = |part: &UiPart| part.state.as_deref().is_some_and(|it| states.contains(&it));
@@ -213,7 +213,7 @@ impl UiMessage {
         parts.iter().filter(|part| part.kind == "text").map(|part| part.text.as_str()).collect()
     }
 
-    /// Returns what a message of the user says; `None` when that is nothing.
+    /// Returns the content of a user message; `None` if it is empty.
     pub(super) fn said(self) -> Result<Option<Vec<Part>>, Problem> {
         if self.role.as_ref().is_some_and(|role| role != "user") {
             return Ok(None);
@@ -240,17 +240,17 @@ impl UiMessage {
         Said::Parts(said).parts().map(Some)
     }
 
-    /// Returns the ids of the calls that it makes.
+    /// Returns the ids of the calls in the message.
     pub(super) fn called(&self) -> impl Iterator<Item = &CallId> {
         self.called.iter().flatten().map(|called| &called.id)
     }
 
-    /// Returns the id of the call whose result it is.
+    /// Returns the id of the call whose result the message is.
     pub(super) fn call_id(&self) -> Option<&CallId> {
         self.tool_call_id.as_ref().filter(|_| self.is_of("tool"))
     }
 
-    /// Returns the result of a call at the client, of a message of a tool.
+    /// Returns the result of a call at the client from a tool message.
     pub(super) fn ran(self) -> Option<(CallId, ClientReturn)> {
         if !self.is_of("tool") {
             return None;
@@ -269,7 +269,7 @@ impl Chat {
         self.conversation.clone().or_else(|| self.id.clone())
     }
 
-    /// Adds what it says of the place where it was written, for the host's prompt parts and tools: metadata of the run.
+    /// Adds the members about the page where the message was written to the metadata of the run, for the host's prompt parts and tools.
     pub(super) fn about(&mut self, mut input: RunInput) -> RunInput {
         for (name, value) in
             [("projectId", self.project_id.take()), ("currentPath", self.current_path.take())]
@@ -281,12 +281,12 @@ impl Chat {
         input
     }
 
-    /// Returns what the user has said, where the last of it is to be answered again, or was edited. What follows that is dropped.
+    /// Returns the user's messages if the last one is to be answered again or was edited. Drops the messages that follow it.
     pub(super) fn again(&mut self) -> Option<Again> {
         let may_be_users = |it: &UiMessage| it.role.is_none() || it.is_users();
         let is_edited = match self.trigger.as_deref() {
             Some("regenerate-message") => false,
-            // Only with the whole chat is it known which one it was.
+            // Only the whole chat shows which message was edited.
             Some("submit-message") if self.message.is_none() => {
                 let last = self.messages.last().filter(|last| last.is_users())?;
                 (last.id.is_some() && last.id == self.message_id).then_some(true)?
@@ -307,7 +307,7 @@ impl Chat {
         Some(Again { said, is_edited })
     }
 
-    /// Returns what the user says; `None` when that is nothing.
+    /// Returns the user's input; `None` if it is empty.
     pub(super) fn said(&mut self) -> Result<Option<Vec<Part>>, Problem> {
         match self.message.take() {
             Some(SaidMessage::Text(text)) => words(text),
@@ -316,7 +316,7 @@ impl Chat {
         }
     }
 
-    /// Takes the last message, where it is one of the model that has answers of its reader.
+    /// Takes the last message, if it is one of the model that contains answers of its reader.
     pub(super) fn answered(&mut self) -> Option<Answered> {
         let last = match &self.message {
             Some(SaidMessage::Message(message)) => message,
@@ -332,7 +332,7 @@ impl Chat {
         }
     }
 
-    /// Takes the last message of the model, where it has answers of its reader and stands before what the user says now.
+    /// Takes the last message of the model, if it contains answers of its reader and precedes the user's new messages.
     pub(super) fn answered_before(&mut self) -> Option<Answered> {
         let users = |it: &&UiMessage| it.role.is_none() || it.is_users();
         let said = self.messages.iter().rev().take_while(users).count();

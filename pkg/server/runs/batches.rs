@@ -1,4 +1,4 @@
-//! The events of a run as the records of its log, as many at a time as are there.
+//! The events of a run as records of its log, batched as they become available.
 
 use std::{
     future::poll_fn,
@@ -15,57 +15,57 @@ use crate::{
     types::{AgentEvent, Envelope},
 };
 
-/// Most events that are appended at a time.
+/// Maximum number of events appended at a time.
 const BATCH: usize = 64;
 
-/// Longest record whose event readers share, in bytes.
+/// Maximum size of a record whose event readers share, in bytes.
 const LONGEST_SHARED: usize = 4 << 10;
 
 /// The run whose events are taken.
 pub(crate) trait Origin {
     fn is_cancelled(&self) -> bool;
 
-    /// Returns `true` once all that it waited for in another process is open again.
+    /// Returns `true` once every request that the run waited for in another process is open again.
     fn is_back(&self) -> bool;
 
-    /// Notes that the run has come to where it was.
+    /// Records that the run has caught up with its state in another process.
     fn settle(&self);
 
-    /// Sees an event; `is_first` for the first one of a run that another process began.
+    /// Processes an event; `is_first` is set for the first event of a run that another process started.
     fn see(&self, envelope: &Envelope, is_first: bool);
 
-    /// Takes an event whose record has this number, for readers that share it.
+    /// Takes the event of record `number`, for readers that share it.
     fn share(&self, number: u64, envelope: Envelope);
 }
 
-/// Takes the events of a run. What is the same for all of them is made once.
+/// The batches of a run's events. State common to all batches is created once.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Batches<'r, O> {
     run: &'r O,
-    /// Ends once the run is to leave this process.
+    /// Completes once the run has to leave this process.
     leaves: CancelWait,
     pieces: Pieces,
     /// The number of the next event.
     number: u64,
-    /// `true` until the first event of a run that another process began.
+    /// `true` until the first event of a run that another process started.
     goes_on: bool,
-    /// `true` once an answer is under way.
+    /// `true` once an answer has begun.
     has_answer: bool,
     is_settled: bool,
     is_over: bool,
 }
 
-/// The events that are there.
+/// A batch of the available events.
 pub(crate) enum Batch {
     Records(Vec<LogRecord>),
-    /// There are none any more.
+    /// There are no more events.
     End,
-    /// The run is to leave this process.
+    /// The run has to leave this process.
     Away,
 }
 
 impl<'r, O: Origin> Batches<'r, O> {
-    /// Returns those of a run that goes on with this number, until `away`.
+    /// Returns the batches of a run that continues with event `from`, until `away` is cancelled.
     pub(crate) fn new(run: &'r O, away: &CancellationToken, from: u64) -> Self {
         let (leaves, pieces) = (CancelWait::new(away.clone()), Pieces::default());
         let (has_answer, is_settled, is_over) = (false, false, false);
@@ -73,7 +73,7 @@ impl<'r, O: Origin> Batches<'r, O> {
         Self { run, leaves, pieces, number, goes_on, has_answer, is_settled, is_over }
     }
 
-    /// Waits for events; one that is cancelled comes to its end here.
+    /// Waits for events. A cancelled run still ends in this process.
     pub(crate) async fn next(&mut self, stream: &mut RunStream) -> Batch {
         poll_fn(|context| self.poll(stream, context)).await
     }
@@ -108,7 +108,7 @@ impl<'r, O: Origin> Batches<'r, O> {
         self.run.see(&envelope, std::mem::take(&mut self.goes_on));
         let data = self.pieces.piece(|out| envelope.write_json(out));
         let record = LogRecord::new(envelope.event.kind(), data);
-        // Readers ask for it once its record is in the log. A long one is not worth its memory.
+        // Readers request the event after its record is in the log. A long event is not worth its memory.
         if record.data.len() <= LONGEST_SHARED {
             self.run.share(self.number, envelope);
         }
@@ -117,7 +117,7 @@ impl<'r, O: Origin> Batches<'r, O> {
     }
 }
 
-/// Returns `true` for an event of an answer that is under way: what was open before it is over.
+/// Returns `true` for an event of an answer in progress, before which all earlier requests are closed.
 fn is_of_answer(envelope: &Envelope) -> bool {
     matches!(
         envelope.event,

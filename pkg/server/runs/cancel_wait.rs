@@ -1,4 +1,4 @@
-//! A wait for a cancellation beside other waits.
+//! A cancellation that is polled together with other futures.
 
 use std::{
     pin::Pin,
@@ -7,11 +7,11 @@ use std::{
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// A wait for a cancellation that is polled with each step of something else: while the waker stays the same, a poll is a look at the token.
+/// A wait for a cancellation that is polled with each step of another future: while the waker stays the same, a poll only checks the token.
 pub(crate) struct CancelWait {
     token: CancellationToken,
     wait: Pin<Box<WaitForCancellationFutureOwned>>,
-    /// The waker that the wait knows.
+    /// The waker registered with the wait.
     known: Option<Waker>,
 }
 

@@ -1,8 +1,8 @@
-//! The end of a run whose reader goes away.
+//! A guard that ends a run when its reader disconnects.
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Cancels a run when its reader goes away.
+/// A guard that cancels a run on drop, when its reader disconnects.
 #[derive(Debug)]
 pub(crate) struct Guard {
     guard: Option<DropGuard>,
@@ -13,7 +13,7 @@ impl Guard {
         Self { guard: Some(cancel.drop_guard()) }
     }
 
-    /// Leaves the run alone: its reader has read all.
+    /// Disarms the guard: the reader has read everything.
     pub(crate) fn disarm(&mut self) {
         if let Some(guard) = self.guard.take() {
             guard.disarm();

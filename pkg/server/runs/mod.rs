@@ -22,22 +22,22 @@ use std::{
 use self::run::Run;
 use crate::{store::LogKey, types::Text};
 
-/// Most runs that have ended and are kept in memory.
+/// Maximum number of ended runs kept in memory.
 const MAX_ENDED: usize = 1_000;
 
-/// Runs by their key. Another scope's are not found.
+/// Runs by key. Runs of other scopes are not found.
 #[derive(Debug, Default)]
 pub(crate) struct Runs(Mutex<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
     runs: HashMap<LogKey, Arc<Run>>,
-    /// In the order of their beginning.
+    /// Keys, in start order.
     order: VecDeque<LogKey>,
 }
 
 impl Runs {
-    /// Adds a run, and drops those that ended and are too old to be kept.
+    /// Adds a run, and drops the oldest ended runs beyond the maximum.
     pub(crate) fn add(&self, run: &Arc<Run>) {
         let mut inside = self.lock();
         inside.order.push_back(run.key.clone());
@@ -62,7 +62,7 @@ impl Runs {
         self.lock().runs.get(&LogKey::new(scope.clone(), id)).cloned()
     }
 
-    /// Returns the runs of a conversation that have not ended, in the order of their beginning: the others wait for the first.
+    /// Returns the runs of a conversation that have not ended, in start order: the others wait for the first.
     pub(crate) fn open(&self, scope: &Text, conversation: &str) -> Vec<Arc<Run>> {
         let inside = self.lock();
         let runs = inside.order.iter().filter_map(|key| inside.runs.get(key));

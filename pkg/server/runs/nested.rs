@@ -1,4 +1,4 @@
-//! Events of agents below a run, among those of the run.
+//! Events of sub-agents among those of a run.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::{
     types::{AgentEvent, Envelope},
 };
 
-/// Returns the event of an agent below, however deep, if it is of one of these kinds. Others are not read: most are pieces of answers.
+/// Returns the event of a sub-agent at any depth, if it is of one of these kinds. Others are not parsed: most are pieces of answers.
 pub(crate) fn read(event: &AgentEvent, kinds: &[&str]) -> Option<Envelope> {
     let AgentEvent::Custom { name, data } = event else { return None };
     let (mut is_below, mut data) = (name == SUB_AGENT, data);

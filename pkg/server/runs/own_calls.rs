@@ -1,23 +1,23 @@
-//! The calls of a run at its client, under the ids that its readers know them by.
+//! The calls of a run at its client, with the ids that readers know.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::nested;
 use crate::types::{AgentEvent, ClientToolRequest, Envelope, Text};
 
-/// The calls of a run at its client, with their places: the id of a call is unique in its answer only, and agents below have calls of the same ids.
+/// The calls of a run at its client, with their places: call ids are unique only within their answer, and sub-agents have calls with the same ids.
 #[derive(Debug, Default)]
 pub(crate) struct OwnCalls(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The calls that were told, by the ids of their requests.
+    /// The calls that were reported, by the ids of their requests.
     told: Vec<(Text, Place)>,
-    /// The turn in which the run went on in this process: what was told before is not known.
+    /// The turn in which the run was resumed in this process: calls reported earlier are not known.
     resumed_in: Option<u32>,
 }
 
-/// The answer that a call is of: its turn, and the run where that is one of an agent below.
+/// The answer that a call belongs to: its turn, and its run for a sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     run: Option<Text>,
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns the id of a call as encoders write it: the run of an agent below, the turn, and its id in the answer, with dots between them.
+    /// Returns the id of a call as encoders write it: the run of a sub-agent, the turn, and the id in the answer, separated by dots.
     pub(crate) fn key(&self, id: &str) -> String {
         let turn = self.turn;
         match &self.run {
@@ -36,12 +36,12 @@ impl Place {
 }
 
 impl OwnCalls {
-    /// Notes that the run goes on in this turn, with calls that were told elsewhere.
+    /// Records that the run was resumed in this turn, with calls reported by another process.
     pub(crate) fn resumed_in(&self, turn: u32) {
         self.lock().resumed_in.get_or_insert(turn);
     }
 
-    /// Notes the call that an event tells, if it does, of an agent below too; those that are not open any more are forgotten.
+    /// Adds the call that an event reports, if any, including those of sub-agents; forgets calls that are no longer open.
     pub(crate) fn see(&self, envelope: &Envelope, open: impl Fn() -> Vec<ClientToolRequest>) {
         if let AgentEvent::ClientToolRequest(request) = &envelope.event {
             let place = Place { run: None, turn: envelope.turn };
@@ -60,7 +60,7 @@ impl OwnCalls {
         known.told.push((request.client_call_id.clone(), place));
     }
 
-    /// Returns the place of an open call; `None` while it was not told.
+    /// Returns the place of an open call; `None` until it is reported.
     pub(crate) fn place(&self, open: &ClientToolRequest) -> Option<Place> {
         let known = self.lock();
         let told = known.told.iter().rfind(|(id, _)| *id == open.client_call_id);
@@ -68,7 +68,7 @@ impl OwnCalls {
         told.map(|(_, place)| place.clone()).or_else(resumed)
     }
 
-    /// Returns those of these open calls that were told, each with the id that readers know it by.
+    /// Returns the reported ones of these open calls, each with the id that readers know.
     pub(crate) fn keyed(&self, open: Vec<ClientToolRequest>) -> Vec<(String, ClientToolRequest)> {
         let key = |call: &ClientToolRequest| Some(self.place(call)?.key(&call.id));
         open.into_iter().filter_map(|call| Some((key(&call)?, call))).collect()

@@ -2,16 +2,16 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes of a buffer.
+/// Size of a buffer, in bytes.
 const BUFFER: usize = 4 << 10;
 
-/// Longest piece that shares a buffer; a longer one has its own, so that no more than a quarter of a buffer is left over.
+/// Maximum length of a piece that shares a buffer; a longer one gets its own, so that at most a quarter of a buffer is wasted.
 const SHARING: usize = BUFFER / 4;
 
-/// Makes pieces of bytes that are kept and given to many, and takes room for sixteen or so at a time.
+/// An allocator of pieces of bytes that are kept and shared, about sixteen per buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// The piece that is being written.
+    /// The piece being written.
     written: Vec<u8>,
     rest: BytesMut,
 }
@@ -23,7 +23,7 @@ impl Pieces {
         write(&mut self.written);
         let length = self.written.len();
         if length > SHARING {
-            // The room of a long one is not kept.
+            // The allocation of a long piece is not reused.
             return std::mem::take(&mut self.written).into();
         }
         if self.rest.capacity() < length {

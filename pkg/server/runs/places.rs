@@ -1,4 +1,4 @@
-//! The places of runs that work, and the queue before them.
+//! The slots of active runs, and the queue for them.
 
 use std::sync::{
     Arc,
@@ -9,18 +9,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::server::Limits;
 
-/// The places. A run that waits for a person has none.
+/// The slots. A run that waits for a person has none.
 #[derive(Debug)]
 pub(crate) struct Places {
     working: Arc<Semaphore>,
-    /// Runs that work or wait for a place.
+    /// The number of runs that work or wait for a slot.
     taken: AtomicUsize,
-    /// Most runs that work, and most of both.
+    /// The maximum number of runs that work, and of both together.
     limit: usize,
     most: usize,
 }
 
-/// A place, or one in the queue; given back when it is dropped.
+/// A slot or a place in the queue; released on drop.
 #[derive(Debug)]
 pub(crate) struct Place {
     places: Arc<Places>,
@@ -35,19 +35,19 @@ impl Places {
         Arc::new(Self { working, taken: AtomicUsize::new(0), limit: limits.runs, most })
     }
 
-    /// Takes a place in the queue; `None` when it is full.
+    /// Takes a place in the queue; `None` if the queue is full.
     pub(crate) fn queue(self: &Arc<Self>) -> Option<Place> {
         let next = |taken| (taken < self.most).then_some(taken + 1);
         let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
         taken.is_ok().then(|| Place { places: Arc::clone(self), is_taken: true, working: None })
     }
 
-    /// Returns a place that is taken once there is work, however long the queue is.
+    /// Returns a place outside the queue, which is taken once there is work, regardless of the length of the queue.
     pub(crate) fn beside(self: &Arc<Self>) -> Place {
         Place { places: Arc::clone(self), is_taken: false, working: None }
     }
 
-    /// Closes the queue: those in it get no place any more.
+    /// Closes the queue: runs in it no longer get a slot.
     pub(crate) fn close(&self) {
         self.working.close();
     }
@@ -62,12 +62,12 @@ impl Places {
 }
 
 impl Place {
-    /// Returns `true` while it is the run's turn to work.
+    /// Returns `true` while the run has a slot.
     pub(crate) fn is_working(&self) -> bool {
         self.working.is_some()
     }
 
-    /// Waits for the turn to work; `false` when the queue was closed. One that was left is taken again, however long the queue is.
+    /// Waits for a slot; returns `false` if the queue was closed. A place that was left is taken again, regardless of the length of the queue.
     pub(crate) async fn work(&mut self) -> bool {
         if !self.is_taken {
             self.is_taken = true;
@@ -80,7 +80,7 @@ impl Place {
         self.working.is_some()
     }
 
-    /// Leaves it to others, until there is work again.
+    /// Gives up the slot until there is work again.
     pub(crate) fn leave(&mut self) {
         self.working = None;
         if self.is_taken {

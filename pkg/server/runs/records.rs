@@ -1,4 +1,4 @@
-//! The records of a run, as its readers see them: the last is its end, also where the log could not take that.
+//! The records of a run as its readers see them: the last one is its end, even if the log could not store it.
 
 use std::{
     pin::Pin,
@@ -14,18 +14,18 @@ use super::{
 };
 use crate::store::{EventLog, LogError, LogKey, LogPage, LogRecord};
 
-/// Most records that are read at a time.
+/// Maximum number of records read at a time.
 const PAGE: usize = 256;
 
-/// Reads at most this many records of a run, as [`EventLog::read`] does. Where the run has ended and its log does not tell so, as the store was full or could
-/// not be written, its end is the record behind the last one.
+/// Reads at most `most` records of a run, as [`EventLog::read`] does. If the run has ended and its log lacks the end, because the store was full or not
+/// writable, the end is the record after the last one.
 pub(crate) async fn page(
     log: &dyn EventLog,
     run: &Run,
     from: u64,
     most: usize,
 ) -> Result<LogPage, LogError> {
-    // What is there once it has ended is all of it.
+    // Read before the log, whose records are complete once the run has ended.
     let end = run.end();
     let read = log.read(&run.key, from, most).await;
     let Some(mut end) = end else { return read };
@@ -54,7 +54,7 @@ pub(crate) async fn page(
     Ok(page)
 }
 
-/// Returns `true` when the record before this number is the end of a run.
+/// Returns `true` if the record before this number is the end of a run.
 async fn tells_end(log: &dyn EventLog, key: &LogKey, behind: u64) -> Result<bool, LogError> {
     let Some(last) = behind.checked_sub(1) else { return Ok(false) };
     let page = log.read(key, last, 1).await?;
@@ -63,7 +63,7 @@ async fn tells_end(log: &dyn EventLog, key: &LogKey, behind: u64) -> Result<bool
 
 type Numbered = Result<(u64, LogRecord), LogError>;
 
-/// The records of a run from a number on, each with its number: what is there, then what comes, to its end.
+/// The numbered records of a run from a number on: the available ones, then new ones until the end.
 pub(crate) struct Records {
     log: Arc<dyn EventLog>,
     run: Arc<Run>,
@@ -71,7 +71,7 @@ pub(crate) struct Records {
     /// The number of the next record.
     next: u64,
     has_end: bool,
-    /// `None` once the log is not followed any more.
+    /// `None` once the log is no longer followed.
     untold: Option<CancelWait>,
 }
 
@@ -113,7 +113,7 @@ impl Stream for Records {
     }
 }
 
-/// Reads what is left of a run that has ended.
+/// Reads the rest of a run that has ended.
 fn rest(log: Arc<dyn EventLog>, run: Arc<Run>, from: u64) -> BoxStream<'static, Numbered> {
     Box::pin(async_stream::try_stream! {
         let mut at = from;

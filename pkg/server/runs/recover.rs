@@ -1,4 +1,4 @@
-//! Runs that another process left.
+//! Recovery of the runs that another process left behind.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -19,68 +19,68 @@ use crate::{
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Text, UsageInfo},
 };
 
-/// Most runs that are recovered.
+/// Maximum number of runs that are recovered.
 const MAX_RECOVERED: usize = 100_000;
 
-/// Times that a run goes on in another process; then it is interrupted, as it may be what ends them.
+/// Maximum number of times that a run is resumed; then it is interrupted, as it may be what crashes the processes.
 const MAX_RESUMED: u32 = 3;
 
-/// Records that are read at a time.
+/// Number of records read at a time.
 const PAGE: usize = 256;
 
-/// The kind of the events that tell tokens.
+/// The kind of the events that report token usage.
 const TOKEN_USAGE: &str = "token_usage";
 
 /// The tools of requests, by run.
 type Tools = HashMap<Text, Arc<ClientTools>>;
 
-/// The outcome for the runs that another process left.
+/// The numbers of recovered runs, by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// The number of those that go on, or begin.
+    /// The number of runs that were resumed or started.
     pub resumed: usize,
-    /// The number of those that could not go on, and have ended as interrupted.
+    /// The number of runs that could not be resumed and have ended as interrupted.
     pub interrupted: usize,
-    /// The number of those that had ended, and were not noted so.
+    /// The number of runs that had ended without a note of it in the store.
     pub ended: usize,
 }
 
-/// A run that goes on.
+/// A resumed run.
 struct Resumed {
     stream: RunStream,
     /// The number of its events so far.
     events: u64,
-    /// The turn that it was in, if it had one.
+    /// The turn that the run was in, if any.
     turn: Option<u32>,
-    /// The requests that it waited for.
+    /// The requests that the run waited for.
     awaited: Vec<Text>,
-    /// The words that were said to it and are not in its journal.
+    /// The messages sent to the run that are not in its journal.
     words: Vec<Word>,
-    /// The answers to its requests that are not.
+    /// The answers to its requests that are not in its journal.
     answers: Answers,
-    /// The tokens of its requests so far.
+    /// The token usage of its requests so far.
     used: Option<UsageInfo>,
 }
 
-/// The outcome for one.
+/// The outcome for one run.
 enum Fate {
     Resumed(Box<Resumed>),
     Interrupted(AgentError),
-    /// The log has its end already.
+    /// The log already contains the end of the run.
     Ended(Box<RunEnd>),
 }
 
 impl Service {
-    /// Goes on with the runs that a process before this one left: each is resumed from its journal, begun if it had not, or ended as
-    /// interrupted; its log goes on without a gap. Call it once, before requests come.
+    /// Recovers the runs that an earlier process left behind: each is resumed from its journal, started if it had not been, or ended as interrupted; its
+    /// log continues without a gap. Call this once, before serving requests.
     ///
-    /// A tool that is not [idempotent](crate::agent::tools::Tool::is_idempotent) does not run twice. A run that has gone on in three
-    /// processes is interrupted.
+    /// A tool that is not [idempotent](crate::agent::tools::Tool::is_idempotent) does not run twice. A run that has been resumed three times is
+    /// interrupted.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn recover(&self) -> Result<Recovered, StoreError> {
         self.start_sweeping();
         let mut recovered = Recovered::default();
@@ -94,10 +94,10 @@ impl Service {
         Ok(recovered)
     }
 
-    /// Goes on with the runs of one conversation, one after the other, before those that begin now.
+    /// Resumes the runs of one conversation in order, before those that start now.
     async fn recover_conversation(&self, records: Vec<RunRecord>, recovered: &mut Recovered) {
         let mut going_on = Vec::new();
-        // Any of them may be the one whose journal is open.
+        // Any of them may be the one with the open journal.
         let tools = records.iter().filter_map(|record| {
             Some((record.key.name.clone(), client_tools::kept_tools(record.input.as_deref()?)?))
         });
@@ -118,7 +118,7 @@ impl Service {
                     recovered.resumed += 1;
                     let Resumed { stream, events: from, turn, mut awaited, words, answers, used } =
                         *resumed;
-                    // Whoever decides now has read what the log has.
+                    // A client that decides now has read the events in the log.
                     let ways = Ways::of(&stream);
                     for word in words {
                         if let Err(error) = word.say(&ways.steering) {
@@ -134,7 +134,7 @@ impl Service {
                         ways.steering.leave(given.collect());
                     } else {
                         for (id, given) in given {
-                            // It is answered as soon as it is open again.
+                            // The answer is given as soon as the request is open again.
                             awaited.retain(|awaited| *awaited != id);
                             ways.steering.give_when_open(id, given);
                         }
@@ -157,7 +157,7 @@ impl Service {
                 (Fate::Interrupted(why), conversation) => {
                     recovered.interrupted += 1;
                     tracing::warn!(error = %why, run_id = %record.key.name, "a run is interrupted");
-                    // Whatever becomes of the run, what was acknowledged is in the conversation.
+                    // The conversation keeps every acknowledged message, whatever happens to the run.
                     self.keep_said(&record).await;
                     let used = self.used_in_log(&record, events).await;
                     Self::not_here(&record).interrupt(self.stores(), (events, used), why).await;
@@ -175,7 +175,7 @@ impl Service {
         }
     }
 
-    /// Returns the conversation of a run that goes on, whose journal is not read yet.
+    /// Returns the conversation of a run to resume; its journal has not been read yet.
     async fn unread_conversation(
         &self,
         record: &RunRecord,
@@ -193,7 +193,7 @@ impl Service {
         Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
     }
 
-    /// Drives a run that another process left, from this number of events on.
+    /// Drives a run that another process left behind, from event number `from` on.
     fn go_on(&self, run: Arc<Run>, stream: RunStream, turn: Turn, from: u64) {
         let this = self.clone();
         self.0.tasks.spawn(async move {
@@ -206,7 +206,7 @@ impl Service {
         });
     }
 
-    /// Returns the number of records of a run's log, which is made if need be.
+    /// Returns the number of records of a run's log, which is created if missing.
     async fn log_end(&self, record: &RunRecord) -> Result<u64, LogError> {
         let log = &self.stores().log;
         match log.read(&record.key, u64::MAX, 1).await {
@@ -248,7 +248,7 @@ impl Service {
         self.fate_of(record, conversation, events, found).await
     }
 
-    /// Returns what becomes of a run whose journal was found so.
+    /// Returns the outcome for a run whose journal was found in this state.
     async fn fate_of(
         &self,
         record: &RunRecord,
@@ -288,7 +288,7 @@ impl Service {
                 Ok(Fate::Resumed(Box::new(resumed)))
             }
             Found::Over => Err(interrupted("the conversation went on without it".to_owned())),
-            // Nothing was done for it yet.
+            // No work was done for the run yet.
             Found::Unknown => {
                 let Some(input) = record.input.as_deref().and_then(client_tools::kept_input) else {
                     return Err(interrupted("its input is not there".to_owned()));
@@ -318,7 +318,7 @@ impl Service {
         Ok(end.and_then(|record| serde_json::from_slice(&record.data).ok()))
     }
 
-    /// Returns the tokens of a run that its events tell, as far as they can be read.
+    /// Returns the token usage reported by the events of a run, as far as they can be read.
     async fn used_in_log(&self, record: &RunRecord, to: u64) -> Option<UsageInfo> {
         let (mut told, mut at) = (None, 0);
         while at < to {
@@ -336,7 +336,7 @@ impl Service {
         told
     }
 
-    /// Reads events of a run.
+    /// Reads the events of a run from number `from` up to `to`.
     async fn told(
         &self,
         record: &RunRecord,
@@ -361,7 +361,7 @@ impl Service {
     }
 }
 
-/// Returns the ids of the questions that were told and not answered: of a call that may run again, they are asked again.
+/// Returns the ids of the questions that were asked and not answered: a call that may run again asks them again.
 fn open_questions(told: &[AgentEvent]) -> Vec<Text> {
     let mut open = Vec::new();
     for event in told {
@@ -374,7 +374,7 @@ fn open_questions(told: &[AgentEvent]) -> Vec<Text> {
     open
 }
 
-/// Returns the tokens of a run: those that its journal knows, and those that were told behind it.
+/// Returns the token usage of a run: that in its journal, and that of later events.
 fn used(journaled: Option<UsageInfo>, told: &[AgentEvent]) -> Option<UsageInfo> {
     let mut used = journaled;
     for event in told {

@@ -39,7 +39,7 @@ pub(crate) const RUN_END: &str = "run_end";
 pub(crate) struct Run {
     pub(crate) key: LogKey,
     pub(crate) conversation: Text,
-    /// The caller whose it is.
+    /// The caller that owns it.
     pub(crate) owner: Text,
     pub(crate) approvals: Approvals,
     pub(crate) client_calls: ClientCalls,
@@ -47,34 +47,34 @@ pub(crate) struct Run {
     pub(crate) questions: Questions,
     pub(crate) steering: Steering,
     pub(crate) cancel: CancellationToken,
-    /// The newest frames, which its readers share.
+    /// The newest frames, shared by its readers.
     pub(crate) frames: Arc<SharedFrames>,
-    /// The newest events, where readers need them.
+    /// The newest events, for readers that need them.
     pub(crate) events: SharedEvents,
     progress: Mutex<Progress>,
-    /// The tokens of the requests that it has made.
+    /// The token usage of its requests so far.
     used: Mutex<Option<UsageInfo>>,
     settling: Settling,
-    /// The progress that the store knows; held while it changes.
+    /// The progress known to the store; locked while it changes.
     kept: tokio::sync::Mutex<RunProgress>,
-    /// The number of the event before which the last answer was paused.
+    /// The number of the event before which the last response was paused.
     paused: AtomicU64,
-    /// Cancelled once the run has ended, if its log may not tell so.
+    /// Cancelled once the run has ended, if its log may lack the end.
     untold: CancellationToken,
-    /// The facts that its request told besides the input.
+    /// The members of its request besides the input.
     about: Option<Box<RawValue>>,
 }
 
-/// The end of a run that is not told yet.
+/// The end of a run that has not been reported yet.
 pub(crate) struct Ending {
     end: RunEnd,
-    /// The reason for which its events could not be kept.
+    /// The error because of which its events could not be stored.
     failed: Option<LogError>,
-    /// `true` when some of what the user said may not be in the conversation: it ended before its first step, or before it took a word.
+    /// `true` if the conversation may lack some of the user's messages: the run ended before its first step, or before it took a message.
     pub(crate) is_unsaid: bool,
 }
 
-/// The cause for which a run waits.
+/// The reason for which a run waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitsFor {
     /// An approval, or the result of a call at the client.
@@ -90,7 +90,7 @@ enum Progress {
     Ended(Box<RunEnd>),
 }
 
-/// The state of a run, for whoever asks.
+/// The state of a run, as the service shows it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown<'r> {
     run_id: &'r str,
@@ -98,7 +98,7 @@ pub(crate) struct Shown<'r> {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<&'r RawValue>,
-    /// The tokens of its requests so far, and at its end the cost, where they are known.
+    /// The token usage of its requests so far; the cost once it has ended, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<UsageInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,13 +138,13 @@ impl Run {
         }
     }
 
-    /// Adds what its request told besides the input.
+    /// Adds the members of its request besides the input.
     pub(crate) fn about(mut self, about: Option<String>) -> Self {
         self.about = about.and_then(|about| RawValue::from_string(about).ok());
         self
     }
 
-    /// Returns a run that another process left in this turn, while it waited for these requests; its readers have read up to the number `paused`.
+    /// Returns a run that another process left in this turn while it waited for these requests; its readers have read up to event number `paused`.
     pub(crate) fn left(
         record: &RunRecord,
         ways: Ways,
@@ -163,13 +163,13 @@ impl Run {
         run
     }
 
-    /// Sets the tokens of the requests that it made in another process.
+    /// Sets the token usage of the requests that the run made in another process.
     pub(crate) fn used(mut self, used: Option<UsageInfo>) -> Self {
         self.used = Mutex::new(used);
         self
     }
 
-    /// Waits until all that the run waited for in another process is open again, for a while.
+    /// Waits for a limited time until every request that the run waited for in another process is open again.
     pub(crate) async fn settled(&self) -> Result<(), Problem> {
         self.settling.settled().await
     }
@@ -179,7 +179,7 @@ impl Run {
         if self.steering.is_open(id) { Ok(()) } else { self.settled().await }
     }
 
-    /// Returns `true` once the run has come to where it was in another process.
+    /// Returns `true` once the run has caught up with its state in another process.
     pub(crate) fn is_settled(&self) -> bool {
         self.settling.is_settled()
     }
@@ -196,7 +196,7 @@ impl Run {
         }
     }
 
-    /// Returns what is cancelled once the run has ended, if its log may not tell so.
+    /// Returns the token that is cancelled once the run has ended, if its log may lack the end.
     pub(crate) fn untold(&self) -> CancellationToken {
         self.untold.clone()
     }
@@ -205,18 +205,18 @@ impl Run {
         matches!(self.progress(), Progress::Ended(_))
     }
 
-    /// Returns `true` while something is open that others have to end.
+    /// Returns `true` while the run waits for an open request that others have to answer.
     pub(crate) fn waits_for(&self, what: WaitsFor) -> bool {
         let (has_calls, has_questions) = self.steering.has_open();
         has_calls || (what == WaitsFor::Anything && has_questions)
     }
 
-    /// Returns the open calls at the client, of agents below too, each with the id that readers know it by.
+    /// Returns the open calls at the client, including those of sub-agents, each with the id that readers know.
     pub(crate) fn own_calls(&self) -> Vec<(String, ClientToolRequest)> {
         self.own_calls.keyed(self.client_calls.open())
     }
 
-    /// Returns the number of the event before which the last answer was paused; 0 for none.
+    /// Returns the number of the event before which the last response was paused; 0 if there was none.
     pub(crate) fn paused(&self) -> u64 {
         self.paused.load(Ordering::Acquire)
     }
@@ -252,7 +252,7 @@ impl Run {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
-    /// Returns a run that is not under way here, as the store has it.
+    /// Returns a run that is not active in this process, from its record.
     pub(crate) fn stored(record: &RunRecord) -> Self {
         let RunRecord { key, conversation, owner, .. } = record.clone();
         let mut run = Self::new(key, conversation, owner, Ways::none());
@@ -276,8 +276,8 @@ impl Run {
         run
     }
 
-    /// Drives the run to its end, once it has a place, from this number of events on, and returns the end, which is to be [told](Self::tell_end);
-    /// `None` when it was put away for another process, once `away` asked for it. Its events are in the log before anybody sees them.
+    /// Drives the run to its end once it has a slot, from event number `from` on. Returns the end, which the caller has to [report](Self::tell_end), or
+    /// `None` if the run was suspended for another process once `away` was cancelled. Events are in the log before readers see them.
     pub(crate) async fn drive(
         &self,
         mut stream: RunStream,
@@ -288,9 +288,9 @@ impl Run {
     ) -> Option<Ending> {
         let log = &stores.log;
         let told_events = told.begin(self.id(), from);
-        // A run that is cancelled while it waits ends as one that is cancelled at its beginning.
+        // A run that is cancelled while it waits ends like one that is cancelled at its start.
         if self.cancel.run_until_cancelled(place.work()).await == Some(false) {
-            // The service shuts down, and has no place for it any more.
+            // The service shuts down and no longer has a slot for the run.
             if stores.runs.outlives_process() {
                 return self.put_away(stores, told, RunProgress::Queued).await;
             }
@@ -314,7 +314,7 @@ impl Run {
                 match log.append(&self.key, events, records).await {
                     Ok(()) => kept += count,
                     Err(error) => {
-                        // What cannot be kept is not shown, and is not paid for any longer.
+                        // Events that cannot be stored are not shown, and no more of them are paid for.
                         self.cancel.cancel();
                         failed = Some(error);
                     }
@@ -322,7 +322,7 @@ impl Run {
             }
             events += count;
             told_events.set(events);
-            // A person may take long.
+            // A person may take a long time.
             if self.waits_for(WaitsFor::Anything) {
                 place.leave();
             } else if !place.is_working() {
@@ -344,7 +344,7 @@ impl Run {
         Some(Ending { end, failed, is_unsaid })
     }
 
-    /// Tells the end of a run: in its log, or by itself where the log does not take it.
+    /// Reports the end of a run: in its log, or separately if the log does not accept it.
     pub(crate) async fn tell_end(&self, stores: &Stores, ending: Ending) -> RunEnd {
         let Ending { mut end, failed, .. } = ending;
         if let Some(error) = &failed {
@@ -358,7 +358,7 @@ impl Run {
         end
     }
 
-    /// Lets readers know that the run has ended, though its log may not tell it: they would wait for ever.
+    /// Tells readers that the run has ended, although its log may lack the end; otherwise they would wait forever.
     async fn tell_untold(&self, log: &dyn EventLog, why: &LogError) {
         tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be kept");
         if let Err(error) = log.close(&self.key).await {
@@ -367,7 +367,7 @@ impl Run {
         self.untold.cancel();
     }
 
-    /// Leaves the run to another process: its log has no end yet, and what was under way is done again there, or told as interrupted.
+    /// Leaves the run to another process: its log has no end yet, and work in progress is repeated there or reported as interrupted.
     async fn put_away(&self, stores: &Stores, told: &Told, at: RunProgress) -> Option<Ending> {
         told.end(self.id());
         self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
@@ -375,7 +375,7 @@ impl Run {
         None
     }
 
-    /// Notes the end of the run.
+    /// Records the end of the run.
     async fn finish(&self, stores: &Stores, end: RunEnd) {
         let progress = match end.status {
             RunStatus::Completed => RunProgress::Completed,
@@ -385,25 +385,25 @@ impl Run {
         };
         let json = serde_json::to_string(&end).unwrap_or_default();
         let change = RunChange::to(progress, now_ms()).end(json).usage(end.usage);
-        // Who sees the end finds it after a restart, too.
+        // A reader that sees the end finds it after a restart, too.
         self.keep(stores, change).await;
         self.set(Progress::Ended(Box::new(end)));
         self.settle();
     }
 
-    /// Returns the progress that the store knows; it stays until this is dropped, unless the run ends.
+    /// Returns the progress known to the store; it does not change while the guard is held, unless the run ends.
     pub(crate) async fn kept_progress(&self) -> tokio::sync::MutexGuard<'_, RunProgress> {
         self.kept.lock().await
     }
 
-    /// Writes down how far the run is. If it cannot be, the log still has its end.
+    /// Stores the state of the run. If that fails, the log still has the end.
     pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
         if let Err(error) = stores.runs.change(&self.key, change).await {
             tracing::error!(%error, run_id = self.id(), "the state of a run could not be kept");
         }
     }
 
-    /// Ends a run that cannot go on, in its log too, which has this number of events and tells these tokens.
+    /// Ends a run that cannot continue, also in its log, which contains `events` events with the token usage `used`.
     pub(crate) async fn interrupt(
         &self,
         stores: &Stores,
@@ -419,7 +419,7 @@ impl Run {
         }
     }
 
-    /// Notes the end that the log has already.
+    /// Records the end that the log already contains.
     pub(crate) async fn finish_as_told(&self, stores: &Stores, end: RunEnd) {
         if let Err(error) = stores.log.close(&self.key).await {
             tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
@@ -427,10 +427,10 @@ impl Run {
         self.finish(stores, end).await;
     }
 
-    /// Appends the end to the log, and closes it. The end is short, and may fit where an event did not.
+    /// Appends the end to the log, and closes the log. The end is short, and may fit where an event did not.
     async fn close(&self, log: &dyn EventLog, end: &mut RunEnd) -> Result<(), LogError> {
         let mut appended = log.append(&self.key, end.seq, vec![end_record(end)]).await;
-        // Events of which it was not known whether they were kept are there.
+        // Events whose outcome was unknown have been stored.
         if let Err(LogError::Behind { end: there, .. }) = &appended
             && *there > end.seq
         {
@@ -472,12 +472,12 @@ impl Origin for Run {
     }
 }
 
-/// Returns the last record of a run; an end can always be written as JSON.
+/// Returns the last record of a run; serializing an end cannot fail.
 pub(crate) fn end_record(end: &RunEnd) -> LogRecord {
     LogRecord::new(RUN_END, serde_json::to_vec(end).unwrap_or_default())
 }
 
-/// Returns the reason of a run whose events could not be kept, without what only whoever runs the service may see.
+/// Returns the error of a run whose events could not be stored, without details that only the operator may see.
 fn not_kept(error: &LogError) -> AgentError {
     let why = if matches!(error, LogError::Full { .. }) {
         ": the store is full; whoever runs the service has to make room"

@@ -1,4 +1,4 @@
-//! A run that another process left comes to where it was.
+//! The catching up of a resumed run with its state in another process.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -12,19 +12,19 @@ use crate::{
     types::{AgentEvent, Envelope, Text},
 };
 
-/// Longest wait for a run of another process to come to where it was.
+/// Maximum wait for a resumed run to catch up.
 const MAX_SETTLE: Duration = Duration::from_secs(5);
 
-/// The way of a run to where it was in another process: all that it waited for there is open again, and not only the first of it.
+/// The progress of a resumed run towards its state in another process, where every request that it waited for, not only the first, is open again.
 #[derive(Debug)]
 pub(crate) struct Settling {
     is_settled: watch::Sender<bool>,
-    /// The requests that it waited for, which were not open again yet; `None` where none are known.
+    /// The requests that the run waited for and has not reopened yet; `None` if unknown.
     awaited: Mutex<Option<Vec<Text>>>,
 }
 
 impl Default for Settling {
-    /// Returns that of a run that began here.
+    /// Returns the state of a run that started in this process.
     fn default() -> Self {
         Self { is_settled: watch::Sender::new(true), awaited: Mutex::default() }
     }
@@ -35,13 +35,13 @@ impl Settling {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the run goes on here, and waited for these requests.
+    /// Records that the run was resumed here, and waited for these requests.
     pub(crate) fn begin(&self, awaited: Vec<Text>) {
         *self.lock() = Some(awaited).filter(|awaited| !awaited.is_empty());
         self.is_settled.send_replace(false);
     }
 
-    /// Returns `true` once all that the run waited for was open again; where that is not known, once it `waits` for anything.
+    /// Returns `true` once every request that the run waited for has been open again; if they are unknown, once it `waits` for anything.
     pub(crate) fn is_back(&self, is_open: impl Fn(&str) -> bool, waits: impl Fn() -> bool) -> bool {
         match &mut *self.lock() {
             Some(awaited) => {
@@ -52,7 +52,7 @@ impl Settling {
         }
     }
 
-    /// Sees an event; a request that has ended is not awaited any more.
+    /// Processes an event; a request that has ended is no longer awaited.
     pub(crate) fn see(&self, envelope: &Envelope) {
         if let AgentEvent::ToolApprovalGranted { approval_id: id, .. }
         | AgentEvent::ToolApprovalRejected { approval_id: id, .. }
@@ -66,21 +66,21 @@ impl Settling {
         }
     }
 
-    /// Notes that the run has come to where it was.
+    /// Records that the run has caught up.
     pub(crate) fn settle(&self) {
         *self.lock() = None;
         self.is_settled.send_if_modified(|is_settled| !std::mem::replace(is_settled, true));
     }
 
-    /// Returns `true` once it has.
+    /// Returns `true` once the run has caught up.
     pub(crate) fn is_settled(&self) -> bool {
         *self.is_settled.borrow()
     }
 
-    /// Waits until it has, for a while. What is not open then is told so, unless it may come yet: then the caller is to ask again.
+    /// Waits up to 5 s until the run has caught up. Returns an error that asks the caller to retry if awaited requests may still be reopened after that.
     pub(crate) async fn settled(&self) -> Result<(), Problem> {
         let mut is_settled = self.is_settled.subscribe();
-        // The sender is here.
+        // The sender is alive, so this cannot fail.
         let settled = timeout(MAX_SETTLE, is_settled.wait_for(|is_settled| *is_settled)).await;
         if settled.is_ok() || self.lock().is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The newest events of a run, for readers whose protocol is made of the events and not of their records.
+//! The newest events of a run, for readers whose protocol is derived from the events instead of their records.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -7,17 +7,17 @@ use std::sync::{
 
 use crate::types::Envelope;
 
-/// Newest events of a run that its readers share.
+/// Number of newest events of a run that its readers share.
 const SHARED: usize = 16;
 
-/// The newest events of a run that goes on, while there are readers for them: the record of an event does not have to be parsed again.
+/// The newest events of an active run, while it has readers for them: their records need not be parsed again.
 #[derive(Debug, Default)]
 pub(crate) struct SharedEvents {
     readers: AtomicUsize,
     newest: Mutex<Newest>,
 }
 
-/// Each with its number among the records of the run.
+/// The newest events, each with its number in the run.
 type Newest = [Option<(u64, Arc<Envelope>)>; SHARED];
 
 impl SharedEvents {
@@ -25,7 +25,7 @@ impl SharedEvents {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an event, which has this number among the records of the run, if there is a reader for it.
+    /// Stores an event with its number in the run, if it has a reader.
     pub(crate) fn note(&self, number: u64, envelope: Envelope) {
         if self.readers.load(Ordering::Acquire) == 0 {
             return;
@@ -36,7 +36,7 @@ impl SharedEvents {
         }
     }
 
-    /// Returns the event of a record, if it is here.
+    /// Returns the event of a record, if it is stored.
     pub(crate) fn get(&self, number: u64) -> Option<Arc<Envelope>> {
         let at = usize::try_from(number).unwrap_or_default() % SHARED;
         let newest = self.lock();
@@ -48,7 +48,7 @@ impl SharedEvents {
         self.readers.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Lets a reader go; behind the last one nothing is kept.
+    /// Removes a reader; after the last one, no events are stored.
     pub(crate) fn leave(&self) {
         if self.readers.fetch_sub(1, Ordering::AcqRel) == 1 {
             *self.lock() = Default::default();

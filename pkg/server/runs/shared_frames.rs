@@ -1,4 +1,4 @@
-//! Frames that the readers of a run share.
+//! Frames shared by the readers of a run.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,23 +7,23 @@ use bytes::Bytes;
 use super::pieces::Pieces;
 use crate::{server::encode::head, store::LogRecord};
 
-/// Newest frames of a run that its readers share. A reader may come to this many at a time.
+/// Number of newest frames of a run that its readers share. A reader may receive this many at a time.
 const SHARED: usize = 64;
 
-/// Those that have the frames of a run with one reader.
+/// Number of references to the frames of a run with one reader.
 const RUN_AND_READER: usize = 2;
 
-/// Longest frame that is shared, in bytes.
+/// Maximum size of a shared frame, in bytes.
 const SHARED_BYTES: usize = 1 << 10;
 
-/// The newest frames of a run that goes on. Readers that have all that there is wait for the same event: the first of them makes its frame. Of a run with one
-/// reader none is kept.
+/// The newest frames of an active run. Readers that are up to date wait for the same event: the first of them creates its frame. For a run with one
+/// reader, no frames are stored.
 #[derive(Debug)]
 pub(crate) struct SharedFrames(Mutex<Option<Newest>>);
 
 #[derive(Debug, Default)]
 struct Newest {
-    /// [`SHARED`] places, or none before the first frame that is shared.
+    /// [`SHARED`] slots, or none before the first shared frame.
     frames: Vec<(u64, Bytes)>,
     pieces: Pieces,
 }
@@ -35,7 +35,7 @@ impl Default for SharedFrames {
 }
 
 impl SharedFrames {
-    /// Returns the frame of a record, which has this number among the records of the run. The run has these frames, and so has each of its readers.
+    /// Returns the frame of the record with this number. The run and each of its readers hold a reference to these frames.
     pub(crate) fn frame(self: &Arc<Self>, number: u64, record: &LogRecord) -> Bytes {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Newest { frames, pieces }) = &mut *shared else {
@@ -56,7 +56,7 @@ impl SharedFrames {
             if frames.is_empty() {
                 frames.resize(SHARED, (0, Bytes::new()));
             }
-            // Who is behind leaves the newer ones to the others.
+            // A reader that lags leaves the newer frames to the others.
             if let Some(place) = frames.get_mut(at).filter(|(of, it)| *of < number || it.is_empty())
             {
                 *place = (number, frame.clone());
@@ -65,7 +65,7 @@ impl SharedFrames {
         frame
     }
 
-    /// Lets all frames go, and keeps none from now on: the run has ended, and its readers come one by one.
+    /// Drops all frames, and stores none from now on: the run has ended, and its readers arrive one by one.
     pub(crate) fn end(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

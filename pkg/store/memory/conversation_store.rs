@@ -1,4 +1,4 @@
-//! Conversations, as the trait has them.
+//! The conversation store of [`MemoryStore`].
 
 use futures_core::future::BoxFuture;
 
@@ -14,7 +14,7 @@ use crate::{
 
 impl ConversationStore for MemoryStore {
     fn begin(&self, conversation: Conversation) -> BoxFuture<'_, Result<(), StoreError>> {
-        // That of runs is the only lock that is taken behind this one.
+        // The lock of the runs is the only one taken while this one is held.
         let open = || lock(&self.0.runs).open_conversations();
         ready(lock(&self.0.conversations).begin(conversation, open))
     }

@@ -16,13 +16,13 @@ use crate::{
     types::Text,
 };
 
-/// Most conversations of a scope that are kept.
+/// Maximum number of conversations kept per scope.
 const MAX_CONVERSATIONS: usize = 1_000;
 
-/// Most conversations of all scopes.
+/// Maximum number of conversations of all scopes.
 const MAX_ALL: usize = 10_000;
 
-/// Conversations by their names, and the long parts of their entries.
+/// Conversations by key, and the long parts of their entries.
 #[derive(Debug, Default)]
 pub(super) struct Conversations {
     pub(super) all: BTreeMap<ConversationKey, Kept>,
@@ -36,7 +36,7 @@ pub(super) struct Kept {
     pub(super) head: Conversation,
     pub(super) lines: Vec<(u64, String)>,
     pub(super) messages: Vec<(u64, String)>,
-    /// The long parts, once for each use.
+    /// The hashes of the long parts, one per use.
     pub(super) blobs: Vec<Hash>,
 }
 
@@ -53,8 +53,8 @@ impl Conversations {
         self.all.get(key).ok_or_else(|| not_found(key))
     }
 
-    /// Begins a conversation. Where there is no room for it, the one of its scope that changed first makes some, and where all scopes together
-    /// have too many, one of the scope that has most. One with a run that has not ended stays.
+    /// Adds a conversation. If the scope has too many, evicts its least recently changed one; if all scopes together have too many, one of the largest
+    /// scope. Conversations with a run that has not ended are kept.
     pub(super) fn begin(
         &mut self,
         head: Conversation,
@@ -88,7 +88,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// Returns the conversation of a scope that changed first and has no run that has not ended.
+    /// Returns the least recently changed conversation of a scope whose runs have all ended.
     fn oldest(&self, scope: &Text, open: &HashSet<ConversationKey>) -> Option<ConversationKey> {
         let theirs = self.all.values().filter(|kept| kept.head.key.scope == *scope);
         let idle = theirs.filter(|kept| !open.contains(&kept.head.key));

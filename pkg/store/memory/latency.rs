@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::{store::LatencyRecord, types::Text};
 
-/// Most scopes whose records are kept.
+/// Maximum number of scopes whose records are kept.
 pub(super) const MAX_SCOPES: usize = 1_000;
 
 /// Records by scope.

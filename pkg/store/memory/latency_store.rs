@@ -1,4 +1,4 @@
-//! Latency records, as the trait has them.
+//! The latency record store of [`MemoryStore`].
 
 use futures_core::future::BoxFuture;
 

@@ -1,4 +1,4 @@
-//! Stores in memory, for one process.
+//! Stores in memory, for a single process.
 
 mod conversation_store;
 mod conversations;
@@ -16,10 +16,10 @@ use futures_core::future::BoxFuture;
 use self::{conversations::Conversations, latency::Latencies, notifications::Scopes, runs::Runs};
 use super::{MemoryLog, Stores};
 
-/// Conversations, runs, notifications and latency records in memory, for one process: what it has is lost with it.
+/// Conversations, runs, notifications and latency records in memory, for a single process: the data is lost with the process.
 ///
-/// It holds the 1,000 conversations and the 1,000 ended runs of each scope that came last, and 10,000 of all: beyond that the scope with
-/// most has one less. A conversation with a run that has not ended stays.
+/// Keeps the last 1,000 conversations and the last 1,000 ended runs of each scope, and 10,000 of each in total: beyond that, the largest scope loses one.
+/// A conversation with a run that has not ended is kept.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ struct Inside {
 }
 
 impl MemoryStore {
-    /// Returns stores that are empty.
+    /// Returns an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -76,7 +76,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns a value that is there already.
+/// Returns a future that is ready with a value.
 fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(value))
 }

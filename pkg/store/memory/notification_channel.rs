@@ -1,4 +1,4 @@
-//! Notifications, as the trait has them.
+//! The notification channel of [`MemoryStore`].
 
 use futures_core::future::BoxFuture;
 

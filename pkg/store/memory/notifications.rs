@@ -9,10 +9,10 @@ use crate::{
     types::Text,
 };
 
-/// Most scopes whose notifications are kept.
+/// Maximum number of scopes whose notifications are kept.
 pub(super) const MAX_SCOPES: usize = 10_000;
 
-/// Most bytes of the data of a scope's notifications; the newest stays in any case.
+/// Maximum size of the data of a scope's notifications, in bytes; the newest one is always kept.
 const MAX_BYTES: usize = 16 << 20;
 
 /// Notifications by scope.
@@ -22,16 +22,16 @@ pub(super) struct Scopes(pub(super) HashMap<Text, Scope>);
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     pub(super) kept: VecDeque<Notification>,
-    /// The bytes of their data.
+    /// The size of their data, in bytes.
     bytes: usize,
-    /// The number of the first that is kept.
+    /// The number of the first notification that is kept.
     pub(super) first: u64,
-    /// Tells of the end.
+    /// Publishes the number of the next notification.
     pub(super) end: watch::Sender<u64>,
 }
 
 impl Scopes {
-    /// Returns what a scope has. A scope more than there may be takes the place of the one that was quiet for longest.
+    /// Returns the notifications of a scope. A new scope beyond the maximum replaces the scope that has been quiet the longest.
     pub(super) fn get(&mut self, scope: &str) -> &mut Scope {
         if self.0.len() >= MAX_SCOPES && !self.0.contains_key(&Text::from(scope)) {
             let last = |scope: &Scope| scope.kept.back().map(|last| last.at_ms);
@@ -50,7 +50,7 @@ impl Scope {
         self.first + self.kept.len() as u64
     }
 
-    /// Adds a notification; the oldest make room.
+    /// Adds a notification, evicting the oldest ones if necessary.
     pub(super) fn add(&mut self, note: Notification) {
         self.bytes += note.data.len();
         self.kept.push_back(note);

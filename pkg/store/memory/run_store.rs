@@ -1,4 +1,4 @@
-//! Runs, as the trait has them.
+//! The run store of [`MemoryStore`].
 
 use futures_core::future::BoxFuture;
 

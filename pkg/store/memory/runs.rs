@@ -10,26 +10,26 @@ use crate::{
     types::Text,
 };
 
-/// Most runs of a scope that have ended and are kept.
+/// Maximum number of ended runs kept per scope.
 const MAX_ENDED: usize = 1_000;
 
-/// Most runs of all scopes that have ended.
+/// Maximum number of ended runs of all scopes.
 const MAX_ALL_ENDED: usize = 10_000;
 
-/// Most keys that a sweep returns.
+/// Maximum number of keys that a sweep returns.
 pub(super) const MAX_SWEPT: usize = 1_000;
 
-/// Runs by their keys.
+/// Runs by key.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     pub(super) all: HashMap<LogKey, RunRecord>,
-    /// In the order of their beginning.
+    /// Keys, in start order.
     pub(super) order: Vec<LogKey>,
-    /// In the order of their end.
+    /// Keys of ended runs, in the order in which they ended.
     pub(super) ended: VecDeque<LogKey>,
     /// The number of ended runs of each scope.
     counts: HashMap<Text, usize>,
-    /// By scope, owner and key of the request.
+    /// Keys by scope, owner and key of the request.
     pub(super) requests: HashMap<(Text, Text, Text), LogKey>,
 }
 
@@ -81,7 +81,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Drops the oldest ended run of a scope that has too many, or of the scope that has most where all have too many.
+    /// Drops the oldest ended run of a scope that has too many, or of the largest scope if all together have too many.
     fn drop_old(&mut self, scope: &Text) {
         let is_much = self.counts.get(scope).is_some_and(|count| *count > MAX_ENDED);
         let of = if is_much {

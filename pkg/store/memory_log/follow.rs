@@ -1,4 +1,4 @@
-//! A log in memory is followed: its readers look at it alone, and not at all logs.
+//! Following of a log in memory, with a lock of that log only.
 
 use std::{
     collections::VecDeque,
@@ -12,7 +12,7 @@ use futures_core::Stream;
 use super::log::{Log, State, locked};
 use crate::store::{LogError, LogKey, LogRecord};
 
-/// A reader of a log, which has a place among those that wait.
+/// A reader of a log, registered among those that wait.
 pub(super) struct Reading {
     log: Arc<Mutex<Log>>,
     place: usize,
@@ -24,7 +24,7 @@ impl Reading {
         Self { log: Arc::clone(log), place }
     }
 
-    /// Looks at the log; waits for its next change when `look` finds nothing.
+    /// Returns what `look` finds in the log, or waits for the next change if it finds nothing.
     pub(super) fn poll<T>(
         &self,
         context: &Context<'_>,
@@ -50,16 +50,16 @@ impl Drop for Reading {
 
 /// The records of a log from a number on.
 pub(super) struct Followed {
-    /// `None` behind the end.
+    /// `None` after the end.
     pub(super) reading: Option<Result<Reading, LogError>>,
     pub(super) key: LogKey,
     pub(super) at: u64,
-    /// Records that were read and not given yet; one buffer for all.
+    /// Records that were read but not yielded yet; one buffer for all.
     pub(super) read: VecDeque<LogRecord>,
 }
 
 impl Followed {
-    /// Reads what is there; `false` for the end.
+    /// Reads the available records; returns `false` at the end.
     fn poll_read(&mut self, context: &Context<'_>) -> Poll<Result<bool, LogError>> {
         let Self { reading, key, at, read } = self;
         match reading.take() {

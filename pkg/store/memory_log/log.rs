@@ -1,4 +1,4 @@
-//! One log in memory.
+//! A single log in memory.
 
 use std::{
     collections::VecDeque,
@@ -11,9 +11,9 @@ use crate::store::{LogError, LogKey, LogPage, LogRecord, log::PAGE, now_ms};
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) records: Vec<LogRecord>,
-    /// The number of the first record that is there.
+    /// The number of the first record that is kept.
     first: u64,
-    /// The bytes of all records that are there.
+    /// The size of all records that are kept, in bytes.
     pub(super) bytes: usize,
     pub(super) state: State,
     pub(super) used_ms: u64,
@@ -25,7 +25,7 @@ pub(super) enum State {
     Open,
     Closed,
     Retired,
-    /// Removed with its name.
+    /// Removed, including its name.
     Removed,
 }
 
@@ -43,7 +43,7 @@ impl Log {
         self.first + self.records.len() as u64
     }
 
-    /// Changes the state, wakes the readers, and returns the number of bytes that are dropped by that.
+    /// Changes the state, wakes the readers, and returns the number of bytes dropped.
     pub(super) fn change(&mut self, state: State) -> usize {
         (self.state, self.used_ms) = (state, now_ms());
         self.readers.wake();
@@ -56,7 +56,7 @@ impl Log {
         }
     }
 
-    /// Drops the records before this number; returns the number of their bytes.
+    /// Drops the records before this number; returns their size in bytes.
     pub(super) fn trim(&mut self, key: &LogKey, before: u64) -> Result<usize, LogError> {
         if before <= self.first {
             return self.check(key).map(|()| 0);
@@ -68,7 +68,7 @@ impl Log {
         Ok(bytes)
     }
 
-    /// Checks that the records are there.
+    /// Checks that the records are available.
     pub(super) fn check(&self, key: &LogKey) -> Result<(), LogError> {
         let name = || key.name.clone();
         match self.state {
@@ -108,7 +108,7 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the records from the number `from` on.
+    /// Returns the records from number `from` on.
     pub(super) fn from(&self, key: &LogKey, from: u64) -> Result<&[LogRecord], LogError> {
         self.check(key)?;
         let (name, first) = (|| key.name.clone(), self.first);

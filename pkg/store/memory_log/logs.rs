@@ -1,4 +1,4 @@
-//! All logs in memory, with the bounds that they share.
+//! All logs in memory, with their common limits.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,34 +11,34 @@ use crate::{
     types::Text,
 };
 
-/// Most bytes of the logs of the runs of owners together, which are never closed.
+/// Maximum size of all logs that list the runs of an owner, in bytes; these logs are never closed.
 const MAX_OWNED_BYTES: usize = 64 << 20;
 
-/// Most of these logs.
+/// Maximum number of these logs.
 const MAX_OWNERS: usize = 10_000;
 
-/// Part of their bytes that may come before all of them are counted again.
+/// Fraction of their bytes that may be added before they are counted again.
 const SLACK: usize = 64;
 
-/// The logs of the runs of owners, that which was used last at the end.
+/// The logs that list the runs of an owner, least recently used first.
 #[derive(Debug, Default)]
 struct Owned {
     order: VecDeque<LogKey>,
-    /// The bytes that have come since they were counted.
+    /// The bytes added since they were last counted.
     since: usize,
 }
 
-/// All logs of a place.
+/// The logs of a [`MemoryLog`](super::MemoryLog).
 #[derive(Debug)]
 pub(super) struct Logs {
-    /// Each has a lock of its own, which is taken behind that of all.
+    /// Each log has a lock of its own, taken after the common one.
     pub(super) all: HashMap<LogKey, Arc<Mutex<Log>>>,
-    /// The closed logs, in the order of their closing, with its time.
+    /// The closed logs with their closing times, in the order in which they were closed.
     closed: VecDeque<(u64, LogKey)>,
-    /// The retired logs, in the order of their retiring.
+    /// The retired logs, in the order in which they were retired.
     retired: VecDeque<LogKey>,
     pub(super) bytes: usize,
-    /// The bytes of the closed logs among them, and of those of each scope.
+    /// The bytes of the closed logs among them, and by scope.
     pub(super) closed_bytes: usize,
     pub(super) closed_of: HashMap<Text, usize>,
     owned: Owned,
@@ -61,12 +61,12 @@ impl Logs {
         }
     }
 
-    /// Returns a log that is there.
+    /// Returns an existing log.
     pub(super) fn get(&self, key: &LogKey) -> Result<&Arc<Mutex<Log>>, LogError> {
         self.all.get(key).ok_or_else(|| LogError::NotFound { name: key.name.clone() })
     }
 
-    /// Appends to a log, and returns it.
+    /// Appends to a log, and returns the log.
     pub(super) fn append(
         &mut self,
         key: &LogKey,
@@ -141,7 +141,7 @@ impl Logs {
         found.into_iter().filter_map(info).take(most).collect()
     }
 
-    /// Retires closed logs until there is room for this number of bytes: the oldest of the scope that has most of them.
+    /// Retires closed logs until there is room for `bytes` more: the oldest ones of the scope whose closed logs are largest.
     fn make_room(&mut self, bytes: usize) -> Result<(), LogError> {
         while self.bytes.saturating_add(bytes) > self.max_bytes {
             let largest = self.closed_of.iter().max_by_key(|(_, bytes)| **bytes);
@@ -158,7 +158,7 @@ impl Logs {
         Ok(())
     }
 
-    /// Takes dropped bytes off the sums.
+    /// Subtracts dropped bytes from the totals.
     fn drop_bytes(&mut self, scope: &Text, bytes: usize, is_closed: bool) {
         self.bytes -= bytes;
         if !is_closed {
@@ -228,8 +228,8 @@ impl Logs {
         Ok(count)
     }
 
-    /// Notes records of a log, if it is of the runs of an owner; drops the one of these that was not used for longest and has no reader, where they are
-    /// too many or too large.
+    /// Counts the records of a log if it lists the runs of an owner. If these logs are too many or too large, drops the least recently used one that has
+    /// no reader.
     fn note(&mut self, key: &LogKey, bytes: usize) {
         if !key.name.starts_with(RUNS_OF) {
             return;
@@ -252,7 +252,7 @@ impl Logs {
         }
     }
 
-    /// Drops one of these logs, other than this one; returns its bytes.
+    /// Drops one of these logs, except `but`; returns its bytes.
     fn drop_owned(&mut self, but: &LogKey) -> Option<usize> {
         let is_idle = |key: &LogKey| {
             let has_reader = |log: &Log| log.state == State::Open && log.readers.has_any();
@@ -261,7 +261,7 @@ impl Logs {
         let at = self.owned.order.iter().position(is_idle)?;
         let key = self.owned.order.remove(at)?;
         let bytes = self.all.get(&key).map_or(0, |log| locked(log).bytes);
-        // One that was erased is gone already.
+        // A log that was erased is already gone.
         drop(self.remove(&key));
         Some(bytes)
     }

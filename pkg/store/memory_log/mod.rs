@@ -1,4 +1,4 @@
-//! A log in memory.
+//! The event log in memory.
 
 mod follow;
 mod log;
@@ -21,14 +21,14 @@ use self::{
 
 use super::{EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention};
 
-/// Most bytes of all records together.
+/// Maximum size of all records together, in bytes.
 const MAX_BYTES: usize = 512 << 20;
 
-/// Most names of retired logs that are known.
+/// Maximum number of names of retired logs.
 const MAX_RETIRED: usize = 100_000;
 
-/// A log in memory, for one process: what it has is lost with it. It holds at most 512 MiB: beyond it the logs that were closed first are
-/// retired, of the scope that has most of them, and when there is none, records are refused.
+/// An event log in memory, for a single process: the data is lost with the process. It holds at most 512 MiB; beyond that, it retires the logs that were
+/// closed first in the scope with the largest closed logs. If there are none, records are refused.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ const MAX_RETIRED: usize = 100_000;
 pub struct MemoryLog(Arc<Mutex<Logs>>);
 
 impl MemoryLog {
-    /// Returns a log without records.
+    /// Returns an empty log.
     #[must_use]
     pub fn new() -> Self {
         Self::limited(MAX_BYTES, MAX_RETIRED)
@@ -68,7 +68,7 @@ impl MemoryLog {
         Ok(Reading::of(self.lock().get(key)?))
     }
 
-    /// Appends; the lock of all logs is not held while readers are woken.
+    /// Appends; the common lock is not held while readers are woken.
     fn add(&self, key: &LogKey, at: u64, records: Vec<LogRecord>) -> Result<(), LogError> {
         let log = self.lock().append(key, at, records)?;
         locked(&log).readers.wake();
@@ -82,7 +82,7 @@ impl Default for MemoryLog {
     }
 }
 
-/// Returns a value that is there already.
+/// Returns a future that is ready with a value.
 fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(value))
 }

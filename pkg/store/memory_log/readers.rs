@@ -2,11 +2,11 @@
 
 use std::task::Waker;
 
-/// The wakers of readers, each at a place of its own for as long as it reads: a wait makes and drops nothing.
+/// The wakers of readers, each in a slot of its own while it reads, so that a wait allocates and frees nothing.
 #[derive(Debug, Default)]
 pub(super) struct Readers {
     places: Vec<Place>,
-    /// The places whose readers wait, and those that are free.
+    /// The slots whose readers wait, and the free ones.
     waiting: Vec<usize>,
     free: Vec<usize>,
 }
@@ -24,7 +24,7 @@ impl Readers {
         self.places.len() > self.free.len()
     }
 
-    /// Takes a place.
+    /// Takes a slot.
     pub(super) fn enter(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.places.push(Place::default());
@@ -32,8 +32,8 @@ impl Readers {
         })
     }
 
-    /// Lets the reader of a place wait for the next change. Returns the waker that it had, which is to be dropped without a lock: what it wakes may go
-    /// with it.
+    /// Lets the reader of a slot wait for the next change. Returns the previous waker, which must be dropped without a lock: dropping it may drop the task
+    /// that it wakes.
     #[must_use]
     pub(super) fn wait(&mut self, at: usize, waker: &Waker) -> Option<Waker> {
         let place = self.places.get_mut(at)?;
@@ -47,7 +47,7 @@ impl Readers {
         place.waker.replace(waker.clone())
     }
 
-    /// Wakes those that wait.
+    /// Wakes the waiting readers.
     pub(super) fn wake(&mut self) {
         for at in self.waiting.drain(..) {
             if let Some(Place { waker: Some(waker), waits_at }) = self.places.get_mut(at) {
@@ -57,14 +57,14 @@ impl Readers {
         }
     }
 
-    /// Gives a place back; returns its waker, as [`wait`](Self::wait) does.
+    /// Frees a slot; returns its waker, as [`wait`](Self::wait) does.
     #[must_use]
     pub(super) fn leave(&mut self, at: usize) -> Option<Waker> {
         let place = self.places.get_mut(at)?;
         let waker = place.waker.take();
         if let Some(hole) = place.waits_at.take() {
             self.waiting.swap_remove(hole);
-            // The last one is there now.
+            // The last waiting slot has moved here.
             let moved = self.waiting.get(hole).and_then(|moved| self.places.get_mut(*moved));
             if let Some(moved) = moved {
                 moved.waits_at = Some(hole);

@@ -1,4 +1,4 @@
-//! Appends to logs: all that wait are one statement, which is a transaction of its own.
+//! Appends to logs: all pending ones are one statement, which is a transaction of its own.
 
 use std::sync::LazyLock;
 
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::store::{LogError, LogKey, StoreError};
 
-/// Most appends of one statement.
+/// Maximum number of appends in a statement.
 const MAX_TOGETHER: usize = 32;
 
-/// The statement of each number of appends, from one on. What is appended to a log that is not open, or does not end there, has no log, which
-/// the table refuses; nothing is appended then. A trigger of the table moves the end of the log.
+/// The statement for each number of appends, from one. For a log that is not open or does not end at the given number, the statement finds no log; the
+/// table refuses that, and nothing is appended. A trigger of the table moves the end of the log.
 static STATEMENTS: LazyLock<[String; MAX_TOGETHER]> = LazyLock::new(|| {
     std::array::from_fn(|more| {
         let new = vec!["(?, ?, ?, ?, ?)"; more + 1].join(", ");
@@ -29,22 +29,22 @@ static STATEMENTS: LazyLock<[String; MAX_TOGETHER]> = LazyLock::new(|| {
     })
 });
 
-/// Appends to a log that is open and ends there, or does nothing.
+/// Appends to a log that is open and ends at the given number, or does nothing.
 pub(super) const APPEND: &str = "INSERT INTO chunk (log, begins, count, data) SELECT id, ?3, ?4, ?5 FROM log \
                                  WHERE scope = ?1 AND name = ?2 AND ends = ?3 AND state = 0 AND ?4 > 0";
 
-/// Records that are to be appended to a log, in one row.
+/// Records to append to a log, in one row.
 #[derive(Debug)]
 pub(super) struct Append {
     pub(super) key: LogKey,
     pub(super) at: u64,
-    /// The number of the records.
+    /// The number of records.
     pub(super) count: usize,
     pub(super) data: Vec<u8>,
 }
 
 impl Append {
-    /// Appends in a transaction that was begun; returns what is wrong with the log if it did not.
+    /// Appends within a transaction; returns the problem of the log if nothing was appended.
     pub(super) async fn run(
         &self,
         connection: &mut SqliteConnection,
@@ -75,7 +75,7 @@ impl Append {
     }
 }
 
-/// Appends all of them, or nothing. They are one trip to the thread of the connection, and the first that comes back is the end.
+/// Appends all of them or none. This is one round trip to the thread of the connection, and the first result is the end.
 pub(super) async fn append_all(
     connection: &mut SqliteConnection,
     appends: &[&Append],

@@ -1,4 +1,4 @@
-//! Appends that wait for no other thread: where nothing else is written, whoever appends commits.
+//! Appends that wait for no other thread: if nothing else is being written, the appending thread commits.
 
 use std::time::Duration;
 
@@ -12,41 +12,41 @@ use super::{
     append::{APPEND, Append},
     rows::int,
 };
-/// Largest append that whoever appends commits, in bytes.
+/// Maximum size of an append that the appending thread commits, in bytes.
 const MAX_BYTES: usize = 16 << 10;
 
-/// Longest commit after which the next one may be on a thread of the runtime.
+/// Duration of a commit up to which the next one may run on a runtime thread.
 const SLOW: Duration = Duration::from_millis(5);
 
-/// Time for which a disk that was slower is left to the task that writes.
+/// Time for which writes are left to the writer task after a slower commit.
 const REST: Duration = Duration::from_secs(1);
 
-/// The turn to write, and a connection for those who get it without a wait.
+/// The right to write, and a connection for appends that obtain it without waiting.
 pub(super) struct AtOnce(Mutex<Turn>);
 
 pub(super) struct Turn {
-    /// `None` where each commit waits for the disk, and once it is closed.
+    /// `None` if each commit waits for the disk, and once it is closed.
     connection: Option<Connection>,
     rests_until: Option<Instant>,
 }
 
 impl AtOnce {
-    /// Returns the turn of a file; without a connection only the task that writes has it.
+    /// Returns the right to write to a file; without a connection, only the writer task uses it.
     pub(super) fn new(connection: Option<Connection>) -> Self {
         Self(Mutex::new(Turn { connection, rests_until: None }))
     }
 
-    /// Waits for the turn, which lasts until the guard is dropped.
+    /// Waits for the right to write, which is held until the guard is dropped.
     pub(super) async fn turn(&self) -> MutexGuard<'_, Turn> {
         self.0.lock().await
     }
 
-    /// Appends and commits, and does the work behind it before the next write; `false` when nothing was done, as others write or something is in the way.
+    /// Appends and commits, and calls `after` before the next write. Returns `false` if nothing was done because others write, or for another reason.
     pub(super) fn append(&self, append: &Append, after: impl FnOnce()) -> bool {
         if append.data.len() > MAX_BYTES {
             return false;
         }
-        // One that waited could get the turn behind all that its thread has to do, and keep others from it meanwhile.
+        // An append that waited could obtain the right only after the other work of its thread, and block other writers in the meantime.
         let Ok(mut turn) = self.0.try_lock() else { return false };
         let is_done = turn.append(append);
         if is_done {
@@ -76,7 +76,7 @@ impl Turn {
         appended.is_ok_and(|rows| rows > 0)
     }
 
-    /// Notes what a commit took.
+    /// Records the duration of a commit.
     fn took(&mut self, time: Duration) {
         self.rests_until = (time > SLOW).then(|| Instant::now() + REST);
     }

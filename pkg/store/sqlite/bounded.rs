@@ -1,13 +1,13 @@
-//! Waits that are bounded.
+//! Waits with a time limit.
 
 use std::time::Duration;
 
 use crate::store::StoreError;
 
-/// Longest wait for an answer.
+/// Maximum wait for a response.
 pub(super) const WAIT: Duration = Duration::from_secs(10);
 
-/// Bounds a wait.
+/// Limits a wait.
 pub(super) async fn within<T>(
     work: impl Future<Output = Result<T, StoreError>> + Send,
 ) -> Result<T, StoreError> {

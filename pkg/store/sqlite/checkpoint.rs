@@ -1,4 +1,4 @@
-//! Moving what was committed into the main file, beside the writer: the disk takes milliseconds for it, which no event is to wait for.
+//! Checkpoints: commits are moved into the main file beside the writer, because this takes the disk milliseconds, for which events should not wait.
 
 use std::sync::{
     Arc,
@@ -9,13 +9,13 @@ use sqlx::{Connection as _, SqliteConnection};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of writes after which what was committed is moved.
+/// Size of the writes after which a checkpoint is due, in bytes.
 const MOVED_BYTES: usize = 8 << 20;
 
-/// Bytes that a write takes beside its own, for the pages of tables and indexes that it changes.
+/// Bytes counted for a write in addition to its own, for the pages of tables and indexes that it changes.
 const BESIDE_BYTES: usize = 12 << 10;
 
-/// The count of what was written since the last time.
+/// The bytes written since the last checkpoint.
 #[derive(Default)]
 pub(super) struct Checkpoints {
     written: AtomicUsize,
@@ -34,14 +34,14 @@ impl Checkpoints {
     }
 }
 
-/// Moves what was committed whenever enough was written, until it is stopped.
+/// Runs a checkpoint whenever enough was written, until it is stopped.
 pub(super) async fn serve(
     mut connection: SqliteConnection,
     checkpoints: Arc<Checkpoints>,
     stop: CancellationToken,
 ) {
     while stop.run_until_cancelled(checkpoints.due.notified()).await.is_some() {
-        // Passive: it waits for no reader and keeps no writer waiting. What it cannot move now, it moves the next time.
+        // Passive: waits for no reader and blocks no writer. The next checkpoint moves what this one cannot.
         let moved = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await;
         if let Err(error) = moved {
             tracing::warn!(%error, "what was committed could not be moved into the file of the store");

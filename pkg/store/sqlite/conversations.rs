@@ -1,4 +1,4 @@
-//! Conversations.
+//! The conversation store of [`SqliteStore`].
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
     types::Text,
 };
 
-/// A row of a conversation.
+/// A row of the table of conversations.
 type Row = (i64, String, String, String, Option<String>, i64, i64, i64, i64, i64);
 
 fn conversation(scope: &str, row: Row) -> (i64, Conversation) {
@@ -87,7 +87,7 @@ async fn begin(connection: &mut SqliteConnection, new: &Conversation) -> Result<
     Ok(())
 }
 
-/// An entry, as it is written.
+/// An entry in its stored form.
 struct Texts {
     line: Option<String>,
     messages: Vec<String>,
@@ -205,7 +205,7 @@ async fn list(
     Ok(ConversationPage::new(page, next))
 }
 
-/// Changes the title or the status, where the status before allows it.
+/// Changes the title or the status, if the current status allows it.
 async fn change(
     connection: &mut SqliteConnection,
     key: &ConversationKey,

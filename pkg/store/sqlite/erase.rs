@@ -1,4 +1,4 @@
-//! Deleting and erasing conversations.
+//! Deletion and erasure of conversations.
 
 use sqlx::SqliteConnection;
 
@@ -12,7 +12,7 @@ use crate::store::{
     conversation::{erased, to_json, to_message},
 };
 
-/// Deletes a conversation with all it has.
+/// Deletes a conversation with all its data.
 pub(super) async fn delete(connection: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
     for sql in [
         "DELETE FROM line WHERE conversation = ?",
@@ -24,7 +24,7 @@ pub(super) async fn delete(connection: &mut SqliteConnection, id: i64) -> Result
     release(connection, id).await
 }
 
-/// Drops the long parts that no other conversation uses.
+/// Deletes the long parts that no other conversation uses.
 async fn release(connection: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
     for sql in [
         "DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use AS own WHERE conversation = ?1 \
@@ -37,10 +37,10 @@ async fn release(connection: &mut SqliteConnection, id: i64) -> Result<(), Store
     Ok(())
 }
 
-/// Most conversations that are erased in a transaction, so that other writes do not wait for all of them.
+/// Maximum number of conversations erased in a transaction, so that other writes do not wait for all of them.
 const MAX_ERASED: i64 = 8;
 
-/// Erases some conversations of an owner in a scope, or counts all.
+/// Erases some conversations of an owner in a scope, or counts all of them.
 pub(super) async fn erase(
     connection: &mut SqliteConnection,
     scope: &str,
@@ -72,7 +72,7 @@ pub(super) async fn erase(
     Ok(count)
 }
 
-/// Leaves the number, the times and the roles of messages.
+/// Erases all but the number, the times and the roles of messages.
 async fn bury(connection: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
     let mut from = 0;
     loop {

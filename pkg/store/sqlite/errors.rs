@@ -1,8 +1,8 @@
-//! The errors of `SQLite` in the words of the stores.
+//! Conversion of `SQLite` errors into store errors.
 
 use crate::store::StoreError;
 
-/// Returns the error of a store for one of the database.
+/// Returns the store error for a database error.
 #[expect(clippy::needless_pass_by_value, reason = "the form of a function for `map_err`")]
 pub(super) fn of(error: sqlx::Error) -> StoreError {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
@@ -14,7 +14,7 @@ pub(super) fn of(error: sqlx::Error) -> StoreError {
         let reason = format!("{reason}; go on with another copy of the file");
         return StoreError::Corrupt { reason };
     }
-    // The low byte is the kind, the others tell more.
+    // The low byte is the kind; the others are details.
     match code.map(|code| code & 0xff) {
         Some(13) => StoreError::Full {
             reason: format!("{reason}; free some of the disk, raise `max_bytes`, or keep less"),
@@ -29,7 +29,7 @@ pub(super) fn of(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// Returns `true` for an error of what was asked for, after which the database is as it was before.
+/// Returns `true` for an error of the request, after which the database is unchanged.
 pub(super) fn is_refusal(error: &StoreError) -> bool {
     matches!(
         error,

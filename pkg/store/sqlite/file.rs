@@ -1,4 +1,4 @@
-//! The file: who may open it, and its version.
+//! The file: its lock, its connections and its version.
 
 use std::{fs::File, io::ErrorKind, path::Path, time::Duration};
 
@@ -17,32 +17,32 @@ use super::{
 };
 use crate::{own_file::own_file, store::StoreError};
 
-/// Longest wait for a lock of the database.
+/// Maximum wait for a lock of the database.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// Most connections that read.
+/// Maximum number of connections for reading.
 const MAX_READERS: u32 = 4;
 
-/// Size of the log of the database that is kept between commits, in bytes.
+/// Size of the write-ahead log (WAL) that is kept between commits, in bytes.
 const WAL_BYTES: u64 = 64 << 20;
 
-/// Pages of that log at which a commit itself moves them into the file: where the task for it did not keep up, or the log never ended meanwhile.
+/// Number of WAL pages at which a commit runs a checkpoint itself: if the checkpoint task fell behind, or the WAL could not restart.
 const WAL_PAGES: &str = "12000";
 
-/// Keeps other processes out until it is dropped, or the process ends.
+/// A lock that keeps other processes out until it is dropped or the process ends.
 pub(super) struct Lock(#[expect(dead_code, reason = "it is held")] File);
 
 /// An open file.
 pub(super) struct Opened {
     pub(super) writer: SqliteConnection,
-    /// For moving what was committed into the file.
+    /// The connection for checkpoints.
     pub(super) mover: SqliteConnection,
     pub(super) at_once: AtOnce,
     pub(super) readers: SqlitePool,
     pub(super) lock: Lock,
 }
 
-/// Looks whether a file can be opened or created.
+/// Checks whether a file can be opened or created.
 pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
     named(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -66,7 +66,7 @@ pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
     known(path).await
 }
 
-/// Refuses what `SQLite` takes for a database of each connection alone: the next one would find no table in it.
+/// Refuses paths for which `SQLite` gives each connection a database of its own, without the tables of the others.
 fn named(path: &Path) -> Result<(), StoreError> {
     if path.as_os_str().is_empty() || path == Path::new(":memory:") {
         let reason = format!(
@@ -78,7 +78,7 @@ fn named(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes the file where it is not there, so that only its owner can read it; what `SQLite` puts beside it gets the same permissions.
+/// Creates the file if missing, readable by its owner only; files that `SQLite` adds get the same permissions.
 fn made(path: &Path) -> Result<(), StoreError> {
     match own_file().create_new(true).open(path) {
         Ok(_) => Ok(()),
@@ -90,7 +90,7 @@ fn made(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Looks for the version of a file that is there.
+/// Checks the version of an existing file.
 async fn known(path: &Path) -> Result<(), StoreError> {
     if std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
         let mut reader = base(path).read_only(true).connect().await.map_err(errors::of)?;
@@ -100,12 +100,12 @@ async fn known(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens the file, and brings it to the newest version.
+/// Opens the file, and migrates it to the newest version.
 pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> {
     let path = &options.path;
     named(path)?;
     let lock = lock(path)?;
-    // Of a file that is not ours nothing is changed, its journal mode included.
+    // A file of another program is left unchanged, including its journal mode.
     known(path).await?;
     made(path)?;
     let synchronous = match options.durability {
@@ -118,7 +118,7 @@ pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> 
         .synchronous(synchronous)
         .pragma("wal_autocheckpoint", WAL_PAGES)
         .pragma("journal_size_limit", WAL_BYTES.to_string())
-        // What is deleted is written over with zeros.
+        // Deleted data is overwritten with zeros.
         .pragma("secure_delete", "ON");
     let mut writer = writing.connect().await.map_err(errors::of)?;
     migrate(&mut writer).await?;
@@ -140,14 +140,14 @@ pub(super) async fn open(options: &SqliteOptions) -> Result<Opened, StoreError> 
         Durability::Power => None,
     };
     let at_once = AtOnce::new(at_once);
-    // Reading never creates or changes the file.
+    // Connections for reading never create or change the file.
     let reading = base(path).pragma("query_only", "1");
     let pool = SqlitePoolOptions::new().max_connections(MAX_READERS).acquire_timeout(WAIT);
     let readers = pool.connect_with(reading).await.map_err(errors::of)?;
     Ok(Opened { writer, mover, at_once, readers, lock })
 }
 
-/// Connects for appends on threads of the runtime: it waits for no lock, and moves nothing into the main file.
+/// Opens a connection for appends on runtime threads: it waits for no lock and runs no checkpoints.
 fn connect(path: &Path, max_pages: Option<u64>) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -171,11 +171,11 @@ fn base(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Moves what was committed into the file, and empties its log, which has what was deleted since; `false` where a reader is in the way.
+/// Runs a checkpoint and empties the WAL, which contains data deleted since; returns `false` if a reader prevents it.
 pub(super) async fn purge(path: &Path) -> Result<bool, StoreError> {
     let mut connection = base(path).connect().await.map_err(errors::of)?;
     let purged = async {
-        // Most is moved while others write; the rest takes the turn of the writer.
+        // Most is moved while others write; the rest blocks the writer.
         sqlx::raw_sql("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await?;
         let truncate = sqlx::query_scalar::<_, i64>("PRAGMA wal_checkpoint(TRUNCATE)");
         truncate.fetch_one(&mut connection).await
@@ -185,7 +185,7 @@ pub(super) async fn purge(path: &Path) -> Result<bool, StoreError> {
     Ok(is_busy == 0)
 }
 
-/// Writes the file anew, and its log into it, so that nothing is left of what was deleted.
+/// Rewrites the file, including its WAL, so that nothing is left of deleted data.
 pub(super) async fn compact(path: &Path) -> Result<(), StoreError> {
     let mut connection = base(path).connect().await.map_err(errors::of)?;
     let done = sqlx::raw_sql("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection);
@@ -193,7 +193,7 @@ pub(super) async fn compact(path: &Path) -> Result<(), StoreError> {
     connection.close().await.map_err(errors::of)
 }
 
-/// Keeps other processes out: two that go on with the same runs would run their tools twice.
+/// Locks the file against other processes: two processes that resume the same runs would run their tools twice.
 fn lock(path: &Path) -> Result<Lock, StoreError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".lock");
@@ -225,7 +225,7 @@ async fn scalar(connection: &mut SqliteConnection, sql: &'static str) -> Result<
     sqlx::query_scalar(sql).fetch_one(connection).await.map_err(errors::of)
 }
 
-/// Returns the version of the file; 0 of one without tables.
+/// Returns the version of the file; 0 if it has no tables.
 async fn version(connection: &mut SqliteConnection) -> Result<usize, StoreError> {
     let tables = scalar(connection, "SELECT count(*) FROM sqlite_schema").await?;
     if tables == 0 {
@@ -252,7 +252,7 @@ async fn migrate(writer: &mut SqliteConnection) -> Result<(), StoreError> {
              PRAGMA user_version = {}; COMMIT;",
             at + 1
         );
-        // Either the whole version is there, or the one before it.
+        // A migration is applied completely or not at all.
         let done = sqlx::raw_sql(AssertSqlSafe(mark)).execute(&mut *writer).await;
         done.map_err(errors::of)?;
     }

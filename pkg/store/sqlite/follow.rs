@@ -1,4 +1,4 @@
-//! A log is followed: from memory while its newest records are there, else from the file.
+//! Following of a log: from memory while its newest records are kept there, otherwise from the file.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::store::{EventLog as _, LogError, LogKey, LogRecord};
 
-/// Most records that are read ahead.
+/// Maximum number of records read ahead.
 const PAGE: usize = 256;
 
 impl SqliteStore {
-    /// Reads a log to its end, with one subscription for all waits and one buffer for all records.
+    /// Follows a log to its end, with one subscription for all waits and one buffer for all records.
     pub(super) fn followed(
         self: Arc<Self>,
         key: LogKey,
@@ -44,7 +44,7 @@ impl SqliteStore {
                 if is_end {
                     break;
                 }
-                // Whatever came since the look is a change.
+                // Every record added since the last read counts as a change.
                 if !may_have_more {
                     waiting.changed().await;
                 }
@@ -52,7 +52,7 @@ impl SqliteStore {
         })
     }
 
-    /// Waits until a log has a record with the number `from`, or is closed.
+    /// Waits until a log has a record with number `from`, or is closed.
     pub(super) async fn wait_with(
         &self,
         waiting: &mut Waiting,

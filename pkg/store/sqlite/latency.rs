@@ -1,4 +1,4 @@
-//! Latency records.
+//! The latency record store of [`SqliteStore`].
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ macro_rules! theirs {
     };
 }
 
-/// The newest record of the scope stays, with nothing in it, so that numbers go on.
+/// The newest record of the scope is kept without content, so that numbering continues.
 const OWNED: OwnedRows = OwnedRows {
     count: concat!("SELECT count(*) FROM latency", theirs!()),
     delete: concat!(

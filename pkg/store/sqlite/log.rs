@@ -1,4 +1,4 @@
-//! The log of events.
+//! The event log of [`SqliteStore`].
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::store::{
     EventLog, LogError, LogInfo, LogKey, LogPage, LogRecord, Retention, StoreError, now_ms,
 };
 
-/// Reads records of a log of this id.
+/// Reads records of the log with this id.
 async fn read(
     connection: &mut SqliteConnection,
     id: i64,
@@ -29,7 +29,7 @@ async fn read(
 ) -> Result<Vec<LogRecord>, StoreError> {
     let (mut records, mut at) = (Vec::new(), from);
     while records.len() < most {
-        // The chunk that has the record, or nothing.
+        // The chunk that contains the record, if any.
         let row: Option<(i64, i64, Vec<u8>)> = sqlx::query_as(
             "SELECT begins, is_packed, data FROM chunk \
              WHERE log = ? AND begins <= ? ORDER BY begins DESC LIMIT 1",
@@ -52,7 +52,7 @@ async fn read(
     Ok(records)
 }
 
-/// Sets the state of a log; drops the records of one that is retired.
+/// Sets the state of a log; retiring it drops its records.
 async fn set_state(
     connection: &mut SqliteConnection,
     key: &LogKey,
@@ -70,7 +70,7 @@ async fn set_state(
     Ok(Ok(()))
 }
 
-/// Removes a log with its name.
+/// Removes a log and its name.
 async fn remove(
     connection: &mut SqliteConnection,
     key: &LogKey,
@@ -168,7 +168,7 @@ impl EventLog for SqliteStore {
                 return Err(LogError::Unavailable { reason });
             }
             let append = Append { key: key.clone(), at, count, data };
-            // Whoever appends again and again lets others have their turn on this thread.
+            // Repeated appends let other tasks of this thread run.
             consume_budget().await;
             let add = || self.0.tails.add(key, at, &records);
             if self.0.writer.append_at_once(&append, add) {
@@ -199,7 +199,7 @@ impl EventLog for SqliteStore {
                 return Ok(page);
             }
             within(async {
-                // One moment of the file: the head and the records fit each other.
+                // A snapshot of the file, in which the head and the records are consistent.
                 let mut at = self.0.readers.begin().await.map_err(errors::of)?;
                 let head = match readable(key, head(&mut at, key).await?) {
                     Ok(head) => head,
@@ -267,7 +267,7 @@ impl EventLog for SqliteStore {
     fn trim<'a>(&'a self, key: &'a LogKey, before: u64) -> BoxFuture<'a, Result<(), LogError>> {
         let (log, tails) = (Arc::new(key.clone()), Arc::clone(&self.0.tails));
         let trimmed = Arc::clone(&log);
-        // What was dropped is not read from memory either.
+        // Dropped records must not be read from memory, either.
         let after: After<_> = Box::new(move |_| tails.end(&trimmed));
         let write = work(move |connection| {
             let log = Arc::clone(&log);

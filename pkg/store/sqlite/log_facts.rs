@@ -1,4 +1,4 @@
-//! The facts of logs: which there are, which are used, and how much of them is kept.
+//! Information about logs: existing logs, their use, and their first records.
 
 use sqlx::SqliteConnection;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::store::{LogError, LogInfo, LogKey, StoreError, now_ms};
 
-/// Returns the number of the first record that is there; the end of a log that has none.
+/// Returns the number of the first record that is kept; the end of a log without records.
 pub(super) async fn first(
     connection: &mut SqliteConnection,
     head: &Head,
@@ -22,7 +22,7 @@ pub(super) async fn first(
     Ok(first.map_or(head.ends, number))
 }
 
-/// Drops the rows of records that are all before this number.
+/// Drops the rows whose records are all before this number.
 pub(super) async fn trim(
     connection: &mut SqliteConnection,
     key: &LogKey,
@@ -49,7 +49,7 @@ pub(super) async fn trim(
     Ok(Ok(()))
 }
 
-/// Notes that a log is used.
+/// Records that a log is in use.
 pub(super) async fn touch(
     connection: &mut SqliteConnection,
     key: &LogKey,
@@ -67,7 +67,7 @@ pub(super) async fn touch(
     Ok(Ok(()))
 }
 
-/// Returns the logs whose names begin with this, behind a key.
+/// Returns the logs whose names begin with `prefix`, after a key.
 pub(super) async fn list(
     connection: &mut SqliteConnection,
     prefix: &str,
@@ -79,7 +79,7 @@ pub(super) async fn list(
          WHERE (scope, name) > (?1, ?2) AND substr(name, 1, length(?3)) = ?3 AND state < 2 \
          ORDER BY scope, name LIMIT ?4",
     )
-    // The empty key is before all others.
+    // The empty key precedes all others.
     .bind(after.map_or("", |after| after.scope.as_str()))
     .bind(after.map_or("", |after| after.name.as_str()))
     .bind(prefix)

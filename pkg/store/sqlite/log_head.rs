@@ -9,7 +9,7 @@ pub(super) const OPEN: i64 = 0;
 pub(super) const CLOSED: i64 = 1;
 pub(super) const RETIRED: i64 = 2;
 
-/// The facts of a log without its records.
+/// The data of a log, without its records.
 pub(super) struct Head {
     pub(super) id: i64,
     pub(super) ends: u64,
@@ -36,7 +36,7 @@ pub(super) async fn head(
     Ok(row.map(|(id, ends, state)| Head { id, ends: number(ends), state }))
 }
 
-/// Returns the log if its records are there.
+/// Returns the log if its records are available.
 pub(super) fn readable(key: &LogKey, head: Option<Head>) -> Result<Head, LogError> {
     let name = || key.name.clone();
     match head {

@@ -1,4 +1,4 @@
-//! Stores in a file of `SQLite`.
+//! Stores in a `SQLite` file.
 
 mod append;
 mod at_once;
@@ -43,14 +43,14 @@ pub use self::setup::{Durability, SqliteOptions};
 use self::{bounded::within, file::Lock, tails::Tails, writer::Writer};
 use super::StoreError;
 
-/// Largest file that is written anew behind an erase, in bytes: writes wait for it.
+/// Maximum size of a file that is rewritten after an erasure, in bytes: writes wait for it.
 const SCRUBBED_BYTES: u64 = 64 << 20;
 
-/// All stores in one file of `SQLite`, for one process at a time. Clones are handles to the same file.
+/// All stores in a single `SQLite` file, for one process at a time. Clones are handles to the same file.
 ///
-/// An append beside which nothing else is written commits where it is; one task writes all else. What all runs append while a commit is
-/// under way goes into the next one together; an append has ended once it is committed. Readers read beside it, and the newest events of a log that grows from memory. A process that is killed loses nothing
-/// that was acknowledged; whether a loss of power does is [`Durability`].
+/// An append commits on its own thread if nothing else is being written; one task does all other writes. Appends of all runs that arrive during a commit
+/// go into the next one together, and each completes once it is committed. Readers do not wait for writers, and read the newest events of a growing log
+/// from memory. A process that is killed loses nothing that was acknowledged; [`Durability`] decides whether a power loss does.
 ///
 /// # Examples
 ///
@@ -83,28 +83,28 @@ struct Inside {
     writer: Writer,
     readers: SqlitePool,
     tails: Arc<Tails>,
-    /// `true` when something was deleted that the log of the file may still have.
+    /// `true` if data was deleted that the WAL may still contain.
     has_deleted: AtomicBool,
-    /// Keeps other processes out.
+    /// The lock that keeps other processes out.
     _lock: Lock,
 }
 
 impl SqliteStore {
-    /// Opens the store in a file, which is created if need be.
+    /// Opens the store in a file, which is created if missing.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Newer`] for a file of a newer version, [`StoreError::Corrupt`] for one that is damaged or of another program,
-    /// [`StoreError::ReadOnly`], and [`StoreError::Unavailable`] when another process has it. The file stays as it is then.
+    /// Returns [`StoreError::Newer`] for a file of a newer version, [`StoreError::Corrupt`] for one that is damaged or belongs to another program,
+    /// [`StoreError::ReadOnly`], or [`StoreError::Unavailable`] if another process has it open. The file is then left unchanged.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(SqliteOptions::new(path.as_ref())).await
     }
 
-    /// Opens the store with a setup; see [`open`](Self::open).
+    /// Opens the store with options; see [`open`](Self::open).
     ///
     /// # Errors
     ///
-    /// As for that.
+    /// The same as for [`open`](Self::open).
     pub async fn open_with(options: SqliteOptions) -> Result<Self, StoreError> {
         let opened = file::open(&options).await?;
         let tails = Arc::new(Tails::default());
@@ -114,12 +114,12 @@ impl SqliteStore {
         Ok(Self(Arc::new(Inside { path, writer, readers, tails, has_deleted, _lock: lock })))
     }
 
-    /// Looks whether a store can be opened in a file, or created where it is not there, as far as that can be known without changing anything.
-    /// Another process may have it open.
+    /// Checks whether a store can be opened in a file, or created if missing, as far as that can be determined without changing anything. Another process
+    /// may have the file open.
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open).
+    /// The same as for [`open`](Self::open).
     pub async fn look(path: impl AsRef<Path>) -> Result<(), StoreError> {
         file::look(path.as_ref()).await
     }
@@ -137,11 +137,11 @@ impl SqliteStore {
         self.0.writer.at_once.close().await;
     }
 
-    /// Looks through the whole file for damage, which takes time in proportion to its size.
+    /// Checks the whole file for damage, which takes time proportional to its size.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Corrupt`] with the first that was found.
+    /// Returns [`StoreError::Corrupt`] with the first problem found.
     pub async fn check(&self) -> Result<(), StoreError> {
         let found: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
             .fetch_one(&self.0.readers)
@@ -150,29 +150,29 @@ impl SqliteStore {
         if found == "ok" { Ok(()) } else { Err(StoreError::Corrupt { reason: found }) }
     }
 
-    /// Writes the file anew without the room of what was deleted, and without the copies that rows left where they moved. What was deleted is
-    /// written over with zeros before that already; an [erase](super::Stores::erase) compacts a file of at most 64 MiB by itself. It takes time and room in proportion
-    /// to the size of the file, and writes wait for it: call it where no service uses the store.
+    /// Rewrites the file without the space of deleted data, and without the copies that moved rows leave behind. Deleted data has been overwritten with
+    /// zeros before that; an [erasure](super::Stores::erase) compacts a file of at most 64 MiB by itself. Takes time and disk space proportional to the
+    /// size of the file, and blocks writes: call it while no service uses the store.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written, as for a lack of room.
+    /// Returns an error if the file cannot be written, for example for lack of space.
     pub async fn compact(&self) -> Result<(), StoreError> {
         file::compact(&self.0.path).await
     }
 
-    /// Notes that something was deleted.
+    /// Records that data was deleted.
     fn deleted(&self) {
         self.0.has_deleted.store(true, Ordering::Release);
     }
 
-    /// Clears the log of the file of what was deleted, if anything was.
+    /// Removes deleted data from the WAL, if there is any.
     async fn purge(&self) {
         self.clear(file::purge(&self.0.path)).await;
     }
 
-    /// Does so, and writes the file anew where that takes no longer than about a second: rows that have moved leave copies in the unused part of
-    /// pages, which `SQLite` does not write over.
+    /// Does the same as [`purge`](Self::purge), and rewrites the file if that takes no longer than about a second: moved rows leave copies in the unused
+    /// part of pages, which `SQLite` does not overwrite.
     async fn scrub(&self) {
         let is_small = std::fs::metadata(&self.0.path).is_ok_and(|it| it.len() <= SCRUBBED_BYTES);
         if is_small {
@@ -194,11 +194,11 @@ impl SqliteStore {
                 tracing::warn!(%error, "what was deleted cannot be cleared from the file");
             }
         }
-        // The next sweep tries it again.
+        // The next sweep tries again.
         self.deleted();
     }
 
-    /// Writes what is under way and closes the file, for all handles: what they ask for later fails.
+    /// Completes pending writes and closes the file, for all handles: later operations fail.
     pub async fn close_file(&self) {
         self.0.writer.stop().await;
         self.0.readers.close().await;

@@ -1,4 +1,4 @@
-//! Notifications.
+//! The notification channel of [`SqliteStore`].
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::store::{
     LogKey, Notification, NotificationChannel, StoreError, notifications::MAX_KEPT,
 };
 
-/// A row of a notification.
+/// A row of the table of notifications.
 type Row = (i64, String, String, String, i64);
 
-/// Returns the name by which readers of a scope are woken; logs have other names.
+/// Returns the key by which readers of a scope are woken; no log has this key.
 fn wake_key(scope: &str) -> LogKey {
     LogKey::new(scope, "\0notifications")
 }
@@ -51,7 +51,7 @@ async fn publish(
     .execute(&mut *connection)
     .await
     .map_err(errors::of)?;
-    // The newest stays, so that numbers go on.
+    // The newest notification is kept, so that numbering continues.
     sqlx::query("DELETE FROM notification WHERE scope = ? AND number <= ?")
         .bind(scope)
         .bind(int(place) - int(MAX_KEPT as u64))

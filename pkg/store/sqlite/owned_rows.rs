@@ -1,4 +1,4 @@
-//! Erasing the rows of an owner in one table.
+//! Erasure of an owner's rows in a table.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
     types::Text,
 };
 
-/// The statements for the rows of an owner, each with the scope as `?1` and the owner as `?2`.
+/// The statements for the rows of an owner, with the scope as `?1` and the owner as `?2`.
 pub(super) struct OwnedRows {
     pub(super) count: &'static str,
     pub(super) delete: &'static str,
@@ -18,7 +18,7 @@ pub(super) struct OwnedRows {
 }
 
 impl SqliteStore {
-    /// Erases the rows of an owner, or counts them; an owner without a name has none.
+    /// Erases the rows of an owner, or counts them; an owner with an empty name has none.
     pub(super) fn erase_rows(
         &self,
         rows: &'static OwnedRows,

@@ -1,7 +1,7 @@
-//! Packing closed logs: many small rows become few large ones.
+//! Packing of closed logs: many small rows become a few large ones.
 //!
-//! A log is packed part by part. A part is read beside the writer and packed on a thread of its own; only the exchange of its rows is a write,
-//! one among those of the runs that go on.
+//! A log is packed in parts. A part is read beside the writer and packed on a thread of its own; only the replacement of its rows is a write, interleaved
+//! with those of active runs.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use super::{
 };
 use crate::store::{LogRecord, StoreError};
 
-/// Records of a packed chunk, and one append more.
+/// Maximum number of records of a packed chunk, which the last append may exceed.
 const MAX_PACKED: usize = 1_024;
 
-/// Bytes of records that are packed into a chunk, unless one append has more.
+/// Maximum size of the records packed into a chunk, in bytes, unless a single append is larger.
 const PACKED_BYTES: usize = 1 << 20;
 
-/// Longest time that a sweep packs; the next one goes on.
+/// Maximum time that a sweep spends packing; the next one continues.
 const PACKING: Duration = Duration::from_secs(10);
 
 /// A closed log that is not packed, as it was when it was found.
@@ -32,22 +32,22 @@ struct Closed {
     ends: i64,
 }
 
-/// Rows that become one.
+/// Rows that are merged into one.
 #[derive(Debug)]
 struct Part {
     begins: u64,
     next: u64,
-    /// The bytes of the rows.
+    /// The size of the rows, in bytes.
     size: usize,
-    /// The row, and whether it is packed; `None` where they stay as they are.
+    /// The new row, and whether it is packed; `None` if the rows stay unchanged.
     row: Option<(Vec<u8>, bool)>,
 }
 
-/// Rows of a log that follow one another.
+/// Consecutive rows of a log.
 struct Rows {
     records: Vec<LogRecord>,
     size: usize,
-    /// `true` for a row that is a packed one already.
+    /// `true` for a row that is already packed.
     is_packed: bool,
 }
 
@@ -59,7 +59,7 @@ impl SqliteStore {
             last = closed.id;
             match self.pack(closed, begun).await {
                 Ok(()) => {}
-                // The others are packed all the same.
+                // The other logs are packed anyway.
                 Err(error @ StoreError::Corrupt { .. }) => {
                     tracing::warn!(%error, "a log cannot be packed");
                 }
@@ -86,7 +86,7 @@ impl SqliteStore {
         .await
     }
 
-    /// Packs a log; one that changes meanwhile is left to the next sweep.
+    /// Packs a log; one that changes in the meantime is left to the next sweep.
     async fn pack(&self, closed: Closed, begun: Instant) -> Result<(), StoreError> {
         let (mut at, ends) = (self.begin(closed).await?, number(closed.ends));
         while at < ends {
@@ -127,10 +127,10 @@ impl SqliteStore {
         .await
     }
 
-    /// Reads rows from the one on that begins here, until they are enough for a packed one; `None` when the log has changed.
+    /// Reads rows from the one that begins at `begins`, until they are enough for a packed one; `None` if the log has changed.
     async fn rows(&self, closed: Closed, begins: u64) -> Result<Option<Rows>, StoreError> {
         within(async {
-            // One moment of the file: the log and its rows fit each other.
+            // A snapshot of the file, in which the log and its rows are consistent.
             let mut at = self.0.readers.begin().await.map_err(errors::of)?;
             if !is_same(&mut at, closed).await? {
                 return Ok(None);
@@ -145,7 +145,7 @@ impl SqliteStore {
                     .await
                     .map_err(errors::of)?;
                 let Some((is_packed, data)) = row else { break };
-                // A row that is packed or large already stays alone, so that it can be unpacked.
+                // A row that is already packed or large stays alone, so that it can be unpacked.
                 let is_alone = is_packed != 0 || rows.size + data.len() > PACKED_BYTES;
                 if is_alone && !rows.records.is_empty() {
                     break;
@@ -178,7 +178,7 @@ fn part(begins: u64, rows: &Rows) -> Part {
     Part { begins, next, size: rows.size, row }
 }
 
-/// Returns `true` while the log is the closed one that it was; an id may be another log's later.
+/// Returns `true` if the log is still the same closed log; its id may have been reused.
 async fn is_same(connection: &mut SqliteConnection, closed: Closed) -> Result<bool, StoreError> {
     let sql = "SELECT count(*) FROM log WHERE id = ? AND state = 1 AND is_packed = 0 \
                AND changed_ms = ? AND ends = ?";
@@ -192,7 +192,7 @@ async fn is_same(connection: &mut SqliteConnection, closed: Closed) -> Result<bo
     Ok(count == 1)
 }
 
-/// Puts a row in the place of others; `false` when the log has changed.
+/// Replaces rows by one row; returns `false` if the log has changed.
 async fn put(
     connection: &mut SqliteConnection,
     closed: Closed,

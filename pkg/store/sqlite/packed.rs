@@ -1,4 +1,4 @@
-//! Records as bytes, plain and packed.
+//! The encoding of records as bytes, plain and packed.
 
 use std::io::{Read as _, Write as _};
 
@@ -7,16 +7,16 @@ use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
 
 use crate::store::{LogRecord, StoreError};
 
-/// Largest chunk that is unpacked, in bytes.
+/// Maximum size of an unpacked chunk, in bytes.
 pub(super) const MAX_CHUNK_BYTES: usize = 64 << 20;
 
-/// Returns the bytes of records: of each the lengths of kind and data, the kind, the data.
+/// Encodes records: for each, the lengths of kind and data, the kind, and the data.
 pub(super) fn write(records: &[LogRecord]) -> Vec<u8> {
     let size = records.iter().map(|record| record.kind.len() + record.data.len() + 8).sum();
     let mut bytes = Vec::with_capacity(size);
     for record in records {
         for length in [record.kind.len(), record.data.len()] {
-            // Bodies are limited far below that.
+            // The limits of bodies are far below that.
             bytes.extend(u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
         }
         bytes.extend(record.kind.as_bytes());
@@ -25,7 +25,7 @@ pub(super) fn write(records: &[LogRecord]) -> Vec<u8> {
     bytes
 }
 
-/// Reads the records of a chunk.
+/// Decodes the records of a chunk.
 pub(super) fn read(data: Vec<u8>, is_packed: bool) -> Result<Vec<LogRecord>, StoreError> {
     let damaged = || StoreError::Corrupt {
         reason: "records of a log are damaged; go on with another copy of the file".to_owned(),
@@ -49,7 +49,7 @@ fn next(bytes: &mut Bytes) -> Option<LogRecord> {
     Some(LogRecord::new(std::str::from_utf8(&kind).ok()?, data))
 }
 
-/// Takes bytes from the front, if there are as many.
+/// Splitting of bytes off the front, if there are enough.
 trait Checked {
     fn split_to_checked(&mut self, count: usize) -> Option<Bytes>;
 }
@@ -60,7 +60,7 @@ impl Checked for Bytes {
     }
 }
 
-/// Packs bytes; the words of events repeat, so that a tenth of them is left.
+/// Packs bytes. Events repeat many words, so that a tenth of the size is left.
 pub(super) fn pack(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Retiring logs that are not to be kept.
+//! Retirement of logs that are not to be kept.
 
 use sqlx::SqliteConnection;
 
@@ -12,13 +12,13 @@ use super::{
 };
 use crate::store::{LogKey, Retention, StoreError};
 
-/// Most logs that are retired in a transaction.
+/// Maximum number of logs retired in a transaction.
 const MAX_RETIRED: i64 = 64;
 
-/// Bytes of logs behind which a transaction ends, so that other writes do not wait for it: they are written over with zeros.
+/// Size of logs after which a transaction ends, in bytes, so that other writes do not wait: the logs are overwritten with zeros.
 const RETIRED_BYTES: u64 = 2 << 20;
 
-/// The logs that a transaction retired.
+/// The logs retired by a transaction.
 struct Retired {
     keys: Vec<LogKey>,
     bytes: u64,
@@ -26,7 +26,7 @@ struct Retired {
 }
 
 impl SqliteStore {
-    /// Retires the logs that are not to be kept, some at a time, and forgets names; returns the number of logs.
+    /// Retires the logs that are not to be kept, several at a time, and forgets names; returns the number of retired logs.
     pub(super) async fn retire_all(&self, keep: Retention) -> Result<u64, StoreError> {
         let mut bytes = if keep.max_bytes.is_some() { self.closed_bytes().await? } else { 0 };
         let mut count = 0;
@@ -51,7 +51,7 @@ impl SqliteStore {
         Ok(count)
     }
 
-    /// Returns the bytes of all closed logs.
+    /// Returns the size of all closed logs, in bytes.
     async fn closed_bytes(&self) -> Result<u64, StoreError> {
         within(async {
             sqlx::query_scalar("SELECT coalesce(sum(bytes), 0) FROM log WHERE state = 1")
@@ -64,7 +64,7 @@ impl SqliteStore {
     }
 }
 
-/// Retires some of the oldest closed logs, where they are old or all of them have too many bytes.
+/// Retires some of the oldest closed logs, if they are too old or all together are too large.
 async fn retire_some(
     connection: &mut SqliteConnection,
     keep: Retention,

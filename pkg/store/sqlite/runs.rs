@@ -1,4 +1,4 @@
-//! Runs.
+//! The run store of [`SqliteStore`].
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::store::{
     RunStore, StoreError, cursor::Cursor,
 };
 
-/// Most runs that a sweep deletes at a time.
+/// Maximum number of runs that a sweep deletes at a time.
 const MAX_SWEPT: i64 = 1_000;
 
 fn read(row: &SqliteRow) -> Result<RunRecord, StoreError> {
@@ -147,7 +147,7 @@ const OF_CONVERSATION: &str = "SELECT * FROM run WHERE scope = ?1 AND conversati
 
 async fn list(connection: &mut SqliteConnection, query: &RunQuery) -> Result<RunPage, StoreError> {
     let after = Cursor::read(query.after.as_ref())?;
-    // Each has an index that gives the order.
+    // Each statement has an index that yields the order.
     let sql = if query.conversation.is_some() { OF_CONVERSATION } else { OF_SCOPE };
     let rows = sqlx::query(sql)
         .bind(query.scope.as_str())

@@ -1,9 +1,9 @@
-//! The tables, by version.
+//! The tables, by schema version.
 
-/// The mark of a file of this library, in the header of the file: `FoLn`.
+/// The application id of a file of this library, in the header of the file: `FoLn`.
 pub(super) const APPLICATION_ID: i64 = 0x466f_4c6e;
 
-/// The statements that bring a file from each version to the next.
+/// The statements that migrate a file from each version to the next.
 pub(super) const MIGRATIONS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 const VERSION_1: &str = "
@@ -59,16 +59,16 @@ CREATE TABLE latency (
 CREATE INDEX latency_by_age ON latency (scope, at_ms);
 ";
 
-/// The place of what the request of a run told besides the input.
+/// The column for the members of a run's request besides the input.
 const VERSION_2: &str = "ALTER TABLE run ADD COLUMN about TEXT;";
 
-/// The end of a log that grows. What a closed log is packed into does not move it.
+/// The trigger that moves the end of a growing log. Packing a closed log does not move it.
 const VERSION_3: &str = "
 CREATE TRIGGER log_grows AFTER INSERT ON chunk BEGIN
     UPDATE log SET ends = ends + NEW.count, bytes = bytes + length(NEW.data)
     WHERE id = NEW.log AND ends = NEW.begins AND state = 0;
 END;";
 
-/// The way to the runs of one conversation.
+/// The index for the runs of a conversation.
 const VERSION_4: &str =
     "CREATE INDEX run_by_conversation ON run (scope, conversation, begun_ms, name);";

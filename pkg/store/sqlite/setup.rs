@@ -1,10 +1,10 @@
-//! The setup of a store in a file.
+//! The options of a store in a file.
 
 use std::path::PathBuf;
 
 use crate::types::setters;
 
-/// The failures that an acknowledged write outlives, beside the end of the process.
+/// The failures that an acknowledged write survives, besides the end of the process.
 ///
 /// # Examples
 ///
@@ -17,14 +17,14 @@ use crate::types::setters;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Durability {
-    /// A process that is killed. A loss of power may take the writes of the last moments, and leaves the file sound.
+    /// A killed process. A power loss may lose the most recent writes, but leaves the file intact.
     #[default]
     Process,
-    /// A loss of power too: each commit waits for the disk.
+    /// A power loss, too: each commit waits for the disk.
     Power,
 }
 
-/// The setup of a [`SqliteStore`](super::SqliteStore).
+/// The options of a [`SqliteStore`](super::SqliteStore).
 ///
 /// # Examples
 ///
@@ -37,16 +37,16 @@ pub enum Durability {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// The file; it is created if need be, in a folder that is there.
+    /// The file, which is created if missing, in an existing folder.
     pub path: PathBuf,
-    /// The failures that an acknowledged write outlives.
+    /// The failures that an acknowledged write survives.
     pub durability: Durability,
-    /// Largest file, in bytes; beyond it what is written is refused as [`StoreError::Full`](crate::store::StoreError::Full). Without it, the disk is the limit.
+    /// The maximum file size, in bytes; beyond it, writes fail with [`StoreError::Full`](crate::store::StoreError::Full). Without it, the disk is the limit.
     pub max_bytes: Option<u64>,
 }
 
 impl SqliteOptions {
-    /// Returns the setup of a store in this file.
+    /// Returns the options of a store in this file.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), durability: Durability::default(), max_bytes: None }

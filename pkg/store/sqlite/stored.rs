@@ -1,4 +1,4 @@
-//! The rows of conversations, as they are stored.
+//! The rows of conversations in their stored form.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(super) fn status_number(status: ConversationStatus) -> i64 {
     STATUSES.iter().position(|other| *other == status).map_or(0, |at| int(at as u64))
 }
 
-/// Puts the long parts back into texts.
+/// Reinserts the long parts into texts.
 pub(super) async fn whole(
     connection: &mut SqliteConnection,
     texts: Vec<(i64, i64, String)>,

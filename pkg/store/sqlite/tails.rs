@@ -1,4 +1,4 @@
-//! The newest records of logs that grow, for their readers, who wait for the next.
+//! The newest records of growing logs, for readers that wait for the next one.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,13 +9,13 @@ use tokio::sync::watch;
 
 use crate::store::{LogKey, LogPage, LogRecord};
 
-/// Most records of a log that are kept in memory.
+/// Maximum number of records of a log kept in memory.
 const MAX_RECORDS: usize = 256;
 
-/// Most bytes of all of them together.
+/// Maximum size of all of them together, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Most logs that are known here.
+/// Maximum number of logs kept here.
 const MAX_LOGS: usize = 4_096;
 
 /// The tails of logs that grow or are waited for.
@@ -32,7 +32,7 @@ struct All {
 
 #[derive(Default)]
 struct Tail {
-    /// The number of the first record, and the records; empty when nothing is known.
+    /// The number of the first record, and the records; empty if nothing is known.
     first: u64,
     records: VecDeque<LogRecord>,
     bytes: usize,
@@ -45,7 +45,7 @@ impl Tails {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds records that were committed, and wakes those who wait for them.
+    /// Adds committed records, and wakes the readers that wait for them.
     pub(super) fn add(&self, key: &LogKey, at: u64, records: &[LogRecord]) {
         let mut all = self.lock();
         all.changes += 1;
@@ -72,12 +72,12 @@ impl Tails {
         let (after, wakes) = (tail.bytes, tail.changed.clone());
         all.bytes = all.bytes + after - before;
         all.shrink();
-        // They look at once, and are not to wait for this.
+        // The readers look at once, and must not wait for this lock.
         drop(all);
         wakes.send_replace(());
     }
 
-    /// Forgets a log that was closed or retired, and wakes those who wait for it.
+    /// Forgets a log that was closed or retired, and wakes the readers that wait for it.
     pub(super) fn end(&self, key: &LogKey) {
         let mut all = self.lock();
         if let Some(tail) = all.logs.remove(key) {
@@ -86,14 +86,14 @@ impl Tails {
         }
     }
 
-    /// Reads records of a log that is open, if they are here.
+    /// Reads records of an open log, if they are kept here.
     pub(super) fn read(&self, key: &LogKey, from: u64, most: usize) -> Option<LogPage> {
         let mut records = Vec::new();
         let count = self.take(key, from, most, &mut records).filter(|count| *count > 0)?;
         Some(LogPage::new(records, from + count as u64, false))
     }
 
-    /// Adds records of a log that is open to a buffer; returns their number, 0 when the next is none yet, and `None` when that is not known here.
+    /// Adds records of an open log to a buffer. Returns their number, 0 if the next one does not exist yet, or `None` if that is not known here.
     pub(super) fn take(
         &self,
         key: &LogKey,
@@ -109,7 +109,7 @@ impl Tails {
         Some(count)
     }
 
-    /// Returns `true` when an open log has this record, `false` when the record is the next one, `None` when that is not known here.
+    /// Returns `true` if an open log has this record, `false` if the record is the next one, and `None` if that is not known here.
     pub(super) fn has(&self, key: &LogKey, from: u64) -> Option<bool> {
         let all = self.lock();
         let tail = all.logs.get(key).filter(|tail| !tail.records.is_empty())?;
@@ -117,7 +117,7 @@ impl Tails {
         (from <= end).then_some(from < end)
     }
 
-    /// Returns what tells of the next change of a log.
+    /// Returns a subscription to the changes of a log.
     pub(super) fn subscribe(self: &Arc<Self>, key: &LogKey) -> Waiting {
         let changed = self.lock().logs.entry(key.clone()).or_default().changed.subscribe();
         Waiting { tails: Arc::clone(self), key: key.clone(), changed }
@@ -125,7 +125,7 @@ impl Tails {
 }
 
 impl All {
-    /// Drops the records of the logs that were quiet for longest, until half of the room is free.
+    /// Drops the records of the logs that have been quiet the longest, until half of the capacity is free.
     fn shrink(&mut self) {
         if self.bytes <= MAX_BYTES && self.logs.len() <= MAX_LOGS {
             return;
@@ -158,7 +158,7 @@ fn size(record: &LogRecord) -> usize {
     record.kind.len() + record.data.len()
 }
 
-/// A wait for a change of a log.
+/// A subscription to the changes of a log.
 pub(super) struct Waiting {
     tails: Arc<Tails>,
     key: LogKey,
@@ -169,7 +169,7 @@ impl Waiting {
     /// Waits for the next change.
     pub(super) async fn changed(&mut self) {
         if self.changed.changed().await.is_err() {
-            // It was closed or forgotten meanwhile.
+            // The log was closed or forgotten in the meantime.
             let again = self.tails.subscribe(&self.key);
             self.changed = again.changed.clone();
         }

@@ -1,4 +1,4 @@
-//! The one task that writes, and commits what has come meanwhile together.
+//! The writer task, which commits pending writes together.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -22,16 +22,16 @@ use super::{
 };
 use crate::store::{LogError, StoreError};
 
-/// Most writes that wait.
+/// Maximum number of pending writes.
 const MAX_QUEUED: usize = 1_024;
 
-/// Most bytes of the writes that wait, in KiB.
+/// Maximum size of the pending writes, in KiB.
 const MAX_QUEUED_KIB: u32 = 64 << 10;
 
-/// Most writes of a commit.
+/// Maximum number of writes in a commit.
 const MAX_BATCH: usize = 256;
 
-/// The way to the task that writes.
+/// A handle to the writer task.
 pub(super) struct Writer {
     queue: mpsc::Sender<Box<dyn Write>>,
     room: Arc<Semaphore>,
@@ -39,40 +39,40 @@ pub(super) struct Writer {
     stop: CancellationToken,
     checkpoints: Arc<Checkpoints>,
     pub(super) at_once: Arc<AtOnce>,
-    /// The number of transactions so far, which tests read.
+    /// The number of transactions so far, for tests.
     commits: Arc<AtomicU64>,
 }
 
-/// A write, which may be done again when one beside it fails.
+/// A write, which may be repeated if another one in its commit fails.
 trait Write: Send {
-    /// Returns the append that it is, if it is one.
+    /// Returns the append, if the write is one.
     fn append(&self) -> Option<&Append>;
 
-    /// Notes that the append was done.
+    /// Records that the append was made.
     fn appended(&mut self);
 
-    /// Does the write in a transaction that was begun.
+    /// Makes the write within a transaction.
     fn run<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Tells whoever waits. A write that was refused did nothing.
+    /// Reports the result to the waiting caller. A write that was refused changed nothing.
     fn done(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// The work of a write, on the connection that it is given.
+/// The work of a write, on the given connection.
 pub(super) type Work<T> =
     Box<dyn for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send>;
 
-/// The work behind the commit of a write, with what it returned.
+/// The work after the commit of a write, given the value that it returned.
 pub(super) type After<T> = Box<dyn FnOnce(&T) + Send>;
 
-/// The ways to do a write.
+/// The ways to make a write.
 pub(super) struct Ways<T> {
-    /// In a transaction that was begun.
+    /// Within a transaction.
     work: Work<T>,
-    /// In one statement with other appends, and what it returns then.
+    /// In one statement with other appends, with the value that it returns then.
     append: Option<(Arc<Append>, Option<T>)>,
 }
 
@@ -98,7 +98,7 @@ struct Task<T> {
     ways: Ways<T>,
     result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
-    /// The work once the write is committed, whoever waits.
+    /// The work once the write is committed, even if the caller no longer waits.
     after: Option<After<T>>,
     _room: OwnedSemaphorePermit,
 }
@@ -131,12 +131,12 @@ impl<T: Send> Write for Task<T> {
         if let (Ok(returned), Some(after)) = (&result, after) {
             after(returned);
         }
-        // Whoever waited may be gone.
+        // The caller may no longer wait.
         drop(reply.send(result));
     }
 }
 
-/// Returns what a write does: values that it needs are shared with it, as it may be done twice.
+/// Returns the work of a write; values that it needs are shared with it, as it may run twice.
 pub(super) fn work<T, F>(work: F) -> Work<T>
 where
     F: for<'c> Fn(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
@@ -147,7 +147,7 @@ where
 }
 
 impl Writer {
-    /// Spawns the task, and the one that moves what it committed by a connection of its own.
+    /// Spawns the writer task, and the checkpoint task with a connection of its own.
     pub(super) fn start(
         connection: SqliteConnection,
         mover: SqliteConnection,
@@ -166,7 +166,7 @@ impl Writer {
         Self { queue, room, tasks, stop, checkpoints, at_once, commits }
     }
 
-    /// Writes, and returns once it is committed. A wait that is dropped has written all, or nothing.
+    /// Writes, and returns once the write is committed. If the future is dropped, the write is made completely or not at all.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -188,7 +188,7 @@ impl Writer {
         .await
     }
 
-    /// Appends where nothing else is written, and returns once it is committed; `false` when nothing was done.
+    /// Appends if nothing else is being written, and returns once the append is committed; `false` if nothing was done.
     pub(super) fn append_at_once(&self, append: &Append, after: impl FnOnce()) -> bool {
         let is_done = self.at_once.append(append, after);
         if is_done {
@@ -198,7 +198,7 @@ impl Writer {
         is_done
     }
 
-    /// Waits until the task that writes has taken all that waited for it.
+    /// Waits until the writer task has taken all pending writes.
     #[cfg(test)]
     pub(super) async fn taken(&self) {
         while self.queue.capacity() < MAX_QUEUED {
@@ -212,7 +212,7 @@ impl Writer {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Ends the tasks behind what waits.
+    /// Ends the tasks after the pending writes.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
         self.at_once.close().await;
@@ -246,13 +246,13 @@ async fn serve(
         commits.fetch_add(1, Ordering::Relaxed);
         commit(&mut connection, &mut batch).await;
     }
-    // It moves what was committed into the main file.
+    // Closing moves commits into the main file.
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the file of the store could not be closed");
     }
 }
 
-/// Commits writes together; where one fails, each on its own, so that none suffers for another.
+/// Commits writes together; if one fails, each on its own, so that no write suffers from another.
 async fn commit(connection: &mut SqliteConnection, batch: &mut Vec<Box<dyn Write>>) {
     let together = transaction(connection, batch).await;
     if together.is_ok() || batch.len() == 1 {
@@ -282,7 +282,7 @@ async fn transaction(
         }
         return Ok(());
     }
-    // Where one was refused, nothing was done, and each is told its own reason.
+    // If one append was refused, nothing was done, and each gets its own reason.
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await.map_err(errors::of)?;
     let mut done = Ok(());
     for write in writes {
@@ -300,7 +300,7 @@ async fn transaction(
     done
 }
 
-/// Ends a transaction that failed; the database may have done so by itself.
+/// Ends a failed transaction; the database may already have done so.
 async fn roll_back(connection: &mut SqliteConnection) {
     drop(sqlx::query("ROLLBACK").execute(connection).await);
 }

@@ -1,4 +1,4 @@
-//! Addresses that secrets may be sent to.
+//! Addresses to which secrets may be sent.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! The client below the transport: it adds tokens, asks for a login, and bounds what a server sends.
+//! The client below the transport: it adds tokens, requests logins, and limits what a server sends.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The connection with a remote server.
+//! The connection to a remote server.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Errors of the protocol as errors of a remote server, without secrets.
+//! Conversion of protocol errors into errors of a remote server, without secrets.
 
 use rmcp::{ServiceError, service::ClientInitializeError};
 

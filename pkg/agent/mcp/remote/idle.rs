@@ -1,4 +1,4 @@
-//! Streams that are opened again: how often, and after which waits.
+//! Reopening of streams: the number of attempts, and the waits between them.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

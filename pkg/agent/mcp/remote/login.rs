@@ -1,4 +1,4 @@
-//! The ends of a login that the program has.
+//! The handles for a login that the program provides.
 
 use std::sync::{
     Arc,

@@ -1,10 +1,10 @@
-//! The ends of a login that only the program has.
+//! The parts of a login that the program provides.
 
 use futures_core::future::BoxFuture;
 
-/// Lets a person log in at the page of an authorization server.
+/// A provider of logins, by which a person logs in at the page of an authorization server.
 ///
-/// [`LoopbackLogins`](super::LoopbackLogins) does it on the machine of the browser.
+/// [`LoopbackLogins`](super::LoopbackLogins) implements it with a browser on this machine.
 ///
 /// # Examples
 ///
@@ -23,30 +23,30 @@ use futures_core::future::BoxFuture;
 /// }
 /// ```
 pub trait McpLogins: Send + Sync {
-    /// Begins a login to the server of this name: finds the address to which the browser will be sent back.
+    /// Begins a login to the server with this name: determines the URL to which the browser will be redirected.
     ///
     /// # Errors
     ///
-    /// When no login is possible.
+    /// Returns an error if no login is possible.
     fn begin(&self, server: &str) -> BoxFuture<'static, Result<Box<dyn McpLogin>, McpLoginError>>;
 }
 
-/// One login. It ends when it is dropped.
+/// A login, which ends when it is dropped.
 pub trait McpLogin: Send + Sync {
-    /// Returns the address to which the browser is sent back.
+    /// Returns the URL to which the browser is redirected.
     fn redirect_uri(&self) -> String;
 
-    /// Shows the page to the person, and returns the address to which the browser was sent back, with its query.
+    /// Shows the page to the person, and returns the URL to which the browser was redirected, with its query.
     ///
-    /// The caller checks that the answer belongs to the question, and waits for at most five minutes.
+    /// The caller checks that the answer belongs to the request, and waits for at most five minutes.
     ///
     /// # Errors
     ///
-    /// When the page cannot be shown, or the person does not answer.
+    /// Returns an error if the page cannot be shown, or the person does not answer.
     fn answer(self: Box<Self>, page: &str) -> BoxFuture<'static, Result<String, McpLoginError>>;
 }
 
-/// The error of a login, or of the place where tokens are kept. Its message must not have a secret.
+/// An error of a login, or of the store of tokens. Its message must not contain secrets.
 ///
 /// # Examples
 ///
@@ -64,7 +64,7 @@ pub struct McpLoginError {
 }
 
 impl McpLoginError {
-    /// Creates an error of this reason.
+    /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }

@@ -30,7 +30,7 @@ const DONE: &str = "You can close this window and go back to the program.";
 /// Shows the page of a login: name of the server, address.
 type Show = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
-/// Logs in with a browser on this machine: listens on a free port of `127.0.0.1` for the answer.
+/// A login with a browser on this machine, which listens on a free port of `127.0.0.1` for the answer.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ pub struct LoopbackLogins {
 }
 
 impl LoopbackLogins {
-    /// Creates a login that shows the page by this function, which is given the name of the server and the address.
+    /// Creates a login that shows the page with this function, which receives the name of the server and the URL.
     pub fn new(show: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
         Self { show: Arc::new(show) }
     }

@@ -1,4 +1,4 @@
-//! Servers that are reached over HTTP, and logins to them.
+//! Servers reached over HTTP, and logins to them.
 
 mod address;
 mod client;

@@ -1,7 +1,7 @@
-//! Names of hosts that a server names, and what they lead to.
+//! The host names that a server refers to, and the addresses that they resolve to.
 //!
-//! A name may be given any address by whoever owns it, also one of this machine or of the network that it is in. So what it
-//! leads to is looked at where the connection is made, and nothing nearer than the server itself is connected to.
+//! The owner of a name can give it any address, including one of this machine or of its network. The addresses are therefore checked when a connection is
+//! made, and none that is nearer than the server itself is connected to.
 
 use std::{
     collections::BTreeSet,

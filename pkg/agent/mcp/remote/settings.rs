@@ -1,4 +1,4 @@
-//! The settings of a server that is reached over HTTP.
+//! The settings of a server reached over HTTP.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use secrecy::SecretString;
 
 use crate::llm::transport::redact_url;
 
-/// A server that is reached over HTTP (streamable HTTP).
+/// A server reached over HTTP (streamable HTTP).
 ///
-/// A server that needs a login is logged in by OAuth, unless there is a header `Authorization`.
+/// OAuth logs in to a server that requires it, unless there is an `Authorization` header.
 ///
 /// # Examples
 ///
@@ -26,15 +26,15 @@ use crate::llm::transport::redact_url;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct McpRemote {
-    /// The address. Required.
+    /// The URL. Required.
     pub url: String,
     /// Headers of each request to the server. Their values are secrets. Default: none.
     pub headers: Vec<(String, SecretString)>,
-    /// The client as which forgeline logs in. Default: one that registers itself.
+    /// The client that forgeline uses to log in. Default: one that registers itself.
     pub oauth: McpOAuth,
 }
 
-/// The client of an authorization server, where it does not register itself.
+/// The client of an authorization server, if it does not register itself.
 ///
 /// # Examples
 ///
@@ -47,18 +47,18 @@ pub struct McpRemote {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct McpOAuth {
-    /// The name of a client that is registered already. Default: `None`, it registers itself.
+    /// The id of a client that is already registered. Default: `None`, the client registers itself.
     pub client_id: Option<String>,
-    /// The secret of that client. It is sent to an authorization server at the host of the MCP server, and to the
-    /// [`issuer`](Self::issuer), and to no other. Default: `None`, a public client.
+    /// The secret of that client. It is sent only to an authorization server on the host of the MCP server, and to the [`issuer`](Self::issuer). Default:
+    /// `None`, a public client.
     pub client_secret: Option<SecretString>,
-    /// The authorization server that may get the secret, by the name that its metadata has. Default: `None`.
+    /// The authorization server that may receive the secret, by the issuer name in its metadata. Default: `None`.
     pub issuer: Option<String>,
-    /// The address of a document that describes the client, for servers that take one. Default: `None`.
+    /// The URL of a document that describes the client, for servers that accept one. Default: `None`.
     pub client_metadata_url: Option<String>,
-    /// `true` when the client gets tokens for itself, by its secret, and no person logs in. Default: `false`.
+    /// `true` if the client obtains tokens for itself with its secret, and no person logs in. Default: `false`.
     pub is_for_itself: bool,
-    /// Scopes that are asked for besides those that the server names. Default: none.
+    /// Scopes to request in addition to those that the server names. Default: none.
     pub scopes: Vec<String>,
 }
 

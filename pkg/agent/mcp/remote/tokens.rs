@@ -1,4 +1,4 @@
-//! The places where tokens are kept.
+//! The stores of tokens.
 
 use std::{
     any::Any,
@@ -29,12 +29,12 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// The number of files that this process has written.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// Keeps what a login gave, for each server.
+/// A store for the results of logins, by server.
 ///
-/// A server is named by its address, with a mark behind `#` where the file says as which client or with which query it is
-/// reached: two entries of one address share a login only when all of these are the same.
+/// A server is identified by its URL, with a suffix after `#` if the file specifies a client or a query: two entries with one URL share a login only if
+/// all of these are equal.
 ///
-/// What is kept is one text, whose form is the library's own; all of it is secret.
+/// The stored value is a single text in a format internal to this library; all of it is secret.
 ///
 /// # Examples
 ///
@@ -52,56 +52,56 @@ static WRITTEN: AtomicU64 = AtomicU64::new(0);
 /// # }
 /// ```
 pub trait TokenStore: Send + Sync {
-    /// Returns what is kept of the server at this address.
+    /// Returns the stored text of a server.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     fn load(&self, server: &str)
     -> BoxFuture<'static, Result<Option<SecretString>, McpLoginError>>;
 
-    /// Keeps this for the server at this address in place of what was kept; `None` removes it.
+    /// Stores the text of a server, replacing the previous one; `None` removes it.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     fn save(
         &self,
         server: &str,
         tokens: Option<SecretString>,
     ) -> BoxFuture<'static, Result<(), McpLoginError>>;
 
-    /// Waits until the tokens of this server are renewed by no other program that has the same place, and returns what
-    /// keeps others waiting: a token for renewals may be of use once, and two who use it may both lose their access.
+    /// Waits until no other program with the same store renews the tokens of this server, and returns a lock that makes others wait: a token for renewals
+    /// may be usable only once, and two programs that use it may both lose access.
     ///
-    /// The default returns at once, which is enough for a place that one program has alone.
+    /// The default implementation returns at once, which suffices for a store that only one program uses.
     ///
     /// # Errors
     ///
-    /// When there can be no lock; the renewal goes on without.
+    /// Returns an error if locking is impossible; the renewal continues without a lock.
     ///
     /// # Cancel safety
     ///
-    /// A wait that is dropped holds nothing.
+    /// If the future is dropped, no lock is held.
     fn lock(&self, server: &str) -> BoxFuture<'static, Result<TokenLock, McpLoginError>> {
         let _ = server;
         Box::pin(async { Ok(TokenLock::none()) })
     }
 }
 
-/// The lock of a [`TokenStore`] for one server, until this is dropped.
+/// A lock of a [`TokenStore`] for a server, released on drop.
 pub struct TokenLock(
     #[expect(dead_code, reason = "it is held, and dropped")] Option<Box<dyn Any + Send>>,
 );
 
 impl TokenLock {
-    /// Returns a lock that holds no one up.
+    /// Returns a lock that blocks no one.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Returns a lock that ends when `held` is dropped, such as the guard of a mutex or a file that is locked.
+    /// Returns a lock that is released when `held` is dropped, such as the guard of a mutex or a locked file.
     pub fn of(held: impl Send + 'static) -> Self {
         Self(Some(Box::new(held)))
     }
@@ -113,7 +113,7 @@ impl std::fmt::Debug for TokenLock {
     }
 }
 
-/// Tokens in memory: the next process logs in again.
+/// A store of tokens in memory: the next process logs in again.
 #[derive(Clone, Default)]
 pub struct MemoryTokens(Arc<Mutex<BTreeMap<String, InMemory>>>);
 
@@ -165,10 +165,10 @@ impl TokenStore for MemoryTokens {
     }
 }
 
-/// Tokens in a folder that only the user can read, one file for each server.
+/// A store of tokens in a folder that only the user can read, with one file per server.
 ///
-/// The folder is made with the first login. Files are replaced as a whole. A file that others can read is refused. While
-/// tokens are renewed, a file beside them is locked, so that programs of the same user wait for each other.
+/// The folder is created with the first login. Files are replaced as a whole. A file that others can read is refused. While tokens are renewed, a file
+/// next to them is locked, so that programs of the same user wait for each other.
 ///
 /// # Examples
 ///
@@ -187,8 +187,7 @@ impl FileTokens {
         Self(folder.into())
     }
 
-    /// Returns the store of this user: `forgeline/mcp` below `$XDG_CONFIG_HOME`, `~/.config` or `%APPDATA%`; `None`
-    /// when there is no such folder.
+    /// Returns the store of this user: `forgeline/mcp` below `$XDG_CONFIG_HOME`, `~/.config` or `%APPDATA%`; `None` if there is no such folder.
     #[must_use]
     pub fn of_user() -> Option<Self> {
         let named =

@@ -1,4 +1,4 @@
-//! Knowledge of a remote server beside its answers.
+//! The state of a remote server apart from its responses.
 
 use std::{
     error::Error,

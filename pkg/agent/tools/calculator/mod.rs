@@ -9,7 +9,7 @@ use super::{ToolError, ToolOutput, unit_tool::unit_tool};
 
 /// A tool that evaluates arithmetic: `+ - * / % ^`, parentheses, decimals.
 ///
-/// Numbers are 64-bit floats; a whole result is written as an integer.
+/// Numbers are 64-bit floats; an integral result is written as an integer.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Complaints about arguments, in words for a model.
+//! Messages about invalid arguments, for the model.
 
 use std::fmt::Write as _;
 

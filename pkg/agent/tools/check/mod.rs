@@ -1,4 +1,4 @@
-//! The check of a tool's arguments, made once when the tool is registered.
+//! The check of a tool's arguments, prepared once when the tool is registered.
 
 use serde_json::Value;
 

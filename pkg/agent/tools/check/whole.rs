@@ -1,4 +1,4 @@
-//! The whole of JSON Schema.
+//! The check against the complete JSON Schema.
 
 use std::sync::Arc;
 

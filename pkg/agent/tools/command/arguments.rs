@@ -1,4 +1,4 @@
-//! Commands that may run, and what their arguments may name.
+//! The allowed commands, and the places that their arguments may name.
 
 use std::{fmt, path::Component, path::Path};
 

@@ -1,4 +1,4 @@
-//! The variables that a command sees, and where its program is.
+//! The environment variables of a command, and the search for its program.
 
 use std::{
     collections::BTreeMap,

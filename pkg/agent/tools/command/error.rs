@@ -1,10 +1,10 @@
-//! The error of making the tool.
+//! The error of creating the command tool.
 
 use std::io;
 
 use crate::types::Text;
 
-/// The error of making a [`CommandTool`](crate::agent::tools::CommandTool).
+/// An error in the configuration of a [`CommandTool`](crate::agent::tools::CommandTool).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandToolError {

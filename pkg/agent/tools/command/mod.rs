@@ -30,16 +30,14 @@ use crate::{
     types::{Json, Preview, TextOrigin, debug_fields},
 };
 
-/// The tool `command.run`: it runs a program with arguments, without a shell, below one folder.
+/// The tool `command.run`: it runs a program with arguments, without a shell, below a folder.
 ///
-/// Only commands of the allow-list run. They see a few variables of the environment and have no input; their
-/// output comes in events as they write it, and the result has its beginning and its end. A command is the
-/// leader of a process group: when its time is over, when it is cancelled, and when it ends, what is left of
-/// the group is killed.
+/// Only commands of the allow-list run. They see a few environment variables and have no input. Their output is sent in events as they write it, and the
+/// result contains its beginning and its end. A command is the leader of a process group: when it times out, is cancelled, or ends, the rest of the group
+/// is killed.
 ///
-/// An argument that names a place outside the root, a link or a hidden file is refused, unless
-/// [`free_arguments`](Self::free_arguments) is set. That keeps honest calls inside; it does not confine the
-/// program: who allows `sh`, `python` or `find` allows what they can do.
+/// An argument that names a place outside the root, a link or a hidden file is refused, unless [`free_arguments`](Self::free_arguments) is set. This keeps
+/// well-meant calls inside the root; it does not confine the program: allowing `sh`, `python` or `find` allows everything that they can do.
 ///
 /// # Examples
 ///
@@ -72,12 +70,12 @@ struct Arguments {
 }
 
 impl CommandTool {
-    /// Returns a tool that runs commands of this allow-list below `root`. An entry is a program, or a program
-    /// and the arguments that its command must begin with, such as `git log`.
+    /// Returns a tool that runs commands of this allow-list below `root`. An entry is a program, or a program with the arguments that its command must
+    /// begin with, such as `git log`.
     ///
     /// # Errors
     ///
-    /// When the list allows nothing, an entry names no program, or `root` is not a folder that can be opened.
+    /// Returns an error if the list is empty, an entry names no program, or `root` is not a folder that can be opened.
     pub fn new(
         root: impl AsRef<Path>,
         allowed: impl IntoIterator<Item: AsRef<str>>,
@@ -93,39 +91,37 @@ impl CommandTool {
         })
     }
 
-    /// Sets the longest time of a command. Default: 2 minutes, of which
-    /// [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout) may leave less.
+    /// Sets the maximum duration of a command. Default: 2 minutes, which [`AgentConfig::tool_timeout`](crate::agent::AgentConfig::tool_timeout) may
+    /// shorten.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets the place that the output of commands comes from: [`TextOrigin::Outside`] where the list allows commands that
-    /// fetch. Default: [`TextOrigin::Project`].
+    /// Sets the origin of the output of commands: [`TextOrigin::Outside`] if the list allows commands that fetch data. Default: [`TextOrigin::Project`].
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {
         self.root.origin = origin;
         self
     }
 
-    /// Sets the most bytes of output that the result has: half of them from its beginning, half from its end.
-    /// Default: 64 KiB.
+    /// Sets the maximum size of the output in the result, in bytes: half from its beginning, half from its end. Default: 64 KiB.
     #[must_use]
     pub fn max_output_bytes(mut self, bytes: usize) -> Self {
         self.max_output_bytes = bytes;
         self
     }
 
-    /// Passes a variable of this process on to commands. Default: `PATH`, `HOME`, `LANG`, `LC_ALL`, `TMPDIR`
-    /// and, on Windows, those that programs do not start without.
+    /// Passes an environment variable of this process to commands. Default: `PATH`, `HOME`, `LANG`, `LC_ALL`, `TMPDIR` and, on Windows, those without
+    /// which programs do not start.
     #[must_use]
     pub fn pass_variable(mut self, name: impl Into<String>) -> Self {
         self.environment.pass(name.into());
         self
     }
 
-    /// Sets a variable for commands.
+    /// Sets an environment variable for commands.
     #[must_use]
     pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.set(name.into(), value.into());
@@ -139,7 +135,7 @@ impl CommandTool {
         self
     }
 
-    /// Sets whether arguments may name any place. Default: `false`.
+    /// Sets whether arguments may name any path. Default: `false`.
     #[must_use]
     pub fn free_arguments(mut self, are_free: bool) -> Self {
         self.free_arguments = are_free;

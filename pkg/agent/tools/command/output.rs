@@ -1,4 +1,4 @@
-//! The output of a command: its beginning and its end.
+//! The output of a command, limited to its beginning and its end.
 
 use std::collections::VecDeque;
 

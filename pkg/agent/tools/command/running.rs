@@ -1,4 +1,4 @@
-//! One command that runs.
+//! A running command.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,4 @@
-//! Lists files.
+//! The tool `files.list`.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! File tools, confined to one folder.
+//! File tools, confined to a folder.
 
 mod change;
 mod list;
@@ -17,14 +17,12 @@ use self::root::Root;
 use super::{Tool, ToolContext, ToolEffects, ToolError, tool_fn};
 use crate::types::TextOrigin;
 
-/// The file tools of one folder: `files.list`, `files.read` and `files.search`, and those that
-/// [change files](Self::into_changing_tools).
+/// The file tools of a folder: `files.list`, `files.read` and `files.search`, and those that [change files](Self::into_changing_tools).
 ///
-/// They see regular files below the folder and nothing else: a path with `..`, links, pipes and
-/// devices are refused, even when they take a file's place while it is opened. Hidden files and
-/// files that hold keys, such as `.env`, `.git`, `id_rsa` and `*.pem`, are refused unless they are
-/// [shown](Self::show_hidden). A file of more than 8 MiB is not read, one of more than 2 MiB not
-/// searched; folders are walked 32 deep, up to 20,000 files, and a result says what was left out.
+/// They see only regular files below the folder: a path with `..`, links, pipes and devices are refused, even if they replace a file while it is opened.
+/// Hidden files and files that contain keys, such as `.env`, `.git`, `id_rsa` and `*.pem`, are refused unless they are [shown](Self::show_hidden). Files
+/// over 8 MiB are not read, and files over 2 MiB are not searched; folders are walked 32 levels deep, up to 20,000 files, and a result says what was left
+/// out.
 ///
 /// # Examples
 ///
@@ -48,20 +46,20 @@ impl FileTools {
     ///
     /// # Errors
     ///
-    /// When `root` is not a folder that can be read.
+    /// Returns an error if `root` is not a readable folder.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self { root: Root::new(root.as_ref())? })
     }
 
-    /// Sets whether hidden files and files that hold keys are shown. Default: `false`.
+    /// Sets whether hidden files and files that contain keys are shown. Default: `false`.
     #[must_use]
     pub fn show_hidden(mut self, shows_hidden: bool) -> Self {
         self.root.shows_hidden = shows_hidden;
         self
     }
 
-    /// Sets the place that the text of the files comes from: [`TextOrigin::Outside`] for a folder that others fill, such as
-    /// one of downloads. Default: [`TextOrigin::Project`].
+    /// Sets the origin of the text of the files: [`TextOrigin::Outside`] for a folder that others fill, such as a download folder. Default:
+    /// [`TextOrigin::Project`].
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {
         self.root.origin = origin;

@@ -1,4 +1,4 @@
-//! Reads a file.
+//! The tool `files.read`.
 
 use std::fmt::Write as _;
 

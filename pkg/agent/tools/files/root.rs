@@ -1,4 +1,4 @@
-//! The folder that file tools are confined to.
+//! The folder to which file tools are confined.
 
 use std::{
     io::{self, Read as _},

@@ -1,4 +1,4 @@
-//! Searches files.
+//! The tool `files.search`.
 
 use std::fmt::Write as _;
 

@@ -1,10 +1,10 @@
-//! The error of a tool out of any error.
+//! Conversion of any error into a tool error.
 
 use std::{convert::Infallible, error::Error, fmt, io, num, str, string};
 
 use crate::{agent::tools::ToolError, types::AgentError};
 
-/// An error whose type is not known: the target of a box of one.
+/// An error of unknown type: the target of a boxed error.
 pub trait AnyError {
     /// Returns the error.
     fn as_error(&self) -> &(dyn Error + 'static);
@@ -29,8 +29,8 @@ impl AnyError for dyn Error + Send + Sync + 'static {
 }
 
 impl ToolError {
-    /// Returns the error of a tool that met this error: the [`ToolError`] that it is or was caused by,
-    /// else one that [failed](Self::Failed), with the message and the causes.
+    /// Returns the tool error for `error`: the [`ToolError`] that it is or was caused by, else one that [failed](Self::Failed) with its message and its
+    /// causes.
     ///
     /// # Examples
     ///

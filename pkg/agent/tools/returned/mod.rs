@@ -1,4 +1,4 @@
-//! The types that a function that is a tool may return.
+//! The types that a function used as a tool may return.
 
 mod failed;
 #[cfg(test)]
@@ -60,22 +60,22 @@ pub trait IntoToolResult<Kind> {
     ///
     /// # Errors
     ///
-    /// The error that the function returned; [`ToolError::Failed`] for a value that JSON cannot hold.
+    /// Returns the error of the function, or [`ToolError::Failed`] for a value that JSON cannot represent.
     fn into_tool_result(self) -> Result<ToolOutput, ToolError>;
 }
 
-/// The kinds of returned types, which keep their implementations apart.
+/// The kinds of return types, which keep their implementations apart.
 #[doc(hidden)]
 pub mod kind {
     use std::marker::PhantomData;
 
-    /// A value that can be written, or a `Result` of two.
+    /// A value that can be converted to text, or a `Result` of two such values.
     #[derive(Debug)]
     pub struct Value;
-    /// A result that is made.
+    /// A complete result.
     #[derive(Debug)]
     pub struct Output;
-    /// A result that is made, or words.
+    /// A complete result, or text.
     #[derive(Debug)]
     pub struct OutputOrWords;
     /// A value of a kind, or an error.

@@ -1,4 +1,4 @@
-//! Values as the text that a model reads.
+//! Conversion of values into text for the model.
 
 use serde::ser::{Serialize, Serializer};
 

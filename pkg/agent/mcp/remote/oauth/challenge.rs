@@ -1,4 +1,4 @@
-//! Words of a server that refuses a request.
+//! The challenge of a server that refuses a request.
 
 /// The challenge of a server: `WWW-Authenticate: Bearer …`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

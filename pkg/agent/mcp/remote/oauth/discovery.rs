@@ -1,4 +1,4 @@
-//! Descriptions that servers give of themselves: resources, and the authorization servers that guard them.
+//! Discovery of the metadata of resources, and of the authorization servers that protect them.
 
 use reqwest::Url;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Requests to authorization servers, and their answers.
+//! Requests to authorization servers, and their responses.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Tokens that a login gave.
+//! The tokens from a login.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

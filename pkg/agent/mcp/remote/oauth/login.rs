@@ -1,4 +1,4 @@
-//! A login: the page that a person sees, its answer, and the tokens for it.
+//! A login: the page that a person sees, its answer, and the resulting tokens.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Access to one server by OAuth: tokens that it has, renews, and asks a person for.
+//! OAuth access to a server: stored tokens, their renewal, and logins by a person.
 
 mod challenge;
 mod discovery;

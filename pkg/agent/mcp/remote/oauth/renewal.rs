@@ -1,4 +1,4 @@
-//! The renewal of a token, which goes on when the request that wants it is dropped.
+//! The renewal of a token, which continues when the request that needs it is dropped.
 
 use std::{
     collections::BTreeMap,

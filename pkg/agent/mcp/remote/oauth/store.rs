@@ -1,4 +1,4 @@
-//! The place where the grant of one server is kept.
+//! The storage of the grant of a server.
 
 use std::{sync::Arc, time::Duration};
 

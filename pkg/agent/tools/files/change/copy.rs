@@ -1,4 +1,4 @@
-//! Copies a file.
+//! The tool `files.copy`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

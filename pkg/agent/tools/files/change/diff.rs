@@ -1,4 +1,4 @@
-//! Previews of changes: what will be different.
+//! Previews of changes as diffs.
 
 use std::time::Duration;
 

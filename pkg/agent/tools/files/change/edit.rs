@@ -1,4 +1,4 @@
-//! Replaces a text in a file.
+//! The tool `files.edit`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

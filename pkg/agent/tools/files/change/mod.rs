@@ -1,4 +1,4 @@
-//! Tools that change files below a root, each with a preview of what it will do.
+//! Tools that change files below a root, each with a preview of the change.
 
 mod copy;
 mod diff;
@@ -75,10 +75,9 @@ impl FileTools {
     /// Returns the tools that [`into_tools`](Self::into_tools) returns, and those that change files:
     /// `files.write`, `files.edit`, `files.copy`, `files.move` and `files.remove`.
     ///
-    /// They reach no further than those that read: no path with `..`, no link, and no hidden file or key
-    /// unless it is [shown](Self::show_hidden), whatever takes a place while they work. A file is written
-    /// beside the one that it replaces and takes its name, so it is there whole or not at all. Files of
-    /// more than 8 MiB are neither written nor copied. Before a call is approved its
+    /// Like the reading tools, they accept no path with `..`, no link, and no hidden file or key unless it is [shown](Self::show_hidden), even if
+    /// something is replaced while they work. A file is written under another name and then takes the name of the one that it replaces, so that it is
+    /// replaced completely or not at all. Files over 8 MiB are neither written nor copied. Before a call is approved, its
     /// [preview](crate::agent::tools::Tool::preview) shows a unified diff, or what is moved or removed.
     ///
     /// # Examples

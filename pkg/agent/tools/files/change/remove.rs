@@ -1,4 +1,4 @@
-//! Removes a file or a folder.
+//! The tool `files.remove`.
 
 use std::fmt::Write as _;
 

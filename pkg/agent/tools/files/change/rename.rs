@@ -1,4 +1,4 @@
-//! Moves a file or a folder.
+//! The tool `files.move`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

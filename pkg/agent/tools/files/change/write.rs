@@ -1,4 +1,4 @@
-//! Writes a file.
+//! The tool `files.write`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
