@@ -324,7 +324,7 @@ async fn a_server_that_needs_a_login_is_an_error_in_a_pipe() {
     let fixed = arguments("run", "http://127.0.0.1:9", &root, &flags);
     let outcome = block_in_place(|| run(&fixed, b""));
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    let said = "`far` gives no access: it needs a login, and there is no person to ask for one";
+    let said = "`far` denies access: it needs a login, and there is no person to ask for one";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }
 
