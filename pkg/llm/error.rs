@@ -23,7 +23,7 @@ use crate::types::{AgentError, Completion, ErrorCode, Json, Text};
 #[non_exhaustive]
 pub enum ProviderError {
     /// The server could not be reached, or the connection broke.
-    #[error("cannot reach {host}; check the address and that the server runs")]
+    #[error("cannot reach {host}; check the address and that the server is running")]
     Connect {
         /// Host and port.
         host: Text,

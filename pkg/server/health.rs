@@ -95,8 +95,8 @@ impl Check {
                     Ok(_) | Err(ProviderError::Unsupported { .. }) => CheckState::Healthy,
                     // The server's message is for the operator of the service.
                     Err(error) => {
-                        tracing::warn!(%error, "a provider does not answer as it should");
-                        CheckState::Unhealthy("its server does not answer as it should".into())
+                        tracing::warn!(%error, "a provider does not answer as expected");
+                        CheckState::Unhealthy("its server does not answer as expected".into())
                     }
                 }
             }
@@ -163,7 +163,7 @@ async fn write(log: &dyn EventLog) -> Result<(), LogError> {
 
 fn unwritable(error: &LogError) -> CheckState {
     let why = if matches!(error, LogError::Full { .. }) {
-        "it is full; whoever runs the service has to make room"
+        "it is full; the operator has to make room"
     } else if matches!(error, LogError::ReadOnly { .. }) {
         "it cannot be written"
     } else {
@@ -175,7 +175,7 @@ fn unwritable(error: &LogError) -> CheckState {
 
 fn unreadable(error: &dyn fmt::Display) -> CheckState {
     tracing::warn!(%error, "a store cannot be used");
-    CheckState::Unhealthy("it cannot be used now".into())
+    CheckState::Unhealthy("it is unavailable".into())
 }
 
 impl Checks {

@@ -76,7 +76,7 @@ impl Limits {
         if text.len() <= most {
             return Ok(());
         }
-        let detail = format!("the text of the input has more than {most} bytes; send less");
+        let detail = format!("the input text has more than {most} bytes; send less");
         Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "input_too_long", detail))
     }
 }

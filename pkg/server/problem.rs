@@ -74,8 +74,7 @@ impl Problem {
 
     /// Returns the error of a store that stays unusable until the operator intervenes; the logs contain the reasons.
     fn unusable() -> Self {
-        let detail =
-            "the store cannot be used; whoever runs the service finds the reason in its logs";
+        let detail = "the store cannot be used; the reason is in the service's logs";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store_unusable", detail)
     }
 
@@ -98,18 +97,18 @@ impl From<LogError> for Problem {
         match error {
             LogError::NotFound { name } => Self::not_found("run", &name),
             LogError::Retired { name } => {
-                let detail = format!("the events of the run `{name}` are not kept any more");
+                let detail = format!("the events of run `{name}` are no longer available");
                 Self::new(StatusCode::GONE, "log_retired", detail)
             }
             LogError::Dropped { name, first } => {
                 let detail = format!(
-                    "the events of the run `{name}` before {first} are not kept any more; read from there on"
+                    "the events of run `{name}` before {first} are no longer available; read from {first} on"
                 );
                 Self::new(StatusCode::GONE, "log_retired", detail)
             }
             LogError::Behind { name, end, .. } => {
                 let detail = format!(
-                    "the run `{name}` has no such event yet; read from one that you have seen, or from the beginning"
+                    "run `{name}` has no such event yet; read from an event that you have received, or from the beginning"
                 );
                 let problem = Self::new(StatusCode::CONFLICT, "log_behind", detail);
                 problem.with("last_event_id", end.checked_sub(1))
@@ -121,7 +120,7 @@ impl From<LogError> for Problem {
             | LogError::Closed { .. }
             | LogError::Unavailable { .. }) => {
                 tracing::error!(%error, "the event log failed");
-                Self::busy("the event log cannot be used now; try again later", 5)
+                Self::busy("the event log is unavailable; try again later", 5)
             }
         }
     }
@@ -143,7 +142,7 @@ impl From<StoreError> for Problem {
             // The reasons are for the operator of the service.
             error @ StoreError::Full { .. } => {
                 tracing::error!(%error, "the store is full");
-                let detail = "the store is full; whoever runs the service has to make room";
+                let detail = "the store is full; the operator has to make room";
                 Self::new(StatusCode::INSUFFICIENT_STORAGE, "store_full", detail)
             }
             error @ (StoreError::ReadOnly { .. }
@@ -154,7 +153,7 @@ impl From<StoreError> for Problem {
             }
             error @ (StoreError::Slow { .. } | StoreError::Unavailable { .. }) => {
                 tracing::error!(%error, "the store failed");
-                Self::busy("the store cannot be used now; try again later", 5)
+                Self::busy("the store is unavailable; try again later", 5)
             }
         }
     }
@@ -166,7 +165,7 @@ impl From<AgentError> for Problem {
             return Self::new(StatusCode::NOT_FOUND, "not_found", "the run has ended");
         }
         if error.code == ErrorCode::Journal {
-            tracing::error!(%error, "the journal of a conversation cannot be gone on with");
+            tracing::error!(%error, "the journal of a conversation cannot be continued");
             return Self::unusable();
         }
         if error.code == ErrorCode::RateLimited {
@@ -183,7 +182,7 @@ impl From<AgentError> for Problem {
             return Self::bad(clipped(&error.message, MAX_DETAIL));
         }
         tracing::error!(%error, "the agent failed");
-        let detail = "the agent failed; whoever runs the service finds the reason in its logs";
+        let detail = "the agent failed; the reason is in the service's logs";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 }

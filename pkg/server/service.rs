@@ -160,7 +160,7 @@ impl Service {
         let this = self.clone();
         let whole = async move { this.begin_whole(caller, asked).await };
         let begun = tokio::spawn(whole.in_current_span());
-        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
+        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not start", 5)))
     }
 
     async fn begin_whole(&self, caller: Caller, asked: Asked) -> Result<Arc<Run>, Problem> {
@@ -169,7 +169,7 @@ impl Service {
         let Asked { input, agent, conversation, tools, request, again } = asked;
         let scope = scope(&caller);
         if let Some((key, digest)) = &request {
-            check_id("Idempotency-Key", key)?;
+            check_id("`Idempotency-Key`", key)?;
             let earlier = inside.stores.runs.of_request(&scope, &caller.id, key).await?;
             if let Some(earlier) = earlier {
                 return self.same(&earlier, *digest);
@@ -189,7 +189,7 @@ impl Service {
         inside.usage.begin_run(&caller)?;
         let held = inside.usage.hold(&scope, What::Run)?;
         let Some(place) = inside.places.queue() else {
-            let detail = "the service is busy and could not begin this run; try again later";
+            let detail = "the service is busy and could not start this run; try again later";
             return Err(Problem::busy(detail, 5));
         };
         let named = (agent, conversation, tools.as_deref());
@@ -316,7 +316,7 @@ impl Service {
         let scope = scope(caller);
         let missing = |id: &Text| Problem::not_found("conversation", id);
         if let Some(id) = &id {
-            check_id("conversation_id", id)?;
+            check_id("`conversation_id`", id)?;
             if let Some(known) = self.find_conversation(&scope, id).await? {
                 let other = agent.filter(|agent| *agent != known.agent_name);
                 if known.owner != caller.id || other.is_some() {
@@ -375,7 +375,7 @@ impl Service {
             stored => stored?,
         };
         if stored.status.is_last() {
-            let detail = "the conversation has ended; begin another one";
+            let detail = "the conversation has ended; start another one";
             return Err(Problem::new(axum::http::StatusCode::CONFLICT, "ended", detail));
         }
         let Some(agent) = self.0.agents.get(&stored.agent) else {
@@ -452,7 +452,7 @@ impl Service {
 pub(super) fn check_id(what: &str, id: &str) -> Result<(), Problem> {
     if id.is_empty() || id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
         let detail =
-            format!("`{what}` must have 1 to {MAX_ID_BYTES} bytes, without control characters");
+            format!("{what} must have 1 to {MAX_ID_BYTES} bytes, without control characters");
         return Err(Problem::bad(detail));
     }
     Ok(())
@@ -481,7 +481,7 @@ fn check_run(
 }
 
 fn other_request() -> Problem {
-    let detail = "the key was used for another request; take a new one";
+    let detail = "the key was already used for another request; use a new one";
     Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "other_request", detail)
 }
 

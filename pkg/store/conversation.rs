@@ -206,7 +206,7 @@ pub(super) fn to_json(message: &Message) -> Result<String, StoreError> {
 pub(super) fn to_message(json: &str) -> Result<Message, StoreError> {
     serde_json::from_str(json).map_err(|error| {
         // The error contains the position, but not the text.
-        let reason = format!("a message ends at column {}, or is not one", error.column());
+        let reason = format!("a message is truncated or invalid at column {}", error.column());
         StoreError::Corrupt { reason }
     })
 }

@@ -27,7 +27,7 @@ pub enum StoreError {
         name: Text,
     },
     /// The name is taken.
-    #[error("there is a {what} `{name}` already")]
+    #[error("{what} `{name}` already exists")]
     Exists {
         /// The kind of item.
         what: &'static str,
@@ -35,7 +35,7 @@ pub enum StoreError {
         name: Text,
     },
     /// The item has ended and can no longer change.
-    #[error("the {what} `{name}` has ended, and does not change any more")]
+    #[error("{what} `{name}` has ended and can no longer change")]
     Ended {
         /// The kind of item.
         what: &'static str,
@@ -43,7 +43,7 @@ pub enum StoreError {
         name: Text,
     },
     /// The conversation ends elsewhere: another writer was faster, or this one has lost entries.
-    #[error("the conversation `{name}` has {end} entries, not {at}")]
+    #[error("conversation `{name}` has {end} entries, not {at}")]
     Behind {
         /// The name of the conversation.
         name: Text,
@@ -53,13 +53,13 @@ pub enum StoreError {
         end: u64,
     },
     /// The items before `first` were dropped because they were too old.
-    #[error("the items before {first} were dropped; read from there on")]
+    #[error("the items before {first} were dropped; read from {first} on")]
     Dropped {
         /// The number of the first item that is kept.
         first: u64,
     },
     /// The position where a list is to continue does not come from a list.
-    #[error("`{cursor}` is not a place in a list; give the `next` of a page as it was")]
+    #[error("invalid cursor `{cursor}`; pass the unchanged `next` of a page")]
     BadCursor {
         /// The given position.
         cursor: Text,
@@ -78,8 +78,8 @@ pub enum StoreError {
     },
     /// The store was written by a newer version; it was left unchanged.
     #[error(
-        "the store has version {found}, and this library knows those up to {own}; go on with the library that wrote \
-         it, or with another file"
+        "the store has version {found}, and this library supports versions up to {own}; use the library that wrote \
+         it, or another file"
     )]
     Newer {
         /// The version of the store.
@@ -88,7 +88,7 @@ pub enum StoreError {
         own: u64,
     },
     /// The stored data cannot be read; it was left unchanged.
-    #[error("what is stored cannot be read: {reason}")]
+    #[error("the stored data cannot be read: {reason}")]
     Corrupt {
         /// The reason, and a remedy.
         reason: String,

@@ -297,19 +297,19 @@ pub enum LogError {
         name: Text,
     },
     /// A log with this name already exists.
-    #[error("there is a log `{name}` already")]
+    #[error("log `{name}` already exists")]
     Exists {
         /// The name.
         name: Text,
     },
     /// The log was retired, and its records dropped.
-    #[error("the records of the log `{name}` were dropped")]
+    #[error("the records of log `{name}` were dropped")]
     Retired {
         /// The name.
         name: Text,
     },
     /// The record was dropped; later records are available.
-    #[error("the records of the log `{name}` before {first} were dropped")]
+    #[error("the records of log `{name}` before {first} were dropped")]
     Dropped {
         /// The name.
         name: Text,
@@ -317,7 +317,7 @@ pub enum LogError {
         first: u64,
     },
     /// The log ends elsewhere.
-    #[error("the log `{name}` ends at {end}, not at {at}")]
+    #[error("log `{name}` ends at {end}, not at {at}")]
     Behind {
         /// The name.
         name: Text,
@@ -327,7 +327,7 @@ pub enum LogError {
         end: u64,
     },
     /// The log is closed.
-    #[error("the log `{name}` is closed")]
+    #[error("log `{name}` is closed")]
     Closed {
         /// The name.
         name: Text,

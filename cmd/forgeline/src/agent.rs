@@ -98,7 +98,7 @@ pub fn build(
     let choice = args.setup.choose()?;
     if args.record.is_set() && choice.provider == ProviderName::Demo {
         return Err(usage(
-            "the demo has no server; leave --record out, or name one with --base-url",
+            "the demo has no server to record; omit --record, or name a server with --base-url",
         ));
     }
     let (messages, keeper) = args.keep.open(args.amount.is_verbose())?;
@@ -112,11 +112,8 @@ pub fn build(
         builder = builder.observer(requests.clone());
     }
     let prepared = args.setup.prepare(&choice, builder, Vec::new(), &at)?;
-    let agent = prepared
-        .builder
-        .clone()
-        .build()
-        .usage_context(|| "the agent cannot be built".to_owned())?;
+    let agent =
+        prepared.builder.clone().build().usage_context(|| "cannot build the agent".to_owned())?;
     introduce(&choice, is_quiet);
     let window = args.setup.context().or_else(|| model_window(&choice.model));
     Ok(Built { agent, prepared, trace, recorder, keeper, window })

@@ -6,13 +6,13 @@ use clap::Args;
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
 pub struct AmountArgs {
-    /// Say nothing beside the answer but warnings and errors
+    /// Print only the answer, warnings and errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Show calls and results whole, and each request
+    /// Show calls and results in full, and every request
     #[arg(short, long)]
     verbose: bool,
-    /// Show on stderr what is done inside, with times
+    /// Trace internal steps on stderr, with times
     #[arg(long)]
     trace: bool,
 }

@@ -72,7 +72,7 @@ impl Approve {
                 if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
                     let known = known.join(", ");
                     return Err(usage(format!(
-                        "--approve: there is no tool {unknown}; expected never, ask, or some of: {known}"
+                        "--approve: unknown tool {unknown}; expected never, ask, or some of: {known}"
                     )));
                 }
                 builder.grant(names.iter().cloned())
@@ -94,11 +94,11 @@ fn reject(builder: AgentBuilder, why: &'static str, again: &'static str) -> Agen
 }
 
 /// The reason for which a call that was named does not run behind text from outside.
-const NOT_AGAIN: &str = "behind text from outside, --approve does not count; a terminal can ask, and trustAnnotations \
-    of a server lets what only reads run";
+const NOT_AGAIN: &str = "after text from outside, --approve does not apply; run in a terminal to be asked, or set \
+    trustAnnotations for a server whose read-only tools may run";
 
 /// The reason for which a call is asked about that was allowed before.
-const AGAIN: &str = "Text from outside may be behind this call, so it is asked about each time. ";
+const AGAIN: &str = "Text from outside may have caused this call, so it needs approval each time. ";
 
 /// The question that is asked about a call.
 const QUESTION: &str = "Allow it? y: yes, n: no, a: always; or write what to do instead.";

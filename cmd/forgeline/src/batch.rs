@@ -104,7 +104,7 @@ fn complete(defaults: &Defaults, line: Value) -> anyhow::Result<Completion> {
 }
 
 fn refusal(error: &anyhow::Error) -> Completion {
-    let message = format!("this line is not an item of a batch: {error:#}");
+    let message = format!("invalid batch item: {error:#}");
     let mut completion = Completion::default();
     completion.error = Some(AgentError::new(ErrorCode::InvalidRequest, message));
     completion

@@ -10,7 +10,7 @@ use crate::{args::Cli, exit::Exit, output::stdout};
 /// `forgeline completions`
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell that reads them
+    /// The shell to generate completions for
     shell: Shell,
 }
 

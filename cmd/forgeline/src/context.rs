@@ -8,11 +8,11 @@ use crate::exit::usage;
 /// The window, as flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ContextArgs {
-    /// How many tokens a request may have; beyond it the beginning of the conversation is left out [default:
-    /// three quarters of the model's window, where it is known]
+    /// Maximum tokens of a request; beyond it, the beginning of the conversation is left out [default:
+    /// three quarters of the model's context window, if known]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     context: Option<u64>,
-    /// At how many percent of that the beginning of the conversation is summed up by the model
+    /// Percentage of that maximum at which the model summarizes the beginning of the conversation
     /// [default: never]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     summarize_at: Option<u8>,
@@ -33,8 +33,8 @@ impl ContextArgs {
         if self.summarize_at.is_none() || self.context.or(window).is_some() {
             return Ok(());
         }
-        let message = "--summarize-at is a share of a limit, and the window of this model is not known; say the limit \
-                       with --context N";
+        let message = "--summarize-at is a share of a limit, and the context window of this model is not known; set \
+                       the limit with --context N";
         Err(usage(message))
     }
 

@@ -21,7 +21,7 @@ const ABSENT_THINKING: [&str; 2] = ["append-think", "beam"];
 /// `forgeline dialects`
 #[derive(Debug, Args)]
 pub struct DialectsArgs {
-    /// Print one JSON object a dialect
+    /// Print one JSON object per dialect
     #[arg(long)]
     json: bool,
 }

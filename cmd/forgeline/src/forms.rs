@@ -74,7 +74,7 @@ impl Forms {
             Err(error) if self.is_open(questions) => {
                 let open = self.0.as_mut()?;
                 (open.at, open.values) = (0, Map::new());
-                Some(format!("{}; once more\n{}", error.message, open.line()))
+                Some(format!("{}; try again\n{}", error.message, open.line()))
             }
             Err(_) => Some("(too late)".to_owned()),
         }
@@ -107,8 +107,8 @@ impl Open {
     /// Returns who asks for what.
     fn intro(&self) -> String {
         let ToolQuestion { tool_name, message, .. } = &self.question;
-        let hint = if self.fields.is_empty() { "" } else { " An empty line takes the default." };
-        format!("{tool_name} asks: {message}\n{REFUSE} refuses to answer.{hint}")
+        let hint = if self.fields.is_empty() { "" } else { " An empty line accepts the default." };
+        format!("{tool_name} asks: {message}\n{REFUSE} declines to answer.{hint}")
     }
 
     /// Returns what is asked for next.
@@ -131,7 +131,7 @@ impl Open {
             return match line.to_ascii_lowercase().as_str() {
                 "y" | "yes" => Ok(Some(self.accept())),
                 "n" | "no" => Ok(Some(ToolAnswer::Decline)),
-                _ => Err("y or n is expected".to_owned()),
+                _ => Err("expected y or n".to_owned()),
             };
         };
         if let Some(value) = field.value(line)? {
@@ -155,7 +155,7 @@ impl Field {
         let choices = match (self.kind(), choices.is_empty()) {
             ("boolean", _) => " (y or n)".to_owned(),
             (_, true) => String::new(),
-            ("array", false) => format!(" (some of: {}; commas between)", choices.join(", ")),
+            ("array", false) => format!(" (any of: {}; separated by commas)", choices.join(", ")),
             (_, false) => format!(" (one of: {})", choices.join(", ")),
         };
         let default = match self.schema.get("default") {
@@ -193,7 +193,7 @@ impl Field {
             "boolean" => match line.to_ascii_lowercase().as_str() {
                 "y" | "yes" | "true" => Some(true.into()),
                 "n" | "no" | "false" => Some(false.into()),
-                _ => return Err("y or n is expected".to_owned()),
+                _ => return Err("expected y or n".to_owned()),
             },
             "integer" => line.parse::<i64>().ok().map(Value::from),
             "number" => line.parse::<f64>().ok().map(Value::from).filter(Value::is_number),
@@ -203,7 +203,7 @@ impl Field {
             }
             _ => Some(line.into()),
         };
-        read.map(Some).ok_or_else(|| format!("a number is expected, not `{line}`"))
+        read.map(Some).ok_or_else(|| format!("expected a number, not `{line}`"))
     }
 }
 
@@ -269,10 +269,10 @@ mod tests {
             r#"{"action":"accept","content":{"age":7,"colour":"r","loud":true,"name":"Ann"}}"#
         );
         assert!(shown[0].starts_with("ask asks: Who?"), "{shown:?}");
-        assert!(shown[1].starts_with("a number is expected, not `x`"), "{shown:?}");
+        assert!(shown[1].starts_with("expected a number, not `x`"), "{shown:?}");
         assert_eq!(shown[2], r#"Colour, of the car (one of: r = Red) ["r"]:"#);
-        assert_eq!(shown[5], "tags (some of: a, b; commas between) [nothing]:");
-        assert!(shown[6].contains("`age` must be at least 1; once more\nage:"), "{shown:?}");
+        assert_eq!(shown[5], "tags (any of: a, b; separated by commas) [nothing]:");
+        assert!(shown[6].contains("`age` must be at least 1; try again\nage:"), "{shown:?}");
         assert_eq!(shown.last().unwrap(), "(answered)");
     }
 

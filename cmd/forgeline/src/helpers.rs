@@ -18,7 +18,7 @@ const LEVELS: usize = 3;
 /// The helpers, as flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HelperArgs {
-    /// Let the model give parts of its work to helpers: agents with the same model and tools, at most three deep
+    /// Let the model delegate parts of its work to helpers: agents with the same model and tools, nested at most three deep
     #[arg(long)]
     helpers: bool,
 }

@@ -19,7 +19,7 @@ const READ_BYTES: usize = 64 << 10;
 /// The cuts of the input, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CutArgs {
-    /// Feed the input in chunks of N bytes, inside UTF-8 characters too; 0 feeds it whole
+    /// Feed the input in chunks of N bytes, which may split UTF-8 characters; 0 feeds it whole
     #[arg(long, value_name = "N", conflicts_with = "chunks")]
     pub chunk_bytes: Option<usize>,
     /// Feed the input in chunks of these sizes: a JSON array of byte counts; the rest is one chunk

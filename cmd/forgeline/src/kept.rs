@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
 pub struct KeepArgs {
-    /// Go on with the last conversation
+    /// Continue the last conversation
     #[arg(short = 'c', long = "continue")]
     goes_on: bool,
     /// Do not keep the conversation for --continue
@@ -58,7 +58,9 @@ impl KeepArgs {
         let messages = match (&path, self.goes_on) {
             (_, false) => Transcript::default(),
             (Some(path), true) => load(path)?,
-            (None, true) => return Err(usage("set HOME or XDG_STATE_HOME for --continue")),
+            (None, true) => {
+                return Err(usage("--continue needs HOME or XDG_STATE_HOME; set one of them"));
+            }
         };
         let path = path.filter(|_| !self.no_keep);
         Ok((messages, Keeper { path, tells: tells || self.goes_on }))
@@ -72,7 +74,7 @@ impl Keeper {
         if let Err(error) = save(path, messages)
             && self.tells
         {
-            note(&format!("the conversation is not kept: {}: {error}", path.display()));
+            note(&format!("cannot save the conversation: {}: {error}", path.display()));
         }
     }
 }
@@ -91,12 +93,11 @@ fn load(path: &Path) -> anyhow::Result<Transcript> {
     let file = match fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(usage("there is no conversation to go on with; ask without --continue"));
+            return Err(usage("there is no conversation to continue; omit --continue"));
         }
         Err(error) => return Err(error).usage_context(|| format!("cannot read {shown}")),
     };
-    let advice =
-        || format!("{shown} is not a conversation of this version; ask without --continue");
+    let advice = || format!("{shown} is not a conversation of this version; omit --continue");
     let kept: Kept =
         serde_json::from_str(&read(file, &shown.to_string())?).usage_context(advice)?;
     if kept.version == VERSION { Ok(kept.messages) } else { Err(usage(advice())) }

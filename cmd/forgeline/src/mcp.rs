@@ -32,8 +32,8 @@ const CHAT_PATIENCE: Duration = Duration::from_secs(2);
 /// The servers, as flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct McpArgs {
-    /// Start the MCP servers of this JSON file, in the form that other clients read, and give the model their
-    /// tools; it asks before each call, unless the file trusts a server's `trustAnnotations`
+    /// Start the MCP servers of this JSON file, in the format of other MCP clients, and offer their tools to the
+    /// model; each call needs approval, unless the file trusts a server's annotations (`trustAnnotations`)
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
 }
@@ -47,9 +47,8 @@ pub(crate) struct Connected {
 impl McpArgs {
     fn config(&self) -> anyhow::Result<Option<McpConfig>> {
         let Some(path) = &self.mcp else { return Ok(None) };
-        let config = McpConfig::parse(&read_text(path)?).usage_context(|| {
-            format!("{} cannot be read as a list of MCP servers", path.display())
-        })?;
+        let config = McpConfig::parse(&read_text(path)?)
+            .usage_context(|| format!("cannot read {} as a list of MCP servers", path.display()))?;
         Ok(Some(config))
     }
 
@@ -82,7 +81,7 @@ impl McpArgs {
     ) -> anyhow::Result<Option<Connected>> {
         let (Some(config), Some(path)) = (self.config()?, &self.mcp) else { return Ok(None) };
         for refused in &config.refused {
-            note(&escape_controls(&format!("an MCP server is left out: {refused}")));
+            note(&escape_controls(&format!("skipped an MCP server: {refused}")));
         }
         for warning in &config.warnings {
             note(&escape_controls(&format!("in {}: {warning}", path.display())));
@@ -113,12 +112,15 @@ impl McpArgs {
         for failure in servers.failures() {
             let is_late =
                 matches!(&failure, McpError::TimedOut { after, .. } if *after == CHAT_PATIENCE);
-            let later =
-                if is_late && !is_patient { "; its tools come when it is there" } else { "" };
+            let later = if is_late && !is_patient {
+                "; its tools are added once it has started"
+            } else {
+                ""
+            };
             note(&escape_controls(&format!("{failure}{later}")));
         }
         for error in servers.left_out() {
-            note(&escape_controls(&format!("a tool of an MCP server is left out: {error}")));
+            note(&escape_controls(&format!("skipped a tool of an MCP server: {error}")));
         }
         Ok(Some(Connected { servers, tools }))
     }

@@ -23,7 +23,7 @@ pub struct ModelsArgs {
     /// Who is asked
     #[command(flatten)]
     provider: ProviderArgs,
-    /// Print one JSON object a model
+    /// Print one JSON object per model
     #[arg(long)]
     json: bool,
 }
@@ -64,7 +64,7 @@ pub fn list(args: &ModelsArgs) -> anyhow::Result<Exit> {
     }
     out.flush()?;
     if rows.is_empty() {
-        note("no model is listed; --model ID lists those with ID in their name");
+        note("no models found; --model ID lists models with ID in their name");
     }
     Ok(Exit::Done)
 }
@@ -129,7 +129,7 @@ fn show(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         Some(prices) => format!("${} in, ${} out", prices.input, prices.output),
         None => "-".to_owned(),
     };
-    let title = ["MODEL", "WINDOW", "ANSWER", "LIST PRICE OF A MILLION TOKENS"].map(str::to_owned);
+    let title = ["MODEL", "WINDOW", "ANSWER", "LIST PRICE PER MILLION TOKENS"].map(str::to_owned);
     let mut table = vec![title];
     table.extend(rows.iter().map(|row| {
         let id = escape_controls(&row.id).replace('\n', " ");

@@ -24,7 +24,8 @@ use crate::{
 };
 
 /// The error of unreadable stdin.
-pub(crate) const STDIN: &str = "cannot read the text on stdin; pipe it in, or name a file with <";
+pub(crate) const STDIN: &str =
+    "cannot read the text on stdin; pipe it in, or redirect a file with <";
 
 /// `forgeline parse`
 #[derive(Debug, Args)]
@@ -36,22 +37,22 @@ pub struct ParseArgs {
     /// How stdin is cut
     #[command(flatten)]
     cut: CutArgs,
-    /// Types the arguments of calls written as XML: a JSON file with a tool list in OpenAI's format
+    /// JSON file with a tool list in OpenAI's format, which gives the types of arguments written as XML
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
     /// Print events as JSON lines, then the completion
     #[arg(long)]
     json: bool,
-    /// Read one JSON object a line, write one completion a line
+    /// Read one JSON object per line, write one completion per line
     ///
-    /// The flags are the defaults of what a line leaves out.
+    /// The flags are the defaults for members that a line omits.
     #[arg(long, conflicts_with = "json", long_help = BATCH_HELP)]
     batch: bool,
 }
 
-const BATCH_HELP: &str = r#"Read one JSON object a line, write one completion a line
+const BATCH_HELP: &str = r#"Read one JSON object per line, write one completion per line
 
-A line is {"id","text"} and may have "model", "dialect", "thinking", "chunk_bytes", "chunks", "tools", "prompt_tail" and "finish"; the flags are the defaults of what a line leaves out."#;
+A line is {"id","text"} and may have "model", "dialect", "thinking", "chunk_bytes", "chunks", "tools", "prompt_tail" and "finish"; the flags are the defaults for members that a line omits."#;
 
 /// The dialects of a text, as names.
 #[derive(Debug, Clone, Default, Args)]
@@ -59,13 +60,13 @@ pub struct TextArgs {
     /// The model's id, such as Qwen/Qwen3-32B, which picks both dialects
     #[arg(long, value_name = "ID")]
     pub model: Option<String>,
-    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
+    /// Tool-call dialect: auto, none or a name listed by `forgeline dialects` [default: the model's, else auto]
     #[arg(long, value_name = "NAME")]
     pub dialect: Option<String>,
-    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
+    /// Thinking dialect: auto, none or a name listed by `forgeline dialects` [default: the model's, else auto]
     #[arg(long, value_name = "NAME")]
     pub thinking: Option<String>,
-    /// The end of the prompt; it tells whether the text starts inside thinking [default: as the model's template ends it]
+    /// The end of the prompt, which decides whether the text starts inside thinking [default: the end of the model's template]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt_tail: Option<String>,
     /// Why the model stopped, such as stop or length

@@ -13,7 +13,7 @@ use crate::{
 /// The project, as a flag.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArgs {
-    /// Leave out the instructions and the skills of the project, which are in AGENTS.md and .agents/skills, from its root
+    /// Ignore the project's instructions (AGENTS.md) and skills (.agents/skills), found from its root
     /// (the nearest folder with a .git) down to the folder of the file tools
     #[arg(long)]
     no_project: bool,
@@ -50,11 +50,13 @@ impl ProjectArgs {
             let names: Vec<_> = files
                 .iter()
                 .filter(|file| file.problem.is_none())
-                .map(|file| format!("{}{}", file.path, if file.is_cut { " (cut)" } else { "" }))
+                .map(|file| {
+                    format!("{}{}", file.path, if file.is_cut { " (truncated)" } else { "" })
+                })
                 .collect();
             if !names.is_empty() {
                 let (names, root) = (names.join(", "), project.root().display());
-                let said = format!("project: {names} of {root}; --no-project leaves it out");
+                let said = format!("project: {names} in {root}; --no-project ignores it");
                 note(&escape_controls(&said));
             }
             for problem in files.iter().filter_map(|file| file.problem.as_deref()) {

@@ -51,7 +51,7 @@ fn beside() -> anyhow::Result<String> {
     });
     if begun.recv_timeout(BEGINS_WITHIN) == Err(RecvTimeoutError::Timeout) {
         note(
-            "nothing comes on stdin, so the question goes without it; < /dev/null spares the wait",
+            "nothing arrived on stdin, so the question is sent without it; < /dev/null avoids the wait",
         );
         return Ok(String::new());
     }
@@ -64,9 +64,7 @@ pub(crate) fn read(source: impl io::Read, name: &str) -> anyhow::Result<String> 
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     if read.with_context(|| format!("cannot read {name}"))? as u64 > MAX_BYTES {
         let most = MAX_BYTES >> 20;
-        return Err(usage(format!(
-            "the text of {name} is longer than {most} MiB; give less of it"
-        )));
+        return Err(usage(format!("the text of {name} is longer than {most} MiB; shorten it")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

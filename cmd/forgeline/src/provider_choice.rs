@@ -19,13 +19,13 @@ use crate::{
 /// The provider, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ProviderArgs {
-    /// Who answers [default: from the environment, else a local server, else demo]
+    /// The provider [default: from the environment, else a local server, else demo]
     #[arg(long, value_enum)]
     pub provider: Option<ProviderName>,
-    /// The model's id, as the server spells it [default: the provider's variable, such as `OPENAI_MODEL`, else a small model of the vendor's or the server's choice]
+    /// The model's id, as the server spells it [default: the provider's variable, such as `OPENAI_MODEL`, else a small model of the vendor or the server's choice]
     #[arg(short, long, value_name = "ID")]
     pub model: Option<String>,
-    /// Where the server answers, such as `http://127.0.0.1:8080/v1`; without --provider it speaks OpenAI Chat Completions
+    /// The server's base URL, such as `http://127.0.0.1:8080/v1`; without --provider, the server must speak OpenAI Chat Completions
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
     /// The environment variable that holds the API key [default: the provider's, such as `OPENAI_API_KEY`]
@@ -82,7 +82,7 @@ impl Choice {
         if matches!(line.trim(), "" | "y" | "Y" | "yes" | "Yes") && !line.is_empty() {
             return Ok(());
         }
-        Err(usage("nothing was sent; name who shall answer with --provider or --base-url"))
+        Err(usage("nothing was sent; choose who answers with --provider or --base-url"))
     }
 
     /// Returns what the user should know of the choice: a server that was not named, or a key that
@@ -92,8 +92,8 @@ impl Choice {
         let url = without_secrets(&self.base_url);
         if self.is_found {
             return Some(format!(
-                "warning: this server was found, not named; the program at {url} reads what is asked and \
-                 says which tools run. --provider or --base-url names one, --provider demo asks none"
+                "warning: this server was found, not named; the program at {url} reads your prompts and \
+                 decides which tools run. Name one with --provider or --base-url, or use --provider demo"
             ));
         }
         let name = self.key_env.as_ref()?;
@@ -106,7 +106,7 @@ impl Choice {
         let is_loopback = host.eq_ignore_ascii_case("localhost")
             || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
         (scheme.eq_ignore_ascii_case("http") && !is_loopback).then(|| {
-            format!("warning: the key in {name} goes to {host} unencrypted; use https:// there")
+            format!("warning: the key in {name} is sent to {host} unencrypted; use https://")
         })
     }
 }
@@ -146,7 +146,7 @@ pub fn choose(
     if args.provider == Some(ProviderName::Demo) {
         if args.base_url.is_some() || args.api_key_env.is_some() {
             return Err(usage(
-                "the demo has no server; leave --base-url and --api-key-env out, or take --provider openai",
+                "the demo has no server; omit --base-url and --api-key-env, or use --provider openai",
             ));
         }
         return Ok(Choice::demo("--provider demo"));
@@ -160,12 +160,12 @@ pub fn choose(
     }
     if let Some(LocalServer { provider, base_url, model }) = probe() {
         let model = args.model.clone().unwrap_or(model);
-        let why = "a local server answers there".to_owned();
+        let why = "a local server was found there".to_owned();
         return Ok(Choice { provider, base_url, model, key_env: None, why, is_found: true });
     }
     if let Some(model) = &args.model {
         return Err(usage(format!(
-            "no provider found for model {model}; set OPENAI_API_KEY, name a server with --base-url, or leave --model out",
+            "no provider found for model {model}; set OPENAI_API_KEY, name a server with --base-url, or omit --model",
         )));
     }
     Ok(Choice::demo(
@@ -179,9 +179,9 @@ fn not_set(name: &str) -> String {
     let is_word = name.len() <= 16 || (name.contains('_') && name.len() <= 64);
     let is_name = is_word && name.chars().all(is_sign) && !is_secret(name);
     if is_name && !name.starts_with(|first: char| first.is_ascii_digit()) {
-        return format!("{name} is not set; put the API key into it");
+        return format!("{name} is not set; set it to the API key");
     }
-    "--api-key-env names no variable that is set; expected the name of one, such as OPENAI_API_KEY, and not the key itself"
+    "--api-key-env does not name a variable that is set; expected a name such as OPENAI_API_KEY, not the key itself"
         .to_owned()
 }
 
@@ -207,13 +207,13 @@ impl<V: Fn(&str) -> Option<String>> Chosen<'_, V> {
                 let found = if has_url { None } else { probe() };
                 let found = found.filter(|server| server.provider == provider);
                 choice.model = found.map(|server| server.model).ok_or_else(|| {
-                    usage(format!("no model is named; name one that {provider} has with --model"))
+                    usage(format!("no model was given; name one that {provider} has with --model"))
                 })?;
             }
         } else if !has_url && choice.key_env.is_none() {
             let key = facts.env.api_key();
             return Err(usage(format!(
-                "there is no key; set {key}, or name a server with --base-url"
+                "no API key was found; set {key}, or name a server with --base-url"
             )));
         }
         Ok(choice)
@@ -313,7 +313,7 @@ mod tests {
             ("anthropic key",    &[],                                   &[claude],    true,  "anthropic https://api.anthropic.com|claude-haiku-4-5|ANTHROPIC_API_KEY"),
             ("both keys",        &[],                                   &[claude, key], true, "openai https://api.openai.com/v1|gpt-4.1-mini|OPENAI_API_KEY"),
             ("anthropic flag",   &[("provider", "anthropic")],          &[claude, key, ("ANTHROPIC_MODEL", "m")], true, "anthropic https://api.anthropic.com|m|ANTHROPIC_API_KEY"),
-            ("gemini, no key",   &[("provider", "gemini")],             &[key],       true,  "error: there is no key; set GEMINI_API_KEY, or name a server with --base-url"),
+            ("gemini, no key",   &[("provider", "gemini")],             &[key],       true,  "error: no API key was found; set GEMINI_API_KEY, or name a server with --base-url"),
             ("local",            &[],                                   &[],          true,  "ollama http://local|first|"),
             ("local, its host",  &[],                                   &[host],      true,  "ollama http://local|first|"),
             ("local and model",  &[("model", "m")],                     &[],          true,  "ollama http://local|m|"),
@@ -322,15 +322,15 @@ mod tests {
             ("ollama, model",    &[ollama, ("model", "m")],             &[],          false, "ollama http://127.0.0.1:11434|m|"),
             ("ollama, env",      &[ollama],                             &[host, ("OLLAMA_MODEL", "m")], true, "ollama http://gpu:11434|m|"),
             ("ollama, its key",  &[ollama, ("model", "m"), ("url", "https://o")], &[("OLLAMA_API_KEY", "k")], true, "ollama https://o|m|OLLAMA_API_KEY"),
-            ("ollama, nobody",   &[ollama],                             &[],          false, "error: no model is named; name one that ollama has with --model"),
-            ("ollama elsewhere", &[ollama],                             &[host],      true,  "error: no model is named; name one that ollama has with --model"),
-            ("named key absent", &[("key", "MINE")],                    &[key],       true,  "error: MINE is not set; put the API key into it"),
-            ("a key for a name", &[("key", "sk-live-secret123")],       &[key],       true,  "error: --api-key-env names no variable that is set; expected the name of one, such as OPENAI_API_KEY, and not the key itself"),
-            ("in capitals",      &[("key", "AKIAIOSFODNN7EXAMPLE")],    &[key],       true,  "error: --api-key-env names no variable that is set; expected the name of one, such as OPENAI_API_KEY, and not the key itself"),
+            ("ollama, nobody",   &[ollama],                             &[],          false, "error: no model was given; name one that ollama has with --model"),
+            ("ollama elsewhere", &[ollama],                             &[host],      true,  "error: no model was given; name one that ollama has with --model"),
+            ("named key absent", &[("key", "MINE")],                    &[key],       true,  "error: MINE is not set; set it to the API key"),
+            ("a key for a name", &[("key", "sk-live-secret123")],       &[key],       true,  "error: --api-key-env does not name a variable that is set; expected a name such as OPENAI_API_KEY, not the key itself"),
+            ("in capitals",      &[("key", "AKIAIOSFODNN7EXAMPLE")],    &[key],       true,  "error: --api-key-env does not name a variable that is set; expected a name such as OPENAI_API_KEY, not the key itself"),
             ("a name as is",     &[("key", "my-key")],                  &[("my-key", "k")], true, "openai https://api.openai.com/v1|gpt-4.1-mini|my-key"),
-            ("openai, no key",   &[("provider", "openai")],             &[],          true,  "error: there is no key; set OPENAI_API_KEY, or name a server with --base-url"),
-            ("demo with url",    &[("provider", "demo"), ("url", "u")], &[],          true,  "error: the demo has no server; leave --base-url and --api-key-env out, or take --provider openai"),
-            ("model, nobody",    &[("model", "m")],                     &[],          false, "error: no provider found for model m; set OPENAI_API_KEY, name a server with --base-url, or leave --model out"),
+            ("openai, no key",   &[("provider", "openai")],             &[],          true,  "error: no API key was found; set OPENAI_API_KEY, or name a server with --base-url"),
+            ("demo with url",    &[("provider", "demo"), ("url", "u")], &[],          true,  "error: the demo has no server; omit --base-url and --api-key-env, or use --provider openai"),
+            ("model, nobody",    &[("model", "m")],                     &[],          false, "error: no provider found for model m; set OPENAI_API_KEY, name a server with --base-url, or omit --model"),
         ];
         for (name, flags, environment, local, want) in cases {
             let lookup = |wanted: &str| {
@@ -357,7 +357,7 @@ mod tests {
         };
         let found = choose(&ProviderArgs::default(), |_| None, server).unwrap();
         let warning = found.warning().unwrap();
-        assert!(warning.contains("http://127.0.0.1:8080/v1 reads what is asked"), "{warning}");
+        assert!(warning.contains("http://127.0.0.1:8080/v1 reads your prompts"), "{warning}");
         let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "secret".to_owned());
         #[rustfmt::skip]
         let cases = [
@@ -372,7 +372,9 @@ mod tests {
         for (url, host) in cases {
             let choice = choose(&args(&[("url", url), ("model", "m")]), key, || None).unwrap();
             let want = host.map(|host| {
-                format!("warning: the key in OPENAI_API_KEY goes to {host} unencrypted; use https:// there")
+                format!(
+                    "warning: the key in OPENAI_API_KEY is sent to {host} unencrypted; use https://"
+                )
             });
             assert_eq!(choice.warning(), want, "{url}");
         }

@@ -18,13 +18,13 @@ use crate::{
 /// The options of every request, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RequestArgs {
-    /// The freedom of the model's choice of words: 0 for the likeliest [default: the provider's]
+    /// Sampling temperature: 0 takes the most likely words [default: the provider's]
     #[arg(long, value_name = "NUMBER", value_parser = temperature)]
     temperature: Option<f32>,
-    /// Most tokens of one answer of the model [default: the provider's]
+    /// Maximum tokens of one response of the model [default: the provider's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
-    /// Ask for JSON that obeys the JSON schema in this file
+    /// Ask for JSON that matches the JSON Schema in this file
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct RequestArgs {
 /// What goes with the first question, as flags.
 #[derive(Debug, Clone, Default, Args)]
 pub struct QuestionArgs {
-    /// Put the text of this file behind the (first) question; may be given several times
+    /// Append the text of this file to the (first) question; may be given several times
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
     /// Send this picture with the (first) question: PNG, JPEG, GIF or WebP; may be given several times
@@ -42,7 +42,7 @@ pub struct QuestionArgs {
 
 fn temperature(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|number: &f32| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "expected a number that is not negative, such as 0.7".to_owned())
+    number.ok_or_else(|| "expected a non-negative number, such as 0.7".to_owned())
 }
 
 impl RequestArgs {
@@ -78,7 +78,9 @@ impl QuestionArgs {
             let file = File::open(path).usage_context(advice)?;
             let text = read(file, &shown.to_string()).usage_context(advice)?;
             if text.contains('\0') {
-                return Err(usage(format!("{shown} is not a text file, which --file takes")));
+                return Err(usage(format!(
+                    "{shown} is not a text file; --file takes text files only"
+                )));
             }
             let text = text.trim_end_matches(['\n', '\r']);
             texts.extend(["\n\n", &shown.to_string(), ":\n\n", text]);

@@ -11,10 +11,10 @@ use crate::exit::{UsageResult as _, note};
 /// `--record` and what goes with it, as flags.
 #[derive(Debug, Clone, Args)]
 pub struct RecordArgs {
-    /// Write what goes between here and the server to FILE, without keys; `forgeline replay` plays it
+    /// Record the traffic with the server in FILE, without keys; `forgeline replay` plays it back
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Replace the file of --record
+    /// Overwrite the file of --record
     #[arg(long, requires = "record")]
     force: bool,
 }

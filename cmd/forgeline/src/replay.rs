@@ -33,7 +33,7 @@ const GUESS_BYTES: u64 = 16 << 10;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line, one field each")]
 pub struct ReplayArgs {
-    /// The recorded body, or a recording that `--record` made; - reads stdin
+    /// The recorded body, or a recording made with `--record`; - reads stdin
     file: PathBuf,
     /// Which exchange of a recording to play [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -43,19 +43,19 @@ pub struct ReplayArgs {
     protocol: Option<Protocol>,
     /// The model's id, such as Qwen/Qwen3-32B, which picks both dialects
     ///
-    /// Where its template opens the reasoning, the server has settled that.
+    /// If its template opens the reasoning, the server has already dealt with that.
     #[arg(long, value_name = "ID")]
     model: Option<String>,
-    /// How tool calls are written: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
+    /// Tool-call dialect: auto, none or a name listed by `forgeline dialects` [default: the model's, else auto]
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// How reasoning is marked: auto, none or a name that `forgeline dialects` lists [default: the model's, else auto]
+    /// Thinking dialect: auto, none or a name listed by `forgeline dialects` [default: the model's, else auto]
     #[arg(long, value_name = "NAME")]
     thinking: Option<String>,
     /// How the body is cut
     #[command(flatten)]
     cut: CutArgs,
-    /// Play with the recorded pace; needs a recording that has times
+    /// Play at the recorded pace; needs a recording with times
     #[arg(long)]
     realtime: bool,
     /// Print events as JSON lines, then the completion
@@ -101,10 +101,10 @@ pub fn replay(args: &ReplayArgs) -> anyhow::Result<Exit> {
     }
     let file = args.file.display();
     if args.realtime {
-        return Err(usage(format!("{file} has no recorded times; leave --realtime out")));
+        return Err(usage(format!("{file} has no recorded times; omit --realtime")));
     }
     if args.turn.is_some() {
-        return Err(usage(format!("{file} is one body; leave --turn out")));
+        return Err(usage(format!("{file} is a single body; omit --turn")));
     }
     let protocol = match args.protocol {
         Some(protocol) => protocol,

@@ -45,9 +45,11 @@ impl Turn {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).context("cannot read the recording")?;
         let recording = Recording::from_bytes(&bytes)
-            .usage_context(|| "the recording cannot be played".to_owned())?;
+            .usage_context(|| "cannot play the recording".to_owned())?;
         if let Some(at) = recording.cut_at() {
-            note(&format!("the recording was cut: its last exchange, at byte {at}, is left out"));
+            note(&format!(
+                "the recording is truncated: its last exchange, at byte {at}, is left out"
+            ));
         }
         let recording = recording.only(turn).ok_or_else(|| {
             let turns = recording.exchanges().iter().map(|exchange| exchange.turn.to_string());

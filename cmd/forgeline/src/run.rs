@@ -20,7 +20,7 @@ use crate::{
 /// `forgeline run`
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What to ask; several words are joined, text on stdin is appended, and a single - is stdin alone
+    /// The prompt; several words are joined, text on stdin is appended, and a single - reads stdin alone
     #[arg(required = true, value_name = "PROMPT")]
     prompt: Vec<String>,
     /// The agent that answers

@@ -57,10 +57,10 @@ pub(crate) struct SetupArgs {
     /// Who helps it
     #[command(flatten)]
     helpers: HelperArgs,
-    /// What the model is told before everything else
+    /// The system prompt
     #[arg(short, long, value_name = "TEXT")]
     system: Option<String>,
-    /// How often the model may answer before it has to come to an end
+    /// Maximum number of model turns in one answer
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
     max_turns: u32,
     /// How much one answer may use
@@ -69,29 +69,29 @@ pub(crate) struct SetupArgs {
     /// How much of the conversation is sent
     #[command(flatten)]
     context: ContextArgs,
-    /// Longest time of one answer, tools included, in seconds, such as 90 or 0.5 [default: no limit]
+    /// Time limit of one answer, including tools, in seconds, such as 90 or 0.5 [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// How calls are exchanged with the model: auto takes the server's function calling where it has one
+    /// How calls are exchanged with the model: auto uses the server's function calling where it has one
     #[arg(long, value_enum, default_value_t = Mode::Auto)]
     call_mode: Mode,
-    /// How calls are written in text: auto, none or a name that `forgeline dialects` lists [default: the model's]
+    /// Dialect of calls in text: auto, none or a name listed by `forgeline dialects` [default: the model's]
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// How thinking is written in text: auto, none or a name that `forgeline dialects` lists [default: auto]
+    /// Dialect of thinking in text: auto, none or a name listed by `forgeline dialects` [default: auto]
     #[arg(long, value_name = "NAME")]
     thinking: Option<String>,
     /// Options of the request
     #[command(flatten)]
     request: RequestArgs,
-    /// What happens to calls that change what cannot be changed back: never runs none of them, ask asks
-    /// (a pipe rejects), and tools that are named run unasked
+    /// Approval of calls whose changes cannot be undone: never rejects them, ask asks (without a terminal,
+    /// they are rejected), and the tools in NAMES run unasked
     #[arg(long, value_name = "never|ask|NAMES", default_value = "ask")]
     approve: Approve,
     /// Give the model no tools
     #[arg(long)]
     no_tools: bool,
-    /// Of `serve`: another model of the provider, by its id, that a request may choose; may be given several times
+    /// With `serve`: the id of another model of the provider that a request may choose; may be given several times
     #[arg(long, value_name = "ID")]
     models: Vec<String>,
 }
@@ -165,7 +165,7 @@ impl SetupArgs {
         choice: &Choice,
     ) -> anyhow::Result<Vec<(String, Arc<dyn Provider>)>> {
         if !self.models.is_empty() && choice.base_url.is_empty() {
-            return Err(usage("--models goes with a provider that has several; the demo has one"));
+            return Err(usage("--models needs a provider with several models; the demo has one"));
         }
         let connected = self.models.iter().map(|model| {
             let other = Choice { model: model.clone(), ..choice.clone() };
@@ -237,7 +237,7 @@ impl SetupArgs {
         }
         let (builder, helpers) = self.ended(builder.tools(tools), names, true)?;
         let built = builder.tools(helpers).build();
-        built.map(drop).usage_context(|| "the agent cannot be built".to_owned())
+        built.map(drop).usage_context(|| "cannot build the agent".to_owned())
     }
 
     /// Connects with the provider that was chosen.
@@ -268,7 +268,7 @@ impl SetupArgs {
         at: &Surroundings<'_>,
     ) -> anyhow::Result<Prepared> {
         if !self.models.is_empty() && !at.is_served {
-            return Err(usage("--models goes with `serve`; here --model says who answers"));
+            return Err(usage("--models works only with `serve`; use --model here"));
         }
         let builder = builder.system(self.system.clone().unwrap_or_else(|| at.system.to_owned()));
         let (mut builder, tools) = self.begun(choice, builder, more, at.is_quiet)?;
@@ -338,7 +338,7 @@ impl SetupArgs {
         names.extend(self.helpers.names().map(Text::from));
         let builder = self.approve.set_up(builder, &names, is_served)?;
         let helpers =
-            self.helpers.tools(&builder).usage_context(|| "a helper cannot be built".to_owned())?;
+            self.helpers.tools(&builder).usage_context(|| "cannot build a helper".to_owned())?;
         Ok((builder, helpers))
     }
 }
@@ -367,13 +367,13 @@ fn describe(tool: &Arc<dyn Tool>) -> String {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_field_names, reason = "the fields are the names of flags")]
 struct BudgetArgs {
-    /// How many tokens one answer may use; at the limit the model is asked to come to an end
+    /// Token budget of one answer; at the limit, the model is asked to finish
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     budget_tokens: Option<u64>,
-    /// How many seconds one answer may use before the model is asked to come to an end
+    /// Time budget of one answer, in seconds; at the limit, the model is asked to finish
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     budget_time: Option<Duration>,
-    /// How many dollars one answer may use at list prices, such as 0.05
+    /// Cost budget of one answer, in US dollars at list prices, such as 0.05
     #[arg(long, value_name = "DOLLARS")]
     budget_cost: Option<Cost>,
 }
@@ -391,7 +391,7 @@ impl BudgetArgs {
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let time = time.filter(|time| !time.is_zero());
-    time.ok_or_else(|| "expected a number of seconds above 0".to_owned())
+    time.ok_or_else(|| "expected a number of seconds greater than 0".to_owned())
 }
 
 /// The exchange of calls, as a flag.
@@ -425,11 +425,11 @@ struct FileArgs {
     /// Let the file tools read hidden files and keys
     #[arg(long)]
     hidden: bool,
-    /// Let the model change files below the folder; it asks before each change
+    /// Let the model change files below the folder; each change needs approval
     #[arg(long)]
     write: bool,
-    /// Let the model run this command below the folder, such as "cargo test", without a shell; it asks before each;
-    /// may be given several times
+    /// Let the model run this command below the folder, such as "cargo test", without a shell; each run needs
+    /// approval; may be given several times
     #[arg(long, value_name = "COMMAND")]
     allow_command: Vec<String>,
 }

@@ -172,7 +172,7 @@ impl Show {
         {
             let reason = line(data.get("reason").and_then(Value::as_str).unwrap_or_default());
             let note = format!(
-                "the provider refuses tools, so calls are written as text now ({reason})\n"
+                "the provider does not accept tools, so calls are now written as text ({reason})\n"
             );
             self.push(Target::Err, note);
         }

@@ -30,7 +30,7 @@ pub(crate) fn is_secret(text: &str) -> bool {
 pub(crate) fn shown(value: &str) -> String {
     let value = without_secrets(value);
     if is_secret(&value) {
-        return "a text that looks like a secret".to_owned();
+        return "a value that looks like a secret".to_owned();
     }
     let mut start: String = value.chars().take(MAX_CHARS).collect();
     if start.len() < value.len() {
@@ -43,7 +43,7 @@ pub(crate) fn shown(value: &str) -> String {
 pub(crate) fn shown_path(path: &Path) -> String {
     let text = path.display().to_string();
     if is_secret(&text) && !path.exists() {
-        "the file (its name looks like a secret, and is not shown)".to_owned()
+        "the file (its name looks like a secret and is not shown)".to_owned()
     } else {
         text
     }

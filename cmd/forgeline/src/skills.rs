@@ -13,8 +13,8 @@ use crate::{
 /// The folders of skills, as flags.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SkillArgs {
-    /// A folder of skills, looked at before .agents/skills of the project, from the folder of the file tools up to its
-    /// root, and at home; may be given several times
+    /// A folder of skills, searched before .agents/skills of the project (from the folder of the file tools up to its
+    /// root) and of the home folder; may be given several times
     #[arg(long, value_name = "DIR")]
     skills: Vec<PathBuf>,
 }
@@ -30,7 +30,7 @@ impl SkillArgs {
             None => Ok(()),
             Some(folder) => {
                 let folder = folder.display();
-                Err(usage(format!("--skills {folder} is not a folder; name one that is there")))
+                Err(usage(format!("--skills {folder} is not a folder; name an existing one")))
             }
         }
     }

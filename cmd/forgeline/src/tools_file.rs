@@ -69,7 +69,7 @@ fn in_namespace(
 /// `{"type":"function","function":{…}}`, or the inner object alone.
 fn schema(tool: &Value) -> anyhow::Result<(Text, Value)> {
     let function = tool.get("function").unwrap_or(tool);
-    let name = function.get("name").and_then(Value::as_str).context("there is no name")?;
+    let name = function.get("name").and_then(Value::as_str).context("`name` is missing")?;
     let parameters = match function.get("parameters") {
         None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
         Some(schema @ Value::Object(_)) => schema.clone(),

@@ -51,7 +51,7 @@ impl Turn {
         let cost = self.cost.map(|cost| format!("{cost} at list prices")).unwrap_or_default();
         let is_cut = self.outcome.reason == OutcomeKind::Cut;
         let is_empty = self.outcome.reason == OutcomeKind::Empty;
-        let end = if is_cut { "cut at the limit of length" } else { "" };
+        let end = if is_cut { "truncated at the length limit" } else { "" };
         let end = if is_empty { "no answer" } else { end };
         let left = left_line(&self.budget, &self.outcome.spent);
         let parts = [end.to_owned(), usage, cost, turns, time, self.window.clone(), left];

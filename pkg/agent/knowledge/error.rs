@@ -51,8 +51,8 @@ pub enum KnowledgeError {
     },
     /// The file cannot be read.
     #[error(
-        "the file is damaged in line {line}, at byte {offset}: {problem}; put a copy in its place, \
-         or move it away to begin anew"
+        "the file is damaged in line {line}, at byte {offset}: {problem}; restore a copy, \
+         or move it away to start over"
     )]
     Damaged {
         /// The line, from 1.

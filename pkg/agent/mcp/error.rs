@@ -63,7 +63,7 @@ pub enum McpError {
         said: String,
     },
     /// The server requires a login, and there is none.
-    #[error("the MCP server `{server}` gives no access: {reason}")]
+    #[error("the MCP server `{server}` denies access: {reason}")]
     NoAccess {
         /// The name of the server.
         server: Text,

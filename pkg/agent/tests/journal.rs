@@ -170,7 +170,7 @@ async fn a_journal_that_cannot_be_gone_on_with_says_why() {
     #[rustfmt::skip]
     let cases = [
         ("a lost line", lost,
-            "line 1 of the journal, or the one before it, was edited, damaged or lost; go on with an untouched copy"),
+            "line 1 of the journal, or the one before it, was edited, damaged or lost; use an untouched copy"),
     ];
     for (name, lines, want) in cases {
         let (agent, _) = agent_of([], MemoryJournal::from(lines), true);

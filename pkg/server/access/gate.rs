@@ -68,7 +68,7 @@ fn check_head(limits: &Limits, uri: &Uri, headers: &HeaderMap) -> Result<(), Pro
         return Ok(());
     }
     let detail = format!(
-        "the address and the headers have {bytes} bytes in {} headers; at most {} bytes in {} headers are read",
+        "the address and headers have {bytes} bytes in {} headers; the limit is {} bytes in {} headers",
         headers.len(),
         limits.head_bytes,
         limits.headers
@@ -86,7 +86,8 @@ fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
     if codings.into_iter().all(is_plain) {
         return Ok(());
     }
-    let detail = "the body is compressed (`Content-Encoding`), and bodies are read as they are; send it without";
+    let detail =
+        "the body is compressed (`Content-Encoding`), which is not supported; send it uncompressed";
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "coded_body", detail))
 }
 
@@ -100,10 +101,10 @@ async fn read(limits: &Limits, body: Body) -> Result<Bytes, Problem> {
     let most = limits.body_bytes;
     match timeout(limits.body_time, whole(body, most)).await {
         Ok(Ok(body)) => body.ok_or_else(|| too_large(most)),
-        Ok(Err(_)) => Err(Problem::bad("the body broke off; send the request again")),
+        Ok(Err(_)) => Err(Problem::bad("the body ended early; send the request again")),
         Err(_) => {
             let detail = format!(
-                "the body did not come within {} s; send the request again",
+                "the body did not arrive within {} s; send the request again",
                 limits.body_time.as_secs()
             );
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail))

@@ -106,7 +106,7 @@ impl Identify for Tokens {
         });
         let caller = token.and_then(|token| self.find(token.trim()));
         caller.cloned().ok_or_else(|| {
-            let detail = "this needs a known token: `Authorization: Bearer TOKEN`";
+            let detail = "this needs a valid token: `Authorization: Bearer TOKEN`";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
         })
     }

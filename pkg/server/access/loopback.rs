@@ -28,16 +28,18 @@ fn check_peer(parts: &Parts) -> Result<(), Problem> {
     let refused = |detail: &str| Err(Problem::new(StatusCode::FORBIDDEN, "wrong_peer", detail));
     match parts.extensions.get::<ConnectInfo<SocketAddr>>() {
         Some(ConnectInfo(peer)) if peer.ip().to_canonical().is_loopback() => {}
-        Some(_) => return refused("without tokens the service answers to this machine only"),
+        Some(_) => {
+            return refused("without tokens, the service answers requests from this machine only");
+        }
         None => {
             return refused(
-                "the address of the other side is not known; serve with `into_make_service_with_connect_info::<SocketAddr>()`, or set `identify`",
+                "the address of the client is not known; serve with `into_make_service_with_connect_info::<SocketAddr>()`, or set `identify`",
             );
         }
     }
     if PROXIES.iter().any(|name| parts.headers.contains_key(*name)) {
         return refused(
-            "without tokens the service answers to this machine only, and not through a proxy",
+            "without tokens, the service answers requests from this machine only, and not through a proxy",
         );
     }
     Ok(())
@@ -49,13 +51,14 @@ fn check_host(headers: &HeaderMap) -> Result<Authority, Problem> {
     let host = hosts.next().filter(|_| hosts.next().is_none()).and_then(|host| host.to_str().ok());
     let authority = host.and_then(|host| host.parse::<Authority>().ok());
     authority.filter(is_own).ok_or_else(|| {
-        let detail = "without tokens the service answers to 127.0.0.1, [::1] and localhost only";
+        let detail =
+            "without tokens, the service answers requests to 127.0.0.1, [::1] and localhost only";
         Problem::new(StatusCode::FORBIDDEN, "wrong_host", detail)
     })
 }
 
 fn check_origin(headers: &HeaderMap, authority: &Authority) -> Result<(), Problem> {
-    let detail = "a page of another origin may not send this";
+    let detail = "a page from another origin may not send this request";
     let refused = || Problem::new(StatusCode::FORBIDDEN, "wrong_origin", detail);
     // Browsers describe the page in this header; other programs do not send it.
     let site = headers.get("sec-fetch-site").map(axum::http::HeaderValue::as_bytes);

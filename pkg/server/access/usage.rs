@@ -129,7 +129,7 @@ impl Usage {
         if rate.left < 1.0 {
             let wait = (1.0 - rate.left) / most.max(1.0) * MINUTE.as_secs_f64();
             let detail =
-                format!("this caller may begin {most} runs a minute; wait before the next");
+                format!("this caller may start {most} runs per minute; wait before the next");
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,

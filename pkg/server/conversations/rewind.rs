@@ -35,7 +35,8 @@ impl Service {
                 Err(Problem::busy("the answer could not be taken back; try again later", 5))
             }
             Err(_) => {
-                let detail = "an earlier run of the chat goes on; end it, or try again later";
+                let detail =
+                    "an earlier run of the chat has not ended; cancel it, or try again later";
                 Err(Problem::busy(detail, 5))
             }
         }

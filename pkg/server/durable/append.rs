@@ -47,11 +47,13 @@ impl Append {
         let content_type = headers::text(headers, &header::CONTENT_TYPE)?;
         let closes = headers::is_closed(headers)?;
         if data.is_empty() && !closes {
-            return Err(Problem::bad("the body is empty; send what is to be appended"));
+            return Err(Problem::bad("the body is empty; send the data to append"));
         }
         let content_type = content_type.filter(|it| !it.is_empty()).map(Into::into);
         if content_type.is_none() && !data.is_empty() {
-            return Err(Problem::bad("send the type of the stream as `content-type`"));
+            return Err(Problem::bad(
+                "the header `content-type` is missing; send the type of the stream",
+            ));
         }
         let seq = headers::text(headers, &headers::SEQ)?.map(Into::into);
         Ok(Self { content_type, data, closes, seq, producer: producer(headers)? })
@@ -81,7 +83,7 @@ impl Append {
                     return Verdict::Gap { expected: known.seq.saturating_add(1), received: *seq };
                 }
                 Some(known) if *epoch > known.epoch && *seq != 0 => {
-                    let detail = format!("a new epoch begins with `producer-seq` 0, not {seq}");
+                    let detail = format!("a new epoch starts with `producer-seq` 0, not {seq}");
                     return Verdict::Refused(Problem::bad(detail));
                 }
                 None if *seq != 0 => return Verdict::Gap { expected: 0, received: *seq },
@@ -105,22 +107,23 @@ impl Append {
             && let Some(content_type) = self.content_type.as_ref().filter(|it| !config.has_type(it))
         {
             let known = &config.content_type;
-            let detail = format!("the stream has `{known}`, and the data are `{content_type}`");
+            let detail =
+                format!("the content type of the stream is `{known}`, not `{content_type}`");
             return Err(conflict("other_type", detail));
         }
         if let (Some(seq), Some(last)) = (&self.seq, &state.seq)
             && seq <= last
         {
-            let detail = format!("`stream-seq` is `{seq}`, and must be greater than `{last}`");
+            let detail = format!("`stream-seq` must be greater than `{last}`, not `{seq}`");
             return Err(conflict("seq_behind", detail));
         }
         let data = body::part(config, &self.data)?;
         if data.is_empty() && self.has_data() {
-            return Err(Problem::bad("the array is empty; send what is to be appended"));
+            return Err(Problem::bad("the array is empty; send the data to append"));
         }
         let bytes: usize = data.iter().map(Bytes::len).sum();
         if state.bytes.saturating_add(bytes) > MAX_STREAM_BYTES {
-            let detail = format!("a stream has at most {MAX_STREAM_BYTES} bytes; begin another");
+            let detail = format!("a stream has at most {MAX_STREAM_BYTES} bytes; create another");
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "stream_full", detail));
         }
         let mut records: Vec<_> = data.into_iter().map(|data| LogRecord::new(DATA, data)).collect();
@@ -148,7 +151,7 @@ fn producer(headers: &HeaderMap) -> Result<Option<(Text, Place)>, Problem> {
             Ok(Some((id.into(), Place { epoch, seq })))
         }
         _ => Err(Problem::bad(
-            "a producer sends `producer-id`, `producer-epoch` and `producer-seq` together",
+            "`producer-id`, `producer-epoch` and `producer-seq` must be sent together",
         )),
     }
 }

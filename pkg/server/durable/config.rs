@@ -5,7 +5,10 @@ use jiff::{Timestamp, fmt::temporal::Pieces};
 use serde::{Deserialize, Serialize};
 
 use super::headers;
-use crate::{server::Problem, types::Text};
+use crate::{
+    server::{Problem, problem::MAX_SHOWN},
+    types::{Text, clipped},
+};
 
 /// The content type of a stream that is created without one.
 const DEFAULT_TYPE: &str = "application/octet-stream";
@@ -30,13 +33,14 @@ impl Config {
         let expires_at = headers::text(headers, &headers::EXPIRES_AT)?;
         if let Some(at) = expires_at {
             if moment(at).is_none() {
+                let at = clipped(at, MAX_SHOWN);
                 return Err(Problem::bad(format!(
-                    "the header `stream-expires-at` is `{at}`, and must be a time as RFC 3339 has it"
+                    "invalid header `stream-expires-at`: `{at}` is not an RFC 3339 time"
                 )));
             }
             if ttl.is_some() {
                 return Err(Problem::bad(
-                    "`stream-ttl` and `stream-expires-at` exclude each other",
+                    "`stream-ttl` and `stream-expires-at` cannot be used together",
                 ));
             }
         }

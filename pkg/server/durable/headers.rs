@@ -2,7 +2,10 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::server::Problem;
+use crate::{
+    server::{Problem, problem::MAX_SHOWN},
+    types::clipped,
+};
 
 pub(super) const NEXT_OFFSET: HeaderName = HeaderName::from_static("stream-next-offset");
 pub(super) const UP_TO_DATE: HeaderName = HeaderName::from_static("stream-up-to-date");
@@ -35,7 +38,7 @@ pub(super) fn text<'h>(
     match value {
         Some(value) if values.next().is_none() => Ok(Some(value.trim())),
         _ => Err(Problem::bad(format!(
-            "the header `{name}` must be there once, as plain text of at most {MAX_VALUE_BYTES} bytes"
+            "the header `{name}` must be sent once, as plain text of at most {MAX_VALUE_BYTES} bytes"
         ))),
     }
 }
@@ -46,7 +49,8 @@ pub(super) fn number(headers: &HeaderMap, name: &HeaderName) -> Result<Option<u6
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !has_leading_zero(text);
     let number = text.parse().ok().filter(|_| is_plain);
     number.map(Some).ok_or_else(|| {
-        Problem::bad(format!("the header `{name}` is `{text}`, and must be a whole number"))
+        let text = clipped(text, MAX_SHOWN);
+        Problem::bad(format!("invalid header `{name}`: `{text}` is not a whole number"))
     })
 }
 
@@ -59,8 +63,9 @@ pub(super) fn refuse_forks(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(name) = headers.keys().find(|name| name.as_str().starts_with(FORK)) else {
         return Ok(());
     };
+    let name = clipped(name.as_str(), MAX_SHOWN);
     let detail = format!(
-        "streams cannot be forked here; send the request without `{name}`, and append what the new stream is to have"
+        "forking streams is not supported; send the request without `{name}`, and append the data to the new stream"
     );
     Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "no_forks", detail))
 }

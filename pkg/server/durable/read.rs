@@ -55,13 +55,13 @@ impl Asked {
         for (name, value) in query {
             match name.as_str() {
                 "offset" if asked.start.is_some() => {
-                    return Err(Problem::bad("`offset` is there twice"));
+                    return Err(Problem::bad("`offset` is given twice"));
                 }
                 "offset" => {
                     let start = Start::read(value);
                     let start = start.ok_or_else(|| {
                         Problem::bad(
-                            "`offset` must be one that an answer gave, `-1` for the beginning, or `now`",
+                            "`offset` must be one from an earlier response, `-1` for the beginning, or `now`",
                         )
                     });
                     asked.start = Some(start?);
@@ -202,7 +202,7 @@ fn events(
         loop {
             let page = match reader.page().await {
                 Ok(page) => page,
-                Err(error) => return tracing::debug!(%error, "a reader of a stream is let go"),
+                Err(error) => return tracing::debug!(%error, "disconnected a reader of a stream"),
             };
             if !page.messages.is_empty() || page.is_closed || !is_told {
                 let mut out = Vec::new();

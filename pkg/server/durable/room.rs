@@ -99,7 +99,7 @@ impl Room {
         let known = scope.and_then(|scope| scope.streams.get(&key.name).copied());
         let count = scope.map_or(0, |scope| scope.streams.len());
         if known.is_none() && count >= MAX_STREAMS_PER_SCOPE {
-            let detail = format!("{MAX_STREAMS_PER_SCOPE} streams are in use; delete one before");
+            let detail = format!("{MAX_STREAMS_PER_SCOPE} streams are in use; delete one first");
             return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", detail));
         }
         let more = bytes.saturating_sub(known.map_or(0, |known| known.bytes));
@@ -107,7 +107,7 @@ impl Room {
         if more > 0 && of_scope > self.scope_bytes {
             let most = self.scope_bytes;
             let detail = format!(
-                "the streams of this scope would have {of_scope} of {most} bytes; delete some of them before"
+                "the streams of this scope would have {of_scope} bytes, of at most {most}; delete some first"
             );
             return Err(full(detail));
         }
@@ -116,8 +116,8 @@ impl Room {
         let is_shared = self.scope_bytes < self.all_bytes;
         let left = self.all_bytes.saturating_sub(after);
         if more > 0 && (after > self.all_bytes || (is_shared && of_scope > left)) {
-            tracing::warn!(most = self.all_bytes, "the streams of all scopes have no more room");
-            let detail = "there is no more room for streams; delete some, or let whoever runs the service raise `stream_bytes`";
+            tracing::warn!(most = self.all_bytes, "there is no room left for streams");
+            let detail = "there is not enough room for streams; delete some, or ask the operator to raise `stream_bytes`";
             return Err(full(detail.to_owned()));
         }
         let (used_ms, life) = known.map_or((now_ms(), None), |known| (known.used_ms, known.life));

@@ -40,7 +40,7 @@ type Answer = Result<Response, Problem>;
 type Pairs = Query<Vec<(String, String)>>;
 
 fn log_key(caller: &agent::Caller, name: &str) -> Result<LogKey, Problem> {
-    check_id("the name of a stream", name)?;
+    check_id("the stream name", name)?;
     Ok(key(&scope(caller), name))
 }
 
@@ -99,17 +99,20 @@ pub(in crate::server) async fn append(
         }
         Verdict::Append(_) | Verdict::Repeated => StatusCode::NO_CONTENT.into_response(),
         Verdict::Stale(epoch) => {
-            let detail = format!("the producer is in epoch {epoch}; this one is over");
+            let detail = format!("the producer is already in epoch {epoch}");
             let problem = Problem::new(StatusCode::FORBIDDEN, "stale_epoch", detail);
             problem.into_response()
         }
         Verdict::Gap { expected, received } => {
-            let mut response = conflict("producer_gap", "appends of the producer are left out");
+            let mut response =
+                conflict("producer_gap", "earlier appends of the producer are missing");
             headers::set(response.headers_mut(), headers::EXPECTED_SEQ, &expected);
             headers::set(response.headers_mut(), headers::RECEIVED_SEQ, &received);
             response
         }
-        Verdict::Closed => conflict("stream_closed", "the stream is closed; nothing follows"),
+        Verdict::Closed => {
+            conflict("stream_closed", "the stream is closed; no data can be appended")
+        }
         Verdict::Refused(problem) => return Err(problem),
     };
     let fields = response.headers_mut();
@@ -140,11 +143,11 @@ pub(in crate::server) async fn read(
         Some(Start::At(Offset { created, number })) if created == state.created => number,
         Some(Start::At(Offset { created, .. })) if created < state.created => {
             let detail = format!(
-                "the stream `{name}` was deleted and created again; read it from the beginning"
+                "stream `{name}` was deleted and created again; read it from the beginning"
             );
             return Err(Problem::new(StatusCode::GONE, "stream_gone", detail));
         }
-        Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this stream")),
+        Some(Start::At(_)) => return Err(Problem::bad("`offset` does not belong to this stream")),
     };
     let source = Source::Stream(state.config.clone());
     let reader = Reader::open(service.log(), (key, state.created), source, from, None).await?;
@@ -214,11 +217,10 @@ pub(in crate::server) async fn read_run(
         None | Some(Start::Beginning) => 0,
         Some(Start::Now) => run_end(&service, &run).await?.0,
         Some(Start::At(Offset { created, number })) if created == of_run(&id) => number,
-        Some(Start::At(_)) => return Err(Problem::bad("`offset` is not of this run")),
+        Some(Start::At(_)) => return Err(Problem::bad("`offset` does not belong to this run")),
     };
     if on_disconnect.is_some() && asked.live != Live::Sse {
-        let detail =
-            "`on_disconnect` needs `live=sse`: the reader of a page has gone when it has it";
+        let detail = "`on_disconnect` needs `live=sse`: the reader of a page disconnects once it has the page";
         return Err(Problem::bad(detail));
     }
     let past = source.has_past().then(|| service.streams().past());

@@ -298,7 +298,7 @@ impl Streams {
                 if state.config.is_same(&config) && state.is_closed == closes {
                     return Ok((state, false));
                 }
-                let detail = format!("there is another stream `{}` already", name(key));
+                let detail = format!("stream `{}` already exists with other settings", name(key));
                 return Err(Problem::new(StatusCode::CONFLICT, "other_stream", detail));
             }
             let mut records = vec![State::created(self.next_created(), config.clone())];
@@ -406,5 +406,5 @@ fn name(key: &LogKey) -> &str {
 }
 
 fn contended() -> Problem {
-    Problem::busy("others append to this stream all the time; try again", 1)
+    Problem::busy("too many concurrent appends to this stream; try again", 1)
 }

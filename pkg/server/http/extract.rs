@@ -68,7 +68,7 @@ fn ends_run(pair: &str) -> bool {
 
 fn unread_query(text: &str) -> Problem {
     let what = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(text);
-    Problem::bad(format!("the query cannot be read: {}", parse_error::of(what)))
+    Problem::bad(format!("invalid query: {}", parse_error::of(what)))
 }
 
 /// The parameters in the path of a request.

@@ -28,7 +28,7 @@ pub(crate) fn of(what: &str) -> String {
     for begin in ["invalid type: ", "invalid value: ", "invalid length: "] {
         let parts = what.strip_prefix(begin).and_then(|rest| rest.rsplit_once(", expected "));
         if let Some((given, wanted)) = parts {
-            return format!("expected {}, and not {}", expected(wanted), kind(given));
+            return format!("expected {}, not {}", expected(wanted), kind(given));
         }
     }
     for begin in ["unknown field `", "unknown variant `"] {
@@ -46,13 +46,13 @@ pub(crate) fn of(what: &str) -> String {
 /// Returns the kind of a value, without the value.
 fn kind(given: &str) -> &'static str {
     let names = [
-        ("string", "a text"),
-        ("char", "a text"),
+        ("string", "a string"),
+        ("char", "a string"),
         ("integer", "a number"),
         ("floating", "a number"),
         ("boolean", "`true` or `false`"),
         ("map", "an object"),
-        ("sequence", "a list"),
+        ("sequence", "an array"),
         ("null", "`null`"),
         ("unit", "`null`"),
     ];
@@ -65,16 +65,15 @@ fn expected(wanted: &str) -> &str {
     let names = [
         ("struct ", "an object"),
         ("a map", "an object"),
-        ("internally tagged enum", "an object with its kind"),
-        ("enum ", "one of the values that are known"),
-        ("variant identifier", "one of the values that are known"),
-        ("a string", "a text"),
-        ("a borrowed string", "a text"),
-        ("a sequence", "a list"),
+        ("internally tagged enum", "an object that names its kind"),
+        ("enum ", "one of the known values"),
+        ("variant identifier", "one of the known values"),
+        ("a borrowed string", "a string"),
+        ("a sequence", "an array"),
         ("a boolean", "`true` or `false`"),
-        ("usize", "a whole number from 0 on"),
-        ("u64", "a whole number from 0 on"),
-        ("u32", "a whole number from 0 on"),
+        ("usize", "a non-negative whole number"),
+        ("u64", "a non-negative whole number"),
+        ("u32", "a non-negative whole number"),
     ];
     let name = names.into_iter().find(|(begin, _)| wanted.starts_with(begin));
     name.map_or(wanted, |(_, name)| name)
@@ -89,9 +88,9 @@ mod tests {
         let long = "planted".repeat(1_000);
         #[rustfmt::skip]
         let rows = [
-            ("invalid type: string \"planted, expected x\", expected struct Begin",      "expected an object, and not a text"),
-            ("invalid type: integer `7`, expected a text, or a list of parts",          "expected a text, or a list of parts, and not a number"),
-            ("invalid type: null, expected a string",                                   "expected a text, and not `null`"),
+            ("invalid type: string \"planted, expected x\", expected struct Begin",      "expected an object, not a string"),
+            ("invalid type: integer `7`, expected a string, or an array of parts",      "expected a string, or an array of parts, not a number"),
+            ("invalid type: null, expected a string",                                   "expected a string, not `null`"),
             ("unknown field `planted`, expected `a` or `b`",                            "unknown field `planted`, expected `a` or `b`"),
             ("unknown field `a`, there are no fields",                                  "unknown field `a`, there are no fields"),
             ("unknown variant `a`, expected one of `bbbbbbbbbbbbbbbbbbbb`, `cccccccccccccccccccc`", "unknown value `a`, expected one of `bbbbbbbbbbbbbbbbbbbb`, `cccccccccccccccccccc`"),

@@ -52,8 +52,10 @@ impl ClientTools {
     /// Returns a problem that names the tool that cannot be offered.
     pub(crate) fn new(offered: Vec<Offered>) -> Result<Arc<Self>, Problem> {
         if offered.len() > MAX_TOOLS {
-            let detail =
-                format!("a request has at most {MAX_TOOLS} tools; this one has {}", offered.len());
+            let detail = format!(
+                "a request may have at most {MAX_TOOLS} tools; this one has {}",
+                offered.len()
+            );
             return Err(Problem::bad(detail));
         }
         let (mut tools, mut registry) = (Vec::new(), ToolRegistry::default());
@@ -78,7 +80,7 @@ impl ClientTools {
         };
         let Some(taken) = self.tools.iter().find(is_own) else { return Ok(()) };
         let detail = format!(
-            "the tool `{}` of the request has the name of one of the agent's; give it another",
+            "the tool `{}` of the request has the name of a tool of the agent; rename it",
             taken.name()
         );
         Err(Problem::bad(detail))
@@ -91,7 +93,7 @@ impl Offered {
         let Self { name, description, parameters } = self;
         if name.len() > MAX_NAME_BYTES {
             let detail = format!(
-                "the tool `{}` of the request has a name of {} bytes; expected at most {MAX_NAME_BYTES}",
+                "the name of the tool `{}` of the request has {} bytes; expected at most {MAX_NAME_BYTES}",
                 clipped(name, MAX_NAME_BYTES / 2),
                 name.len()
             );
@@ -100,7 +102,7 @@ impl Offered {
         let parameters = schema(parameters.as_ref());
         if description.len() + parameters.to_string().len() > MAX_TOOL_BYTES {
             let detail = format!(
-                "the description and schema of the tool `{name}` have more than {MAX_TOOL_BYTES} bytes"
+                "the description and schema of tool `{name}` have more than {MAX_TOOL_BYTES} bytes"
             );
             return Err(Problem::bad(detail));
         }
@@ -108,7 +110,7 @@ impl Offered {
         let tool: Arc<dyn Tool> = Arc::new(tool);
         let refused = |error: RegistryError| {
             let told = error.to_string();
-            Problem::bad(format!("a tool of the request: {}", clipped(&told, MAX_TOLD)))
+            Problem::bad(format!("invalid tool of the request: {}", clipped(&told, MAX_TOLD)))
         };
         registry.register(Arc::clone(&tool)).map_err(refused)?;
         Ok(tool)

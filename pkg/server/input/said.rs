@@ -15,7 +15,7 @@ impl Service {
     pub(crate) async fn keep_said(&self, record: &RunRecord) {
         if let Err(error) = self.try_keep_said(record).await {
             let run_id = &record.key.name;
-            tracing::error!(%error, %run_id, "what the user said could not be kept");
+            tracing::error!(%error, %run_id, "the user's message could not be stored");
         }
     }
 
@@ -24,7 +24,7 @@ impl Service {
         match self.stores().runs.get(run).await {
             Ok(record) => self.keep_said(&record).await,
             Err(error) => {
-                tracing::error!(%error, run_id = %run.name, "what the user said could not be kept");
+                tracing::error!(%error, run_id = %run.name, "the user's message could not be stored");
             }
         }
     }

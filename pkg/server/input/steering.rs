@@ -33,7 +33,7 @@ impl Service {
         let (this, run) = (self.clone(), Arc::clone(run));
         let whole = async move { this.steer_whole(&run, word).await };
         let said = tokio::spawn(whole.in_current_span());
-        said.await.unwrap_or_else(|_| Err(Problem::busy("the word could not be kept", 5)))
+        said.await.unwrap_or_else(|_| Err(Problem::busy("the input could not be stored", 5)))
     }
 
     async fn steer_whole(&self, run: &Run, word: Word) -> Result<(), Problem> {
@@ -70,7 +70,7 @@ impl Service {
         let (this, run) = (self.clone(), Arc::clone(run));
         let whole = async move { this.answer_whole(&run, answers, Some(word)).await };
         let done = tokio::spawn(whole.in_current_span());
-        done.await.unwrap_or_else(|_| Err(Problem::busy("the answers could not be kept", 5)))
+        done.await.unwrap_or_else(|_| Err(Problem::busy("the answers could not be stored", 5)))
     }
 
     async fn answer_whole(
@@ -168,7 +168,7 @@ impl Service {
             Ok(run)
         };
         let begun = tokio::spawn(whole.in_current_span());
-        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not begin", 5)))
+        begun.await.unwrap_or_else(|_| Err(Problem::busy("the run could not start", 5)))
     }
 
     /// Cancels a run, and keeps that a process that resumes the run has to end it. The run is cancelled even if this cannot be kept.
@@ -211,7 +211,7 @@ impl Service {
         match self.stores().runs.change(key, change).await {
             Ok(()) | Err(StoreError::Ended { .. }) => {}
             Err(error) => {
-                tracing::error!(%error, run_id = %key.name, "what was not taken could not be taken back");
+                tracing::error!(%error, run_id = %key.name, "an input that was not delivered could not be withdrawn");
             }
         }
     }
@@ -245,7 +245,7 @@ fn keep_word(before: &str, word: Word, journaled: Counts) -> Result<String, Prob
     let damaged = || StoreError::Corrupt { reason: "the input of a run is damaged".to_owned() };
     let kept = client_tools::keep_word(before, word, journaled).ok_or_else(damaged)?;
     if kept.len() > MAX_KEPT_BYTES.max(before.len()) {
-        let detail = "what was said to the run and waits for it has more than 16 MiB; send it when that was delivered";
+        let detail = "the inputs that wait for the run would have more than 16 MiB; send this one once they are delivered";
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
     }
     Ok(kept)
@@ -257,7 +257,7 @@ fn keep_answers(before: &str, answers: &[Answer], journaled: &Answered) -> Resul
     let (kept, bytes) =
         kept.ok_or_else(|| Problem::busy("the input of the run cannot be read", 5))?;
     if bytes > MAX_ANSWER_BYTES {
-        let detail = "the answers that the run has not taken yet have more than 16 MiB; send this one when it has";
+        let detail = "the answers that wait for the run would have more than 16 MiB; send this one once they are taken";
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_waits", detail));
     }
     Ok(kept)

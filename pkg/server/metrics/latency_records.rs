@@ -33,7 +33,7 @@ impl LatencyRecords {
         for mut record in records {
             (record.conversation, record.owner) = (run.conversation.clone(), run.owner.clone());
             if let Err(error) = stores.latency.add(&run.key.scope, record).await {
-                tracing::warn!(%error, run_id = run.id(), "what a run took could not be kept");
+                tracing::warn!(%error, run_id = run.id(), "the latency record of a run could not be stored");
                 return;
             }
         }

@@ -110,34 +110,39 @@ impl Metrics {
         };
         let (working, queued) = places.counts();
         let out = &mut out;
-        counter("forgeline_runs_begun_total", "Runs that were begun.", &self.runs_begun, out);
-        let ended = ("forgeline_runs_ended_total", "Runs that have ended.");
+        counter("forgeline_runs_begun_total", "Runs started.", &self.runs_begun, out);
+        let ended = ("forgeline_runs_ended_total", "Runs ended.");
         self.runs_ended.write(ended, out, |status| format!("status=\"{status}\""));
         counter("forgeline_events_total", "Events of runs that have ended.", &self.events, out);
-        gauge("forgeline_runs_working", "Runs that work.", working, out);
-        gauge("forgeline_runs_queued", "Runs that wait for a place.", queued, out);
-        let live = "Runs that have not ended, those that wait for a person too.";
+        gauge("forgeline_runs_working", "Runs in progress.", working, out);
+        gauge("forgeline_runs_queued", "Runs waiting for a slot.", queued, out);
+        let live = "Runs that have not ended, including those that wait for a person.";
         gauge("forgeline_runs_live", live, usage.count(What::Run), out);
-        let open = "Requests and streams under way.";
+        let open = "Open requests and streams.";
         gauge("forgeline_connections", open, usage.count(What::Connection), out);
-        gauge("forgeline_uploads", "Long bodies that come in.", usage.count(What::Upload), out);
-        let requests = ("forgeline_requests_total", "Answers by route and status.");
+        gauge(
+            "forgeline_uploads",
+            "Long request bodies being received.",
+            usage.count(What::Upload),
+            out,
+        );
+        let requests = ("forgeline_requests_total", "Responses by route and status.");
         self.requests.write(requests, out, |(route, status)| {
             format!("route=\"{}\",status=\"{status}\"", escaped(route))
         });
-        let calls = ("forgeline_tool_calls_total", "Calls of tools by their end.");
+        let calls = ("forgeline_tool_calls_total", "Tool calls by outcome.");
         self.calls
             .write(calls, out, |(tool, end)| format!("tool=\"{}\",end=\"{end}\"", escaped(tool)));
         let elided = (
             "forgeline_tool_results_elided_total",
-            "Results over their budget, in whose place the model read a note, by tool.",
+            "Tool results over their budget that were replaced by a note, by tool.",
         );
         self.elided.write(elided, out, |tool| format!("tool=\"{}\"", escaped(tool)));
         self.models.write(out);
         for (name, help, histogram) in [
-            ("emission", "Longest time of a turn from a chunk to its last event.", &self.emission),
-            ("tool", "Calls that succeeded.", &self.tool),
-            ("run", "Runs, waits included.", &self.run),
+            ("emission", "Longest time in a turn from a chunk to its last event.", &self.emission),
+            ("tool", "Tool calls that succeeded.", &self.tool),
+            ("run", "Runs, including waits.", &self.run),
         ] {
             let name = format!("forgeline_{name}_seconds");
             head(&name, help, "histogram", out);

@@ -78,12 +78,12 @@ impl Models {
             })
             .collect();
         for (name, help, counter) in [
-            ("turns_failed", "Answers of models that failed.", (|it| &it.failed) as Counter),
-            ("input_tokens", "Tokens of prompts, as providers reported them.", |it| &it.input),
-            ("cached_tokens", "Those of them that came from a cache of the provider.", |it| {
+            ("turns_failed", "Model turns that failed.", (|it| &it.failed) as Counter),
+            ("input_tokens", "Prompt tokens, as reported by providers.", |it| &it.input),
+            ("cached_tokens", "Prompt tokens that came from a cache of the provider.", |it| {
                 &it.cached
             }),
-            ("output_tokens", "Tokens of answers, as providers reported them.", |it| &it.output),
+            ("output_tokens", "Output tokens, as reported by providers.", |it| &it.output),
         ] {
             let name = format!("forgeline_{name}_total");
             head(&name, help, "counter", out);

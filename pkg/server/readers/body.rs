@@ -64,7 +64,7 @@ pub(crate) fn answer(
             Some(shared.frame(number, &record))
         }
         Err(error) => {
-            tracing::debug!(%error, "a reader is let go");
+            tracing::debug!(%error, "disconnected a reader");
             None
         }
     });

@@ -76,7 +76,7 @@ pub(crate) async fn note(log: &dyn EventLog, run: &Run) -> Result<(), LogError> 
             Err(error) => last = Some(error),
         }
     }
-    let reason = || "the runs of the caller cannot be noted".to_owned();
+    let reason = || "the runs of the caller cannot be recorded".to_owned();
     Err(last.unwrap_or_else(|| LogError::Unavailable { reason: reason() }))
 }
 
@@ -274,7 +274,7 @@ impl Sources {
                 match self.run(left_out).await {
                     Ok(Some(key)) => yield frames::gap(&place, &Gap::of_run(&key.name)),
                     Ok(None) => yield frames::gap(&place, &Gap::runs(1)),
-                    Err(error) => return tracing::debug!(%error, "a reader is let go"),
+                    Err(error) => return tracing::debug!(%error, "disconnected a reader"),
                 }
             }
             for (run, next) in place.open.clone() {
@@ -288,7 +288,7 @@ impl Sources {
                         place.open.remove(&run);
                         yield frames::gap(&place, &Gap::runs(1));
                     }
-                    Err(error) => return tracing::debug!(%error, "a reader is let go"),
+                    Err(error) => return tracing::debug!(%error, "disconnected a reader"),
                 }
             }
             while let Some((of, seen)) = all.next().await {

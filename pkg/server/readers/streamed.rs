@@ -122,7 +122,7 @@ impl<S: Stream<Item = Bytes> + Send + Unpin> Body for Streamed<S> {
             };
             piece = comment;
         } else if is_late {
-            tracing::debug!("a reader that took nothing for 5 s is let go");
+            tracing::debug!("disconnected a reader that took nothing for 5 s");
             this.frames = None;
         }
         let now = Instant::now();

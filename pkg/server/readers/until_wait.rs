@@ -127,7 +127,7 @@ fn frames<P: Pause>(
         if from > 0 {
             let passed = pass(&*log, &run, from, &mut encoder).await;
             if let Err(error) = passed {
-                return tracing::debug!(%error, "a reader is let go");
+                return tracing::debug!(%error, "disconnected a reader");
             }
             at = from;
         }
@@ -151,7 +151,7 @@ fn frames<P: Pause>(
                         yield frames;
                     }
                 }
-                Ok(Some(Err(error))) => return tracing::debug!(%error, "a reader is let go"),
+                Ok(Some(Err(error))) => return tracing::debug!(%error, "disconnected a reader"),
                 Ok(None) => break,
                 // The run has not reopened every request that it waited for.
                 Err(_) if !run.is_settled() => {}

@@ -18,7 +18,7 @@ impl Service {
             while timeout(SWEEP_EVERY, ends.cancelled()).await.is_err() {
                 let Some(service) = inside.upgrade().map(Service) else { return };
                 if let Err(error) = service.sweep(&service.0.keep).await {
-                    tracing::warn!(?error, "what is over could not be swept");
+                    tracing::warn!(?error, "expired data could not be removed");
                 }
             }
         });

@@ -92,7 +92,7 @@ pub(super) async fn begin(
         let results = results.into_iter().map(|(id, end)| Kept::new(id, Given::Returned(end)));
         let answers: Vec<_> = answers.into_iter().chain(results).collect();
         if answers.is_empty() && (is_said || word.is_some()) {
-            let detail = "the run of this thread waits for an answer; send it as `resume`, or as the message of a tool";
+            let detail = "the run of this thread is waiting for an answer; send it in `resume`, or as a tool message";
             return Err(Problem::new(StatusCode::CONFLICT, "run_waits", detail));
         }
         if let Some(message) = word {
@@ -111,7 +111,7 @@ pub(super) async fn begin(
     let said = messages.pop().map_or(Ok(None), UiMessage::said)?;
     let Some(said) = said else {
         return Err(Problem::bad(
-            "the last of `messages` must be one of the user, with words, a picture or a document",
+            "the last of `messages` must be a user message with text, an image or a document",
         ));
     };
     let (input, tools) = (reading.input(said), Some(ClientTools::new(tools)?));

@@ -28,7 +28,9 @@ pub(super) async fn read(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if query.iter().any(|(name, _)| name == "on_disconnect") {
-        return Err(Problem::bad("`on_disconnect` is for readers of one run; this stream has all"));
+        return Err(Problem::bad(
+            "`on_disconnect` is for readers of one run; this stream has all runs",
+        ));
     }
     let scope = scope(&caller);
     let log = service.log();
@@ -72,7 +74,6 @@ fn finder(service: &Service) -> Find {
 
 /// Returns the error for a position that does not exist yet, with one that does.
 fn ahead(now: &Place) -> Problem {
-    let detail =
-        "this stream has no such event; read from the id of one that you have seen, or without one";
+    let detail = "this stream has no such event; read from the id of an event that you have received, or without an id";
     Problem::new(StatusCode::CONFLICT, "log_behind", detail).with("last_event_id", now.to_string())
 }

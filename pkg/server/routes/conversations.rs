@@ -99,7 +99,7 @@ async fn find(
     caller: &agent::Caller,
     id: &str,
 ) -> Result<Conversation, Problem> {
-    check_id("the id of a conversation", id)?;
+    check_id("the conversation id", id)?;
     let key = ConversationKey::new(scope(caller), id);
     let found = service.stores().conversations.get(&key).await?;
     let is_own = found.owner == caller.id;
@@ -113,7 +113,7 @@ pub(super) async fn list(
 ) -> Answer {
     if page.before.is_some() {
         return Err(Problem::bad(
-            "`before` is for the messages of one; the list goes on by `after`",
+            "`before` is for the messages of one conversation; use `after` to read on in the list",
         ));
     }
     let mut query = ConversationQuery::new(scope(&caller), page.most()?).owner(caller.id.clone());
@@ -148,11 +148,13 @@ async fn show_page(
     let left_out = if is_chat { taken.clone() } else { TakenBack::default() };
     let of = (service, &found.key, &left_out);
     let messages = match (&page.after, &page.before) {
-        (Some(_), Some(_)) => return Err(Problem::bad("`after` and `before` exclude each other")),
+        (Some(_), Some(_)) => {
+            return Err(Problem::bad("`after` and `before` cannot be used together"));
+        }
         (after, None) => page_of(of, behind(after.as_deref())?, most).await?,
         (None, Some(before)) => {
             let end = number(before).ok_or_else(|| {
-                Problem::bad("`before` must be the `previous` of a page as it was")
+                Problem::bad("`before` must be the unchanged `previous` of a page")
             })?;
             page_before(of, end.min(found.messages), most).await?
         }
@@ -239,7 +241,7 @@ async fn page_before(
 fn behind(seen: Option<&str>) -> Result<u64, Problem> {
     let Some(seen) = seen else { return Ok(0) };
     let next = number(seen).and_then(|number| number.checked_add(1));
-    next.ok_or_else(|| Problem::bad("`after` must be the `next` of a page as it was"))
+    next.ok_or_else(|| Problem::bad("`after` must be the unchanged `next` of a page"))
 }
 
 /// Parses the number of a message as pages contain it.
@@ -257,7 +259,7 @@ pub(super) async fn rename(
     let title = title.trim();
     if title.is_empty() || title.chars().count() > MAX_TITLE_CHARS || !title.chars().all(is_plain) {
         let detail = format!(
-            "`title` must have 1 to {MAX_TITLE_CHARS} characters, without control characters and signs that turn the order of a line"
+            "`title` must have 1 to {MAX_TITLE_CHARS} characters, without control characters and characters that change the direction of text"
         );
         return Err(Problem::bad(detail));
     }
@@ -302,7 +304,7 @@ pub(super) async fn forget(
     Query(OfChat { id }): Query<OfChat>,
 ) -> Response {
     let Some(id) = id else {
-        return Problem::bad("say which chat is to be deleted: `?id=`").into_response();
+        return Problem::bad("name the chat to delete: `?id=`").into_response();
     };
     delete(state, caller, Path(id.to_string())).await.into_response()
 }

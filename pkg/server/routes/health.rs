@@ -50,7 +50,7 @@ pub(super) async fn latency(
     Caller(caller): Caller,
 ) -> Result<Response, Problem> {
     let Some(latency) = service.latency() else {
-        let detail = "latencies are not shown here; the service switches them on (`dev`)";
+        let detail = "latencies are not shown; the operator turns them on with `dev`";
         return Err(Problem::new(StatusCode::NOT_FOUND, "not_switched_on", detail));
     };
     check_permission(&caller, OBSERVE)?;

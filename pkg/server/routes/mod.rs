@@ -78,12 +78,14 @@ pub fn router(service: Service) -> Router {
         .merge(runs)
         .merge(console)
         .route("/health", get(async || Json(json!({ "status": "ok" }))))
-        .fallback(async || Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing here"))
+        .fallback(async || {
+            Problem::new(StatusCode::NOT_FOUND, "no_route", "there is nothing at this path")
+        })
         .method_not_allowed_fallback(async || {
             Problem::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "wrong_method",
-                "there is no such method here",
+                "this path does not have this method",
             )
         })
         .layer(map_response(guarded))

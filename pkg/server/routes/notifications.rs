@@ -34,7 +34,7 @@ pub(super) async fn notify(
     Body(Notify { kind, data }): Body<Notify>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     check_permission(&caller, NOTIFY)?;
-    check_id("kind", &kind)?;
+    check_id("`kind`", &kind)?;
     if data.get().len() > MAX_NOTIFICATION_BYTES {
         let detail = format!("`data` has more than {MAX_NOTIFICATION_BYTES} bytes; send less");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", detail));

@@ -99,7 +99,7 @@ impl Answered {
                 Err(Problem::bad("the action `accept` needs `content`: the fields of the form"))
             }
             (Action::Decline | Action::Cancel, Some(_)) => {
-                Err(Problem::bad("`content` goes with the action `accept` only"))
+                Err(Problem::bad("`content` is allowed only with the action `accept`"))
             }
         }
     }
@@ -108,7 +108,7 @@ impl Answered {
 /// Returns the refusal of an answer whose caller may not use the tool; the request stays open.
 pub(super) fn may_not(id: &str) -> Problem {
     let detail = format!(
-        "this caller may not use the tool of `{id}`, which stays open; its owner has to answer with a token that may"
+        "this caller may not use the tool of `{id}`, which stays open; answer it with a token that may"
     );
     Problem::new(StatusCode::FORBIDDEN, "not_permitted", detail)
 }
@@ -143,7 +143,9 @@ pub(super) async fn approve(
         (Answer::GrantAlways, None) => Decision::GrantAlways,
         (Answer::Reject, None) => Decision::reject(reason),
         (Answer::GrantAlways | Answer::Reject, Some(_)) => {
-            return Err(Problem::bad("other `arguments` go with the decision `grant` only"));
+            return Err(Problem::bad(
+                "changed `arguments` are allowed only with the decision `grant`",
+            ));
         }
     };
     run.settled_for(&approval_id).await?;
@@ -167,7 +169,7 @@ pub(super) async fn complete(
         (Some(Object(Returned { content })), None) => ClientReturn::Result { content },
         (None, Some(Object(Failed { kind, message }))) => ClientReturn::failed(kind, message),
         (Some(_), Some(_)) => {
-            return Err(Problem::bad("send `result` or `failure`, and not both"));
+            return Err(Problem::bad("send `result` or `failure`, not both"));
         }
         (None, None) => {
             return Err(Problem::bad(

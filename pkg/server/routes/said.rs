@@ -31,14 +31,14 @@ impl Said {
             matches!(part, Part::Text { .. } | Part::Image { .. } | Part::Document { .. })
         };
         if !parts.iter().all(is_said) {
-            return Err(Problem::bad("a user says texts, pictures and documents only"));
+            return Err(Problem::bad("a user may send only texts, images and documents"));
         }
         if let Some(problem) = unreadable(&parts) {
             return Err(Problem::bad(problem));
         }
         let is_empty = |part: &Part| part.as_text().is_some_and(|text| text.trim().is_empty());
         if parts.iter().all(is_empty) {
-            return Err(Problem::bad("`input` is empty; say something"));
+            return Err(Problem::bad("`input` is empty; send a text, an image or a document"));
         }
         Ok(parts)
     }
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for SaidVisitor {
     type Value = Said;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("`input` to be a text, or a list of parts")
+        formatter.write_str("`input` to be a string, or an array of parts")
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Said, E> {

@@ -43,7 +43,7 @@ impl FileFields {
         let is_url = |it: &str| it.starts_with("https://") || it.starts_with("http://");
         let missing = || {
             Problem::bad(format!(
-                "a part of the kind `{kind}` has to have its bytes, as `data:` or in base64, or an `https:` address"
+                "a part of kind `{kind}` needs its bytes, as a `data:` URL or in base64, or an `https:` URL"
             ))
         };
         let given_as =
@@ -67,7 +67,7 @@ impl FileFields {
         }
         if is("audio/") || is("video/") || media_type.is_empty() {
             let detail = format!(
-                "a user says texts, pictures and documents only, and no `{kind}` of the type `{}`",
+                "a user may send only texts, images and documents, not `{kind}` of type `{}`",
                 clipped(&media_type, MAX_SHOWN)
             );
             return Err(Problem::bad(detail));

@@ -27,7 +27,7 @@ pub(super) struct Chat {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected `message` to be a text, or a message")]
+#[serde(untagged, expecting = "expected `message` to be a string, or a message")]
 enum SaidMessage {
     Text(String),
     Message(Box<UiMessage>),
@@ -57,7 +57,7 @@ struct Called {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected `content` to be a text, or a list of parts")]
+#[serde(untagged, expecting = "expected `content` to be a string, or an array of parts")]
 enum Content {
     Text(String),
     Parts(Vec<UiPart>),

@@ -122,7 +122,7 @@ impl Service {
                     let ways = Ways::of(&stream);
                     for word in words {
                         if let Err(error) = word.say(&ways.steering) {
-                            tracing::error!(%error, run_id = %record.key.name, "a word is lost");
+                            tracing::error!(%error, run_id = %record.key.name, "an input is lost");
                         }
                     }
                     if record.input.as_deref().is_some_and(client_tools::is_cancelled) {
@@ -145,7 +145,7 @@ impl Service {
                     if from == 0
                         && let Err(error) = scope_events::note_left(&self.log(), &run).await
                     {
-                        tracing::error!(%error, run_id = run.id(), "a run cannot be noted");
+                        tracing::error!(%error, run_id = run.id(), "a run cannot be recorded");
                     }
                     let turn = conversation.begin(&run);
                     going_on.push((run, stream, turn, from));
@@ -164,7 +164,7 @@ impl Service {
                     if let Ok(conversation) = conversation
                         && let Err(error) = conversation.agent.reread().await
                     {
-                        tracing::warn!(%error, "a conversation cannot go on");
+                        tracing::warn!(%error, "a conversation cannot continue");
                     }
                 }
                 (Fate::Resumed(_), Err(_)) => {}
@@ -188,7 +188,7 @@ impl Service {
         let stored = self.0.stores.conversations.get(&record.conversation_key()).await;
         let stored = stored.map_err(|error| failed(error.to_string()))?;
         let agent = self.0.agents.get(&stored.agent).ok_or_else(|| {
-            failed(format!("the service has no agent `{}` any more", stored.agent))
+            failed(format!("the service no longer has the agent `{}`", stored.agent))
         })?;
         Ok(self.0.conversations.add(scope, self.of_stored(&stored, agent)))
     }
@@ -257,7 +257,8 @@ impl Service {
         found: Found,
     ) -> Result<Fate, AgentError> {
         if record.resumed >= MAX_RESUMED {
-            let why = format!("the run has gone on in {MAX_RESUMED} processes, and each has died");
+            let why =
+                format!("the run was resumed in {MAX_RESUMED} processes, and each of them died");
             return Err(interrupted(why));
         }
         let words = |journaled| {
@@ -291,10 +292,10 @@ impl Service {
             // No work was done for the run yet.
             Found::Unknown => {
                 let Some(input) = record.input.as_deref().and_then(client_tools::kept_input) else {
-                    return Err(interrupted("its input is not there".to_owned()));
+                    return Err(interrupted("its input is missing".to_owned()));
                 };
                 if events > 0 {
-                    return Err(interrupted("it had begun, and its journal is lost".to_owned()));
+                    return Err(interrupted("it had started, and its journal is lost".to_owned()));
                 }
                 let stream = conversation.agent.run_stream_as(input, record.key.name.clone());
                 let (events, turn, awaited, used) = (0, None, Vec::new(), None);

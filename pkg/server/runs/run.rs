@@ -348,7 +348,7 @@ impl Run {
     pub(crate) async fn tell_end(&self, stores: &Stores, ending: Ending) -> RunEnd {
         let Ending { mut end, failed, .. } = ending;
         if let Some(error) = &failed {
-            tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be kept");
+            tracing::error!(%error, run_id = self.id(), "a run ended because its events cannot be stored");
         }
         let told = self.close(&*stores.log, &mut end).await;
         self.finish(stores, end.clone()).await;
@@ -360,7 +360,7 @@ impl Run {
 
     /// Tells readers that the run has ended, although its log may lack the end; otherwise they would wait forever.
     async fn tell_untold(&self, log: &dyn EventLog, why: &LogError) {
-        tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be kept");
+        tracing::error!(error = %why, run_id = self.id(), "the end of a run could not be stored");
         if let Err(error) = log.close(&self.key).await {
             tracing::error!(%error, run_id = self.id(), "the log of a run could not be closed");
         }
@@ -371,7 +371,7 @@ impl Run {
     async fn put_away(&self, stores: &Stores, told: &Told, at: RunProgress) -> Option<Ending> {
         told.end(self.id());
         self.keep(stores, RunChange::to(at, now_ms()).is_put_away(true)).await;
-        tracing::info!(run_id = self.id(), "a run is put away for another process");
+        tracing::info!(run_id = self.id(), "a run is left for another process");
         None
     }
 
@@ -399,7 +399,7 @@ impl Run {
     /// Stores the state of the run. If that fails, the log still has the end.
     pub(crate) async fn keep(&self, stores: &Stores, change: RunChange) {
         if let Err(error) = stores.runs.change(&self.key, change).await {
-            tracing::error!(%error, run_id = self.id(), "the state of a run could not be kept");
+            tracing::error!(%error, run_id = self.id(), "the state of a run could not be stored");
         }
     }
 
@@ -480,13 +480,13 @@ pub(crate) fn end_record(end: &RunEnd) -> LogRecord {
 /// Returns the error of a run whose events could not be stored, without details that only the operator may see.
 fn not_kept(error: &LogError) -> AgentError {
     let why = if matches!(error, LogError::Full { .. }) {
-        ": the store is full; whoever runs the service has to make room"
+        ": the store is full; the operator has to make room"
     } else if matches!(error, LogError::ReadOnly { .. }) {
         ": the store cannot be written"
     } else {
         ""
     };
-    AgentError::new(ErrorCode::Journal, format!("the events of the run could not be kept{why}"))
+    AgentError::new(ErrorCode::Journal, format!("the events of the run could not be stored{why}"))
 }
 
 fn status(status: RunStatus) -> &'static str {

@@ -85,7 +85,7 @@ impl Settling {
         if settled.is_ok() || self.lock().is_none() {
             return Ok(());
         }
-        Err(Problem::busy("the run is being taken up after a restart; send this again", 5))
+        Err(Problem::busy("the run is being resumed after a restart; send this again", 5))
     }
 }
 

@@ -195,7 +195,10 @@ async fn a_damaged_journal_is_no_fault_of_the_caller() {
         let (status, problem) = value(post(&app, path, "ann", &body).await).await;
         assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{path}");
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("in its logs") && !detail.contains("line"), "{path}: {detail}");
+        assert!(
+            detail.contains("in the service's logs") && !detail.contains("line"),
+            "{path}: {detail}"
+        );
     }
     // What is there can be read.
     assert_eq!(get(&app, "/v1/conversations/c", "ann").await.status(), 200);

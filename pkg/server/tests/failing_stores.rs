@@ -96,7 +96,10 @@ async fn a_store_that_cannot_be_written_refuses_what_writes_and_is_read() {
         let (status, problem) = value(response).await;
         assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{problem}");
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("in its logs") && !detail.contains("service.db"), "{detail}");
+        assert!(
+            detail.contains("in the service's logs") && !detail.contains("service.db"),
+            "{detail}"
+        );
     }
     let (status, problem) = value(app.clone().oneshot(delete.unwrap()).await.unwrap()).await;
     assert_eq!((status, &problem["code"]), (500, &json!("store_unusable")), "{problem}");

@@ -246,9 +246,9 @@ async fn bad_requests_are_problems_that_say_what_to_do() {
     #[rustfmt::skip]
     let rows = [
         (json!({}),                                                        400, "missing field `input`"),
-        (json!({ "input": "" }),                                           400, "say something"),
-        (json!({ "input": [{ "type": "text", "text": " " }] }),            400, "say something"),
-        (json!({ "input": 1 }),                                            400, "a text, or a list of parts"),
+        (json!({ "input": "" }),                                           400, "`input` is empty"),
+        (json!({ "input": [{ "type": "text", "text": " " }] }),            400, "`input` is empty"),
+        (json!({ "input": 1 }),                                            400, "a string, or an array of parts"),
         (json!({ "input": [{ "type": "thinking", "text": "a" }] }),        400, "expected one of `text`, `image`, `document`"),
         (json!({ "input": [{ "type": "image", "media_type": "image/svg+xml", "data": "PHN2Zy8+" }] }), 400, "PNG, JPEG, GIF and WebP"),
         (json!({ "input": "a", "system": "You are root." }),               400, "unknown field `system`"),

@@ -48,12 +48,12 @@ async fn unknown_fields_are_refused_in_each_body_of_v1_and_lists_are_no_objects(
     #[rustfmt::skip]
     let rows = [
         (runs,      r#"[null,"hi",null,null,null,null,{}]"#,                                              "must be a JSON object"),
-        (runs,      r#"{"input":[["text","hi"]]}"#,                                                       "an object, and not a list"),
+        (runs,      r#"{"input":[["text","hi"]]}"#,                                                       "an object, not an array"),
         (approvals, r#"["a","grant","",null]"#,                                                           "must be a JSON object"),
-        (results,   r#"{"client_call_id":"a","result":["b"]}"#,                                           "an object, and not a list"),
-        (results,   r#"{"client_call_id":"a","result":{"content":"b"},"failure":{"kind":"tool_threw","message":"c"}}"#, "and not both"),
+        (results,   r#"{"client_call_id":"a","result":["b"]}"#,                                           "an object, not an array"),
+        (results,   r#"{"client_call_id":"a","result":{"content":"b"},"failure":{"kind":"tool_threw","message":"c"}}"#, "not both"),
         (results,   r#"{"client_call_id":"a"}"#,                                                          "send `result`"),
-        (inputs,    r#"{"question_id":"a","answer":["decline"]}"#,                                        "an object, and not a list"),
+        (inputs,    r#"{"question_id":"a","answer":["decline"]}"#,                                        "an object, not an array"),
         (cancel,    "[]",                                                                                 "must be a JSON object"),
         (cancel,    "x=1",                                                                                "must be a JSON object"),
         ("/agui",   "[]",                                                                                 "must be a JSON object"),

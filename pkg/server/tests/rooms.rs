@@ -28,7 +28,7 @@ async fn streams_of_a_scope_have_their_room_and_leave_that_of_others() {
     for (method, name) in [("POST", "1"), ("POST", "2"), ("PUT", "3")] {
         let path = format!("/v1/streams/{name}");
         let (status, _, body) = send(&app, (method, &path, "ann"), BYTES, &piece).await;
-        assert!(status == 507 && body.contains("delete some of them"), "{method} {name}: {body}");
+        assert!(status == 507 && body.contains("delete some first"), "{method} {name}: {body}");
     }
     assert_eq!(status(&app, ("GET", "3", "ann"), "").await, 404, "it was not begun");
     let ends = [("stream-closed", "true")];

@@ -99,12 +99,12 @@ async fn places_that_are_none_are_told() {
     let huge = "9".repeat(40);
     #[rustfmt::skip]
     let rows = [
-        ("offset=", 400, "must be one that an answer gave"),
-        ("offset=-2", 400, "must be one that an answer gave"),
-        ("offset=1", 400, "must be one that an answer gave"),
-        (&format!("offset={huge}"), 400, "must be one that an answer gave"),
-        (&format!("offset={other}"), 400, "not of this run"),
-        (&format!("as=ag-ui&offset={other}&live=sse"), 400, "not of this run"),
+        ("offset=", 400, "must be one from an earlier response"),
+        ("offset=-2", 400, "must be one from an earlier response"),
+        ("offset=1", 400, "must be one from an earlier response"),
+        (&format!("offset={huge}"), 400, "must be one from an earlier response"),
+        (&format!("offset={other}"), 400, "does not belong to this run"),
+        (&format!("as=ag-ui&offset={other}&live=sse"), 400, "does not belong to this run"),
         (&format!("offset={behind}"), 409, "no such event yet"),
         (&format!("offset={behind}&live=sse"), 409, "no such event yet"),
         (&format!("offset={behind}&live=long-poll"), 409, "no such event yet"),
@@ -240,7 +240,17 @@ async fn what_a_stream_cannot_be_is_refused_and_times_and_tags_are_as_the_rfcs_h
     for name in ["stream-forked-from", "Stream-Fork-Offset", "stream-fork-sub-offset"] {
         let asked = ("PUT", "/v1/streams/fork", "ann");
         let (status, _, body) = send(&app, asked, &[json, (name, "/v1/streams/x")], "").await;
-        assert!(status == 501 && body.contains("cannot be forked"), "{name}: {status} {body}");
+        assert!(
+            status == 501 && body.contains("forking streams is not supported"),
+            "{name}: {status} {body}"
+        );
+    }
+    let long = "9".repeat(900);
+    let fork = format!("stream-fork-{long}");
+    for (name, want) in [("stream-ttl", 400), ("stream-expires-at", 400), (fork.as_str(), 501)] {
+        let asked = ("PUT", "/v1/streams/fork", "ann");
+        let (status, _, body) = send(&app, asked, &[json, (name, &long)], "").await;
+        assert!(status == want && body.len() < 400, "{name}: {status} {body}");
     }
     assert_eq!(get(&app, "/v1/streams/fork", "ann").await.status(), 404, "nothing was created");
     for (at, time, want) in [

@@ -76,7 +76,7 @@ impl Conversations {
         if let Some(scope) = of {
             let oldest = self.oldest(&scope, &is_open()).ok_or_else(|| StoreError::Full {
                 reason: format!(
-                    "it holds {} conversations, and each of the scope `{scope}` has a run that has not ended",
+                    "it holds {} conversations, and each one of scope `{scope}` has a run that has not ended",
                     self.all.len()
                 ),
             })?;

@@ -150,7 +150,7 @@ impl Logs {
             let Some((_, oldest)) = oldest.cloned() else {
                 let (used, most) = (self.bytes, self.max_bytes);
                 let reason =
-                    format!("it holds {used} of {most} bytes, and {bytes} more were to come");
+                    format!("it holds {used} of {most} bytes, and {bytes} more do not fit");
                 return Err(LogError::Full { reason });
             };
             self.retire(&oldest)?;

@@ -44,7 +44,7 @@ pub(super) async fn serve(
         // Passive: waits for no reader and blocks no writer. The next checkpoint moves what this one cannot.
         let moved = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await;
         if let Err(error) = moved {
-            tracing::warn!(%error, "what was committed could not be moved into the file of the store");
+            tracing::warn!(%error, "committed data could not be moved into the file of the store");
         }
     }
     drop(connection.close().await);

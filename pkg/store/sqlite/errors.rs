@@ -11,19 +11,19 @@ pub(super) fn of(error: sqlx::Error) -> StoreError {
         None => error.to_string(),
     };
     if matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)) {
-        let reason = format!("{reason}; go on with another copy of the file");
+        let reason = format!("{reason}; use another copy of the file");
         return StoreError::Corrupt { reason };
     }
     // The low byte is the kind; the others are details.
     match code.map(|code| code & 0xff) {
         Some(13) => StoreError::Full {
-            reason: format!("{reason}; free some of the disk, raise `max_bytes`, or keep less"),
+            reason: format!("{reason}; free disk space, raise `max_bytes`, or keep less"),
         },
-        Some(8) => {
-            StoreError::ReadOnly { reason: format!("{reason}; let this process write the file") }
-        }
+        Some(8) => StoreError::ReadOnly {
+            reason: format!("{reason}; allow this process to write the file"),
+        },
         Some(11 | 26) => {
-            StoreError::Corrupt { reason: format!("{reason}; go on with another copy of the file") }
+            StoreError::Corrupt { reason: format!("{reason}; use another copy of the file") }
         }
         _ => StoreError::Unavailable { reason },
     }

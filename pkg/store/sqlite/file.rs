@@ -54,7 +54,7 @@ pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
             return Err(StoreError::Unavailable { reason });
         }
         Ok(found) if found.permissions().readonly() => {
-            let reason = format!("{}: it may not be written", place.display());
+            let reason = format!("{}: it is read-only", place.display());
             return Err(StoreError::ReadOnly { reason });
         }
         Ok(found) if found.is_dir() != (place == folder) => {
@@ -70,7 +70,7 @@ pub(super) async fn look(path: &Path) -> Result<(), StoreError> {
 fn named(path: &Path) -> Result<(), StoreError> {
     if path.as_os_str().is_empty() || path == Path::new(":memory:") {
         let reason = format!(
-            "expected the path of a file for the database, not {:?}; `Stores::in_memory` is in memory",
+            "expected the path of a file for the database, not {:?}; `Stores::in_memory` keeps data in memory",
             path.display().to_string()
         );
         return Err(StoreError::Unavailable { reason });
@@ -203,7 +203,7 @@ fn lock(path: &Path) -> Result<Lock, StoreError> {
     let options = own_file().read(true).create(true).truncate(false).open(&beside);
     let file = match options {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            let reason = format!("{}: {error}; let this process write there", path.display());
+            let reason = format!("{}: {error}; allow this process to write there", path.display());
             return Err(StoreError::ReadOnly { reason });
         }
         file => file.map_err(|error| failed(&error))?,
@@ -212,7 +212,7 @@ fn lock(path: &Path) -> Result<Lock, StoreError> {
         Ok(()) => Ok(Lock(file)),
         Err(std::fs::TryLockError::WouldBlock) => {
             let reason = format!(
-                "another process has {} open; end it, or give this one another file",
+                "another process has {} open; stop it, or use another file",
                 path.display()
             );
             Err(StoreError::Unavailable { reason })
@@ -233,7 +233,7 @@ async fn version(connection: &mut SqliteConnection) -> Result<usize, StoreError>
     }
     let mark = scalar(connection, "PRAGMA application_id").await?;
     if mark != APPLICATION_ID {
-        let reason = "the file is a database of another program; give another file".to_owned();
+        let reason = "the file is a database of another program; use another file".to_owned();
         return Err(StoreError::Corrupt { reason });
     }
     let version = scalar(connection, "PRAGMA user_version").await?;

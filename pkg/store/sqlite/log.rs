@@ -161,7 +161,7 @@ impl EventLog for SqliteStore {
             let (data, count) = (packed::write(&records), records.len());
             if data.len() > packed::MAX_CHUNK_BYTES {
                 let reason = format!(
-                    "{} bytes are more than the {} of an append",
+                    "an append of {} bytes exceeds the limit of {}",
                     data.len(),
                     packed::MAX_CHUNK_BYTES
                 );
@@ -216,7 +216,7 @@ impl EventLog for SqliteStore {
                     if from < first {
                         return Ok(Err(LogError::Dropped { name: key.name.clone(), first }));
                     }
-                    let reason = format!("the record {from} of a log is missing");
+                    let reason = format!("record {from} of a log is missing");
                     return Err(StoreError::Corrupt { reason });
                 }
                 let is_end = head.state == CLOSED && next == head.ends;

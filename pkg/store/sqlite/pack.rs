@@ -92,7 +92,8 @@ impl SqliteStore {
         while at < ends {
             let Some(rows) = self.rows(closed, at).await? else { return Ok(()) };
             let part = tokio::task::spawn_blocking(move || part(at, &rows));
-            let gone = |_| StoreError::Unavailable { reason: "the process ends".to_owned() };
+            let gone =
+                |_| StoreError::Unavailable { reason: "the process is shutting down".to_owned() };
             let part = part.await.map_err(gone)?;
             at = part.next;
             if part.row.is_some() {
@@ -158,7 +159,7 @@ impl SqliteStore {
                 }
             }
             if rows.records.is_empty() {
-                let reason = format!("the record {begins} of a log is missing");
+                let reason = format!("record {begins} of a log is missing");
                 return Err(StoreError::Corrupt { reason });
             }
             Ok(Some(rows))

@@ -29,7 +29,8 @@ fn read(row: &SqliteRow) -> Result<RunRecord, StoreError> {
     let mut run =
         RunRecord::new(key, text("conversation")?, text("owner")?, text("agent")?, begun_ms);
     let progress = text("progress")?;
-    let unknown = || StoreError::Corrupt { reason: format!("`{progress}` is not a progress") };
+    let unknown =
+        || StoreError::Corrupt { reason: format!("unknown progress `{progress}` of a run") };
     let known = RunProgress::ALL.into_iter().find(|known| known.as_str() == progress);
     run.progress = known.ok_or_else(unknown)?;
     let digest = int("digest")?.unwrap_or_default();

@@ -13,16 +13,16 @@ pub(super) enum Command {
 
 /// The text of `/help`.
 pub(super) const HELP: &str = "\
-/help    shows this
+/help    shows this help
 /tools   lists the tools that the model may call
-/usage   shows the tokens of this chat
+/usage   shows the token usage of this chat
 /clear   forgets the conversation
-/quit    leaves (as Ctrl-D does)
+/quit    quits (as Ctrl-D does)
 
-A \\ at the end goes on in a new line.
-A line that you write while it answers is told to the model after the calls
-under way; with a ! in front, at once: the answer is cut.
-Ctrl-C stops an answer; twice, it leaves.";
+A \\ at the end of a line continues it on the next one.
+A line that you type during an answer is sent to the model after the calls in
+progress; with a leading !, it is sent at once and cuts the answer short.
+Ctrl-C stops an answer; pressed twice, it quits.";
 
 impl Command {
     /// Returns the command of a line; `None` when the line is for the model.

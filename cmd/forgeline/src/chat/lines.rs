@@ -49,7 +49,7 @@ impl Lines {
         editor.set_helper(Some(Watcher::default()));
         if let Some(path) = history.filter(|path| path.exists()) {
             editor.load_history(path).usage_context(|| {
-                format!("cannot read the history {}; name another file", path.display())
+                format!("cannot read the history file {}; name another file", path.display())
             })?;
         }
         Ok(Self::Editor { editor: Box::new(editor), history: history.map(Path::to_owned) })
@@ -66,7 +66,7 @@ impl Lines {
         if editor.add_history_entry(line)?
             && let Some(path) = history
         {
-            editor.append_history(path).context("cannot write the history")?;
+            editor.append_history(path).context("cannot write the history file")?;
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Lines {
             Self::Editor { editor, history } => {
                 let line = edit(editor, was_stopped, draft)?;
                 if let (Line::Text(_), Some(path)) = (&line, history) {
-                    editor.append_history(path).context("cannot write the history")?;
+                    editor.append_history(path).context("cannot write the history file")?;
                 }
                 Ok(line)
             }
@@ -125,7 +125,7 @@ fn edit(editor: &mut LineEditor, was_stopped: bool, mut line: String) -> anyhow:
                     return Ok(Line::Interrupted);
                 } else {
                     warned = true;
-                    note("Ctrl-C again, or Ctrl-D, leaves.");
+                    note("Press Ctrl-C again, or Ctrl-D, to quit.");
                 }
             }
             Err(error) => return Err(error).context("cannot read from the terminal"),

@@ -41,7 +41,7 @@ pub struct ChatArgs {
     /// The agent that answers
     #[command(flatten)]
     agent: AgentArgs,
-    /// Keep what was typed in this file, for the next chat [default: nothing is kept]
+    /// Keep the input history in this file for the next chat [default: not kept]
     #[arg(long, value_name = "FILE")]
     history: Option<std::path::PathBuf>,
 }
@@ -65,7 +65,7 @@ pub fn chat(args: &ChatArgs) -> anyhow::Result<Exit> {
     let was_stopped = false;
     let mut chat = Chat { built, runtime, show, interrupts, usage, beside, typed, was_stopped };
     if io::stdin().is_terminal() && !args.agent.amount.is_quiet() {
-        note("/help shows the commands; Ctrl-C stops an answer, Ctrl-D leaves.");
+        note("/help lists the commands; Ctrl-C stops an answer, Ctrl-D quits.");
     }
     let exit = loop {
         match chat.next(&mut lines)? {
@@ -131,7 +131,7 @@ impl Chat {
             Some(Command::Help) => self.say(HELP)?,
             Some(Command::Clear) => {
                 self.runtime.block_on(self.built.agent.clear())?;
-                self.say("The conversation starts anew.")?;
+                self.say("The conversation was cleared.")?;
             }
             Some(Command::Tools) => {
                 let tools = self.built.tools().join("\n");
@@ -139,10 +139,14 @@ impl Chat {
             }
             Some(Command::Usage) => {
                 let usage = usage_line(&self.usage);
-                self.say(if usage.is_empty() { "No tokens were reported yet." } else { &usage })?;
+                self.say(if usage.is_empty() {
+                    "No tokens have been reported yet."
+                } else {
+                    &usage
+                })?;
             }
             Some(Command::Unknown) => {
-                self.say(&format!("There is no command {line}; /help shows those there are."))?;
+                self.say(&format!("Unknown command {line}; /help lists the commands."))?;
             }
         }
         Ok(true)

@@ -115,9 +115,9 @@ impl Typed {
     fn say(&mut self, line: &str, steering: Option<&Steering>) -> Option<String> {
         let (text, said) = match Spoken::read(line) {
             Spoken::Nothing => return None,
-            Spoken::Soon(text) => (text, steering.map(|steering| ("said", steering.steer(text)))),
+            Spoken::Soon(text) => (text, steering.map(|steering| ("sent", steering.steer(text)))),
             Spoken::Now(text) => {
-                (text, steering.map(|steering| ("said at once", steering.steer_now(text))))
+                (text, steering.map(|steering| ("sent at once", steering.steer_now(text))))
             }
             Spoken::Command(text) => (text, None),
         };
@@ -220,7 +220,7 @@ mod tests {
         let mut stream = DefaultAgent::builder(provider).build().unwrap().run_stream("Hi");
         let (steering, ends) = (stream.steering(), Ends::of(&stream));
         let mut typed = typed(&["on", "e\rtwo\\\n", "lines\n/usage\n\n", "!now\nhalf"]);
-        let want = ["(said: one)", "(said: two\nlines)", "(next: /usage)", "(said at once: now)"];
+        let want = ["(sent: one)", "(sent: two\nlines)", "(next: /usage)", "(sent at once: now)"];
         assert_eq!(typed.listen(&steering, &ends, &mut Asking::default()), want);
         assert_eq!(typed.heard(), ["one", "two\nlines", "/usage", "", "!now"]);
         assert_eq!((typed.draft().as_str(), typed.next().as_deref()), ("half", Some("/usage")));

@@ -20,7 +20,7 @@ pub(super) fn line(name: &str, data: &Value) -> Option<String> {
         }
         CONTEXT_SUMMARIZED => {
             let what = counted("messages", "message").unwrap_or_default();
-            Some(format!("summed up: {what} ({})", tokens()))
+            Some(format!("summarized: {what} ({})", tokens()))
         }
         CONTEXT_SUMMARY_FAILED => {
             let why = data.get("error").and_then(Value::as_str).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn line(name: &str, data: &Value) -> Option<String> {
         TOOL_SOURCE => {
             let reason = data.get("reason").and_then(Value::as_str)?;
             if data.get("kind").and_then(Value::as_str) == Some("mcp_server_late") {
-                return Some(format!("goes on without: {reason}"));
+                return Some(format!("continuing without: {reason}"));
             }
             let gone = if number("count") == 1 { "is gone" } else { "are gone" };
             Some(format!("{} {gone}: {reason}", counted("count", "tool")?))
@@ -54,7 +54,7 @@ mod tests {
         let cases = [
             (CONTEXT_TRIMMED, trimmed, "left out to make room: 123456 messages, 1 result (200000 → 100000 tokens)"),
             (CONTEXT_TRIMMED, results, "left out to make room: 2 results (9 → 5 tokens)"),
-            (CONTEXT_SUMMARIZED, summed, "summed up: 40 messages (6010 → 3100 tokens)"),
+            (CONTEXT_SUMMARIZED, summed, "summarized: 40 messages (6010 → 3100 tokens)"),
             (CONTEXT_SUMMARY_FAILED, json!({ "requests": 1, "error": "busy" }), "no summary: busy"),
         ];
         for (name, data, want) in cases {
@@ -66,7 +66,7 @@ mod tests {
         let gone = json!({ "kind": "mcp_server_gone", "count": 2, "reason": "it has ended" });
         assert_eq!(line(TOOL_SOURCE, &gone).unwrap(), "2 tools are gone: it has ended");
         let late = json!({ "kind": "mcp_server_late", "reason": "no answer" });
-        assert_eq!(line(TOOL_SOURCE, &late).unwrap(), "goes on without: no answer");
+        assert_eq!(line(TOOL_SOURCE, &late).unwrap(), "continuing without: no answer");
         assert_eq!(line(TOOL_SOURCE, &json!({ "kind": "other" })), None, "the data is shown");
     }
 }

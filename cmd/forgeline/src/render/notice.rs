@@ -16,9 +16,9 @@ pub(super) fn attempt(event: &AgentEvent) -> Option<String> {
         return None;
     };
     let next = match (to_provider.as_str(), to_model.as_str()) {
-        ("", _) => "skipping one that cannot be made".to_owned(),
-        (name, "") => format!("going on with {name}"),
-        (name, model) => format!("going on with {name}, {model}"),
+        ("", _) => "skipping one that cannot be built".to_owned(),
+        (name, "") => format!("continuing with {name}"),
+        (name, model) => format!("continuing with {name}, {model}"),
     };
     Some(format!("{next}; {from_provider} failed: {reason}"))
 }
@@ -87,9 +87,9 @@ mod tests {
         let cases = [
             (retry(500),           "attempt 2 of 3 in 0.5 s, the last failed: the server answered 529"),
             (retry(12_345),        "attempt 2 of 3 in 12.4 s, the last failed: the server answered 529"),
-            (failover("two", "m"), "going on with two, m; one failed: overloaded"),
-            (failover("two", ""),  "going on with two; one failed: overloaded"),
-            (failover("", ""),     "skipping one that cannot be made; one failed: overloaded"),
+            (failover("two", "m"), "continuing with two, m; one failed: overloaded"),
+            (failover("two", ""),  "continuing with two; one failed: overloaded"),
+            (failover("", ""),     "skipping one that cannot be built; one failed: overloaded"),
         ];
         for (event, want) in cases {
             assert_eq!(attempt(&event).as_deref(), Some(want));

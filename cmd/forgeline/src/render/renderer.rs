@@ -147,7 +147,7 @@ impl Renderer {
             }
             AgentEvent::NoToolCall => self.note("no tool was called; asking again"),
             AgentEvent::Custom { name, .. } if name == ANSWER_CONTINUED => {
-                self.note("the limit of length cut the answer; it goes on");
+                self.note("the answer reached its length limit and continues");
             }
             AgentEvent::Custom { name, data } if name == STEERED => {
                 self.said(data.get("text").into_iter());
@@ -159,7 +159,7 @@ impl Renderer {
                 self.screen.folded(content, "    ", Style::new().dimmed());
             }
             AgentEvent::Custom { name, data } if name == UNDELIVERED => {
-                self.note("the answer ended before this was said:");
+                self.note("the answer ended before this was delivered:");
                 self.said(data.get("texts").and_then(Value::as_array).into_iter().flatten());
             }
             AgentEvent::Custom { name, data } if name != CALL_MODE_FALLBACK && name != SUB_AGENT => {
@@ -303,9 +303,9 @@ impl Renderer {
         }
         let call = self.calls.remove(at);
         let trouble = match outcome {
-            CallOutcome::Incomplete => Some("cut off, so it does not run".to_owned()),
+            CallOutcome::Incomplete => Some("cut off, so it was not run".to_owned()),
             CallOutcome::Malformed { reason, offset } => {
-                Some(format!("cannot be read at byte {offset} of the call: {reason}"))
+                Some(format!("cannot be parsed at byte {offset} of the call: {reason}"))
             }
             CallOutcome::Complete | _ => None,
         };

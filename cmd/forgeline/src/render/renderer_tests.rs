@@ -67,7 +67,7 @@ fn sections_stand_apart_and_read_well_without_colour() {
         ("message beside a call", vec![start(0, "f"), arguments(0, "{"), message("hm"), arguments(0, "}")],
             "● f {\n\nhm\n\n● f (continued) }"),
         ("cut and malformed", vec![start(0, "f"), end(0, CallOutcome::Incomplete, &[]), start(1, "g"), end(1, malformed, &[Repair::Comment])],
-            "● f \n  ✗ cut off, so it does not run\n\n● g \n  ✗ cannot be read at byte 3 of the call: no name\n  repaired: comment\n"),
+            "● f \n  ✗ cut off, so it was not run\n\n● g \n  ✗ cannot be parsed at byte 3 of the call: no name\n  repaired: comment\n"),
         ("error ends the line", vec![message("half"), AgentEvent::Error { error, partial: true }],
             "half\n"),
         ("output as it comes", vec![start(0, "f"), end(0, CallOutcome::Complete, &[]), output("a"), output("b\nc\n"), result(0, "f", "x")],
@@ -75,7 +75,7 @@ fn sections_stand_apart_and_read_well_without_colour() {
         ("what was said", vec![message("half"), custom(STEERED, json!({ "kind": "steer", "text": "a\nb" })), message("c")],
             "half\n  › a\n  b\n\nc"),
         ("what was not heard", vec![message("half"), custom(UNDELIVERED, json!({ "texts": ["a", "b"] }))],
-            "half\n  the answer ended before this was said:\n  › a\n  › b\n"),
+            "half\n  the answer ended before this was delivered:\n  › a\n  › b\n"),
         ("escape codes", vec![message("\u{1b}[2J"), start(0, "\u{7}")],
             "\\x1b[2J\n\n● \\x07 "),
     ];

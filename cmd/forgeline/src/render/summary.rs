@@ -34,7 +34,7 @@ pub fn left_line(budget: &Budget, spent: &Spent) -> String {
             let left = most.micro_dollars().saturating_sub(cost.micro_dollars());
             format!("{} of {most}", Cost::from_micro_dollars(left))
         }
-        None => "cost not known".to_owned(),
+        None => "cost unknown".to_owned(),
     });
     let parts: Vec<_> = [tokens, time, cost].into_iter().flatten().collect();
     if parts.is_empty() { String::new() } else { format!("left: {}", parts.join(", ")) }
@@ -47,13 +47,16 @@ pub fn completion_summary(completion: &Completion) -> String {
     if let Some(model) = &completion.model {
         parts.push(model.to_string());
     }
-    let finish = completion.finish_reason.as_ref().map_or("not told", |reason| reason.as_str());
+    let finish = completion.finish_reason.as_ref().map_or("not reported", |reason| reason.as_str());
     parts.push(format!("finish: {finish}"));
     if !completion.complete {
         parts.push("incomplete".to_owned());
     }
     if completion.late_thinking_bytes > 0 {
-        parts.push(format!("{} bytes of thinking came as message", completion.late_thinking_bytes));
+        parts.push(format!(
+            "{} bytes of thinking arrived as message",
+            completion.late_thinking_bytes
+        ));
     }
     if completion.fenced_calls > 0 {
         parts.push(format!("{} calls in code were left alone", completion.fenced_calls));
@@ -81,7 +84,7 @@ mod tests {
         assert_eq!(line, "left: 700 of 1000 tokens, $0.007500 of $0.010000");
         spent.cost = None;
         let budget = Budget::default().cost(cost(1)).time(std::time::Duration::from_secs(1));
-        assert_eq!(left_line(&budget, &spent), "left: 0.0 of 1.0 s, cost not known");
+        assert_eq!(left_line(&budget, &spent), "left: 0.0 of 1.0 s, cost unknown");
     }
 
     #[test]
@@ -95,11 +98,11 @@ mod tests {
         usage.reasoning_tokens = Some(8);
         assert_eq!(usage_line(&usage), "12 tokens in · 34 out (8 reasoning)");
         let mut completion = Completion::default();
-        assert_eq!(completion_summary(&completion), "finish: not told · incomplete");
+        assert_eq!(completion_summary(&completion), "finish: not reported · incomplete");
         completion.complete = true;
         completion.fenced_calls = 2;
         completion.model = Some("m\u{1b}".into());
-        let want = "m\\x1b · finish: not told · 2 calls in code were left alone";
+        let want = "m\\x1b · finish: not reported · 2 calls in code were left alone";
         assert_eq!(completion_summary(&completion), want);
     }
 }

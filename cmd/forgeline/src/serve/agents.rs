@@ -64,9 +64,9 @@ impl Agents {
                 let failed = servers.failures().len();
                 std::future::ready(match failed {
                     0 => CheckState::Healthy,
-                    _ => {
-                        CheckState::Degraded(format!("{failed} of its servers do not work").into())
-                    }
+                    _ => CheckState::Degraded(
+                        format!("{failed} of its servers are not working").into(),
+                    ),
                 })
             };
             builder = builder.check(format!("mcp:{name}"), check);
@@ -82,7 +82,7 @@ impl Agents {
     pub(super) fn built(&self) -> anyhow::Result<Vec<(String, DefaultAgent)>> {
         let built = |(name, prepared): &(String, Prepared)| {
             let agent = prepared.builder.clone().build();
-            let advice = || format!("the agent `{name}` cannot be built");
+            let advice = || format!("cannot build agent `{name}`");
             Ok((name.clone(), agent.usage_context(advice)?))
         };
         self.0.iter().map(built).collect()

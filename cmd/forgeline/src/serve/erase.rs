@@ -14,19 +14,19 @@ use crate::{
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct EraseArgs {
-    /// The caller whose conversations, runs and events are erased; `local` in the scope `local` where the service has no tokens
+    /// The caller whose conversations, runs and events are erased; for a service without tokens, `local` in the scope `local`
     #[arg(value_name = "CALLER")]
     caller: String,
-    /// The scope of the caller, as in the file of tokens [default: one of its own]
+    /// The scope of the caller, as in the tokens file [default: one of its own]
     #[arg(long, value_name = "NAME")]
     scope: Option<String>,
-    /// The file of `serve --database`; end the service before, which has it open
+    /// The file of `serve --database`; stop the service first, as it has the file open
     #[arg(long, value_name = "FILE")]
     database: PathBuf,
-    /// Leave the number, the times and the roles of the messages
+    /// Keep the number, times and roles of the messages
     #[arg(long)]
     tombstone: bool,
-    /// Count, and erase nothing
+    /// Only count; erase nothing
     #[arg(long, conflicts_with = "tombstone")]
     dry_run: bool,
 }

@@ -8,7 +8,7 @@ pub(super) fn allow_many() {
         let allowed = getrlimit(Resource::RLIMIT_NOFILE)
             .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
         if let Err(error) = allowed {
-            tracing::warn!(%error, "the limit of open files stays as it is");
+            tracing::warn!(%error, "cannot raise the limit of open files");
         }
     }
 }

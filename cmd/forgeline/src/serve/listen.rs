@@ -22,7 +22,7 @@ impl Listening {
     pub(super) fn at(address: SocketAddr, has_tokens: bool) -> anyhow::Result<Self> {
         if !has_tokens && !address.ip().to_canonical().is_loopback() {
             return Err(usage(format!(
-                "the address {address} is reached by other machines, and there are no tokens; give --tokens FILE, or listen on 127.0.0.1"
+                "other machines can reach the address {address}, and no tokens are set; give --tokens FILE, or listen on 127.0.0.1"
             )));
         }
         Ok(Self(address))
@@ -37,7 +37,7 @@ impl Listening {
         let Self(address) = self;
         let advice = || {
             format!(
-                "cannot listen on {address}; name another address with --listen, or port 0 for any that is free"
+                "cannot listen on {address}; name another address with --listen, or use port 0 for any free port"
             )
         };
         TcpListener::bind(address).await.usage_context(advice)

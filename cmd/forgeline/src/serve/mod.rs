@@ -50,30 +50,30 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ServeArgs {
-    /// Where it listens; port 0 takes one that is free [default: 127.0.0.1:8787]
+    /// The address to listen on; port 0 picks a free port [default: 127.0.0.1:8787]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
     /// Read this TOML file: `listen`, `tokens`, `database`, `database_megabytes`, `dev`, `origins`, `[limits]`, `[keep]`, and a table `[agents.NAME]` for each agent, whose
-    /// members are the flags of an agent. Variables such as `FORGELINE_LISTEN` are above it, and flags above both; flags of
-    /// the agent count where the file has none
+    /// keys are the flags of an agent. Variables such as `FORGELINE_LISTEN` override it, and flags override both; the flags of
+    /// an agent count where the file defines no agent
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Let in the callers of this file of tokens, and no others; `forgeline token` makes one
+    /// Accept only the callers in this tokens file; `forgeline token` creates a token
     #[arg(long, value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// Keep runs, their events and conversations in this `SQLite` file [default: in memory]
+    /// Store runs, their events and conversations in this `SQLite` file [default: in memory]
     #[arg(long, value_name = "FILE")]
     database: Option<PathBuf>,
     /// Show latencies at `/dev/latency`
     #[arg(long)]
     dev: bool,
-    /// Look at the configuration, tell all mistakes, and end with 0 or 1
+    /// Check the configuration, report every error, and exit with 0 or 1
     #[arg(long)]
     check: bool,
     /// The agent that answers
     #[command(flatten)]
     setup: SetupArgs,
-    /// Say nothing but warnings
+    /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
 }
@@ -102,7 +102,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
     let (config, mistakes) = args.config();
     if !args.quiet && !config.strangers.is_empty() {
         let names = config.strangers.join(", ");
-        note(&format!("of no meaning here: {names}; docs/service.md has the variables of `serve`"));
+        note(&format!(
+            "unknown variables: {names}; docs/service.md lists the variables of `serve`"
+        ));
     }
     if args.check {
         return Ok(check(args, &config, mistakes));
@@ -131,20 +133,19 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         if let Some(tokens) = config.tokens {
             builder = builder.identify(tokens);
         }
-        let service =
-            builder.build().usage_context(|| "the service cannot be set up".to_owned())?;
+        let service = builder.build().usage_context(|| "cannot set up the service".to_owned())?;
         let recovered = service.recover().await;
-        let advice = || "the runs of the process before cannot be read".to_owned();
-        tracing::info!(recovered = ?recovered.usage_context(advice)?, "the database is read");
+        let advice = || "cannot recover the runs of the previous process".to_owned();
+        tracing::info!(recovered = ?recovered.usage_context(advice)?, "the database was read");
         let listener = listening.open().await?;
         listen::announce(listener.local_addr()?)?;
         if !args.quiet && !has_tokens {
-            note("There are no tokens: programs of this machine may ask, and no others.");
+            note("No tokens are set: only programs on this machine can connect.");
         }
         let connections = Connections::default();
         connections.accept(listener, router(service.clone()), stop.stopped()).await;
         if !args.quiet {
-            note("ending: runs have 20 s to come to their end; Ctrl-C ends at once");
+            note("shutting down: runs have 20 s to finish; Ctrl-C stops at once");
         }
         service.shutdown(DRAIN).await;
         connections.end(LAST_WORDS).await;
@@ -172,7 +173,7 @@ fn check(args: &ServeArgs, config: &Config, mut mistakes: Vec<String>) -> Exit {
         complain(mistake);
     }
     if mistakes.is_empty() {
-        note("the configuration is right");
+        note("the configuration is valid");
         return Exit::Done;
     }
     Exit::Failed

@@ -150,13 +150,13 @@ fn worded(bytes: &[u8]) -> Option<Vec<u8>> {
     let (code, detail) = match head.get(9..12)? {
         "400" => (
             "bad_request",
-            "the request is not HTTP/1.1; its first line or one of its headers cannot be read"
+            "the request is not valid HTTP/1.1; its first line or one of its headers cannot be parsed"
                 .into(),
         ),
         "431" => (
             "head_too_large",
             format!(
-                "the request has more than {MAX_HEADERS} headers, or its head more than {MAX_HEAD_BYTES} bytes; send less"
+                "the request has more than {MAX_HEADERS} headers, or a head of more than {MAX_HEAD_BYTES} bytes; send less"
             ),
         ),
         _ => return None,

@@ -25,16 +25,16 @@ const PREFIX: &str = "fl_";
 /// `forgeline token`
 #[derive(Debug, Args)]
 pub(crate) struct TokenArgs {
-    /// Who will use it: the name of a person or a program
+    /// The caller: the name of the person or program that will use the token
     #[arg(value_name = "CALLER", value_parser = word)]
     caller: String,
     /// The team or project whose notifications, streams and limits the caller shares [default: one of its own]
     #[arg(long, value_name = "NAME", value_parser = word)]
     scope: Option<String>,
-    /// What the caller may do besides, such as `service.observe`; may be given several times
+    /// An additional permission of the caller, such as `service.observe`; may be given several times
     #[arg(long, value_name = "NAME", value_parser = word)]
     permission: Vec<String>,
-    /// Add the token to this file of `serve --tokens`; only its SHA-256 is kept [default: the line is printed on stderr]
+    /// Add the token to this file of `serve --tokens`; only its SHA-256 is stored [default: print the line on stderr]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ fn word(text: &str) -> Result<String, String> {
         && !text
             .chars()
             .any(|sign| sign.is_whitespace() || sign.is_control() || ",#".contains(sign));
-    let expected = "expected a word of up to 200 bytes, without spaces, `,` and `#`";
+    let expected = "expected a word of up to 200 bytes, without spaces, `,` or `#`";
     is_word.then(|| text.to_owned()).ok_or_else(|| expected.to_owned())
 }
 
@@ -68,9 +68,9 @@ pub(crate) fn new_token(args: &TokenArgs) -> anyhow::Result<Exit> {
         Some(path) => {
             let advice = || format!("cannot write {}; name another file", shown_path(path));
             add(path, line).usage_context(advice)?;
-            note(&format!("added to {}; the token is shown this once:", path.display()));
+            note(&format!("added to {}; the token is shown only once:", path.display()));
         }
-        None => note(&format!("put this line into the file of `serve --tokens`:\n{line}")),
+        None => note(&format!("add this line to the file of `serve --tokens`:\n{line}")),
     }
     writeln!(anstream::stdout().lock(), "{token}")?;
     Ok(Exit::Done)
@@ -114,7 +114,7 @@ fn parse(name: &str, text: &str) -> Result<Tokens, Vec<String>> {
     }
     if wrong.is_empty() && tokens.is_empty() {
         wrong.push(format!(
-            "{name}: there is no token in it; `forgeline token NAME --file {name}` adds one"
+            "{name}: the file has no tokens; `forgeline token NAME --file {name}` adds one"
         ));
     }
     if wrong.is_empty() { Ok(tokens) } else { Err(wrong) }
@@ -124,15 +124,13 @@ fn entry(line: &str) -> Result<([u8; 32], Caller), &'static str> {
     let mut fields = line.split_whitespace();
     let digest = fields.next().and_then(|field| field.strip_prefix("sha256:"));
     let digest = digest.and_then(unhex).ok_or(
-        "expected `sha256:` and 64 hexadecimal digits first; `forgeline token` makes such a line",
+        "expected `sha256:` and 64 hexadecimal digits first; `forgeline token` creates such a line",
     )?;
-    let caller = fields.next().ok_or("expected the name of the caller behind the digest")?;
+    let caller = fields.next().ok_or("expected the name of the caller after the digest")?;
     let scope = fields.next().unwrap_or("-");
     let permissions = fields.next().unwrap_or_default();
     if fields.next().is_some() {
-        return Err(
-            "expected at most a digest, a caller, a scope and permissions with `,` between them",
-        );
+        return Err("expected at most a digest, a caller, a scope and comma-separated permissions");
     }
     let mut found = Caller::new(caller);
     if scope != "-" {

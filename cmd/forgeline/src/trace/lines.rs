@@ -118,7 +118,8 @@ impl Lines {
         } else if let AgentEvent::ToolCall { tool_name, arguments, .. } = event {
             lines.push(cut(1, &format!("{tool_name} {}", arguments.as_str())));
         } else if let AgentEvent::ToolResult { tool_name, content, duration_ms, .. } = event {
-            let text = format!("{tool_name} gave {}", size("character", content.chars().count()));
+            let text =
+                format!("{tool_name} returned {}", size("character", content.chars().count()));
             lines.push(cut(1, &format!("{text} in {}", seconds(*duration_ms))));
         } else if let AgentEvent::ToolResultError { tool_name, content, duration_ms, .. } = event {
             let text = format!("{tool_name} failed in {}: {content}", seconds(*duration_ms));
@@ -153,7 +154,7 @@ impl Lines {
     fn answered(&mut self, duration_ms: u64, first_ms: Option<u64>, lines: &mut Vec<String>) {
         let Answer { text, thinking_chars, calls, usage } = std::mem::take(&mut self.answer);
         let first = first_ms.map(|first| format!("first after {}", seconds(first)));
-        let first = first.unwrap_or_else(|| "nothing came".to_owned());
+        let first = first.unwrap_or_else(|| "no output".to_owned());
         let facts = format!("answered in {}, {first}", seconds(duration_ms));
         let thinking = match thinking_chars {
             0 => String::new(),

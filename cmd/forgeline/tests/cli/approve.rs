@@ -79,7 +79,7 @@ async fn a_pipe_rejects_and_says_so_unless_the_tool_is_named() {
 async fn an_unknown_tool_and_an_empty_command_are_usage_errors() {
     let root = folder("approve-errors");
     let rows: [(&[&str], &str); 3] = [
-        (&["--approve", "files.write"], "there is no tool files.write"),
+        (&["--approve", "files.write"], "unknown tool files.write"),
         (&["--write", "--approve", "files.wrote"], "files.write"),
         (&["--allow-command", ""], "names no program"),
     ];

@@ -32,7 +32,7 @@ fn a_chat_tells_what_is_left_out_and_what_is_used_of_the_window() {
 #[test]
 fn a_chat_tells_of_a_summary() {
     let shown = chat(&["--context", "4000", "--summarize-at", "50"], 25);
-    assert!(shown.lines().any(|line| line.starts_with("  summed up: ")), "{shown}");
+    assert!(shown.lines().any(|line| line.starts_with("  summarized: ")), "{shown}");
 }
 
 #[test]

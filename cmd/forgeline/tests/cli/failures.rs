@@ -29,7 +29,7 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["replay", &body, "--dialect", "klingon"],              "choose one of: auto, none, forge"),
         (&["replay", &body, "--thinking", "klingon"],             "choose one of: auto, none"),
         (&["replay", &body, "--chunks", &no_sizes],               "JSON array of byte counts"),
-        (&["replay", &body, "--realtime"],                        "leave --realtime out"),
+        (&["replay", &body, "--realtime"],                        "omit --realtime"),
         (&["replay", &body, "--no-such-flag"],                    "--help"),
         (&["parse", "--tools", &no_list],                         "is not a tool list such as"),
         (&["parse", "--tools", "/no/such/file"],                  "give the path"),

@@ -99,7 +99,7 @@ fn a_trace_shows_requests_answers_and_calls_with_their_times_and_sizes() {
             "1 call",
             "tokens in",
             "calculator {\"expression\":\"6 * 7\"}",
-            "calculator gave 2 characters in 0.",
+            "calculator returned 2 characters in 0.",
             "asked with 3 messages, the last of ",
             "\"6 * 7 = 42\"",
         ] {
@@ -161,16 +161,16 @@ fn wrong_values_of_flags_say_what_is_expected() {
     let list = file("list.json", b"[]");
     #[rustfmt::skip]
     let cases: [(&[&str], &str); 13] = [
-        (&["--timeout", "0"],             "expected a number of seconds above 0"),
-        (&["--timeout", "soon"],          "expected a number of seconds above 0"),
+        (&["--timeout", "0"],             "expected a number of seconds greater than 0"),
+        (&["--timeout", "soon"],          "expected a number of seconds greater than 0"),
         (&["--thinking", "klingon"],      "choose one of: auto, none"),
-        (&["--temperature=-1"],            "a number that is not negative"),
-        (&["--temperature", "warm"],      "expected a number that is not negative"),
+        (&["--temperature=-1"],            "a non-negative number"),
+        (&["--temperature", "warm"],      "expected a non-negative number"),
         (&["--max-tokens", "0"],          "--help"),
         (&["--schema", "/no/such/file"],  "give --schema the path of a file"),
         (&["--schema", &list],            "is not a JSON schema such as"),
         (&["--file", "/no/such/file"],    "give --file the path of a text file"),
-        (&["--file", &binary],            "is not a text file, which --file takes"),
+        (&["--file", &binary],            "is not a text file; --file takes text files only"),
         (&["--image", "/no/such/file"],   "give --image the path of a picture"),
         (&["--image", &list],             "is not a picture; --image takes PNG, JPEG, GIF and WebP"),
         (&["-q", "-v"],                   "cannot be used with"),

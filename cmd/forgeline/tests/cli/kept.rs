@@ -86,7 +86,7 @@ async fn nothing_to_go_on_with_is_said() {
     let arguments = ["run", "--provider", "demo", "-c", "hi"];
     let outcome = user.run(&arguments, b"");
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
-    assert!(outcome.stderr.contains("there is no conversation to go on with"), "{outcome:?}");
+    assert!(outcome.stderr.contains("there is no conversation to continue"), "{outcome:?}");
     fs::create_dir_all(user.file().parent().unwrap()).unwrap();
     for text in ["", "{}", "[]", r#"{"version":2,"messages":[]}"#] {
         fs::write(user.file(), text).unwrap();
@@ -100,5 +100,5 @@ async fn nothing_to_go_on_with_is_said() {
     fs::create_dir(user.file()).unwrap();
     let outcome = user.run(&["run", "-v", "--provider", "demo", "hi"], b"");
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    assert!(outcome.stderr.contains("the conversation is not kept"), "{outcome:?}");
+    assert!(outcome.stderr.contains("cannot save the conversation"), "{outcome:?}");
 }

@@ -93,7 +93,7 @@ async fn a_tool_of_a_server_runs_when_it_is_named_and_what_does_not_work_is_said
         let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
         assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
         assert_eq!(root.join("called").exists(), is_allowed, "{outcome:?}");
-        let said = ["the MCP server `gone` cannot be started", "is left out", "n te"];
+        let said = ["the MCP server `gone` cannot be started", "skipped a tool", "n te"];
         assert!(said.iter().all(|said| outcome.stderr.contains(said)), "{}", outcome.stderr);
     }
 }
@@ -146,7 +146,7 @@ async fn a_file_of_another_client_works_and_what_has_no_effect_is_said() {
     assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
     assert!(root.join("called").exists(), "{outcome:?}");
     for said in [
-        "an MCP server is left out: `servers.bad.command` is a number; expected a string",
+        "skipped an MCP server: `servers.bad.command` is a number; expected a string",
         "`servers.notes.colour` is unknown and has no effect",
         "`servers.notes.autoApprove` has no effect: calls are allowed by a person or `--approve mcp.notes.<tool>`",
     ] {
@@ -281,7 +281,7 @@ async fn behind_an_answer_of_a_server_a_named_tool_is_asked_about_again_and_a_pi
     let flags = ["--mcp", path.to_str().unwrap(), "--approve", "mcp.notes.note", "Go."];
     let outcome = block_in_place(|| run(&arguments("run", &url, &root, &flags), b""));
     assert_eq!((outcome.code, outcome.stdout.trim()), (Some(0), "Done."), "{outcome:?}");
-    let said = ["It is noted.", "--approve does not count", "trustAnnotations"];
+    let said = ["It is noted.", "--approve does not apply", "trustAnnotations"];
     let stderr = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.iter().all(|said| stderr.contains(said)), "{}", outcome.stderr);
 }
@@ -324,7 +324,7 @@ async fn a_server_that_needs_a_login_is_an_error_in_a_pipe() {
     let fixed = arguments("run", "http://127.0.0.1:9", &root, &flags);
     let outcome = block_in_place(|| run(&fixed, b""));
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    let said = "`far` gives no access: it needs a login, and there is no person to ask for one";
+    let said = "`far` denies access: it needs a login, and there is no person to ask for one";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }
 
@@ -341,7 +341,7 @@ async fn a_chat_does_not_wait_for_a_server_that_hangs() {
         let began = std::time::Instant::now();
         let flags = ["--mcp", path.to_str().unwrap()];
         let mut pty = Pty::start(&arguments("chat", &url, &root, &flags));
-        pty.until("its tools come when it is there");
+        pty.until("its tools are added once it has started");
         pty.until("› ");
         assert!(began.elapsed().as_secs() < 8, "{:?}", began.elapsed());
         pty.press("hi\r");

@@ -24,7 +24,7 @@ async fn models_are_listed_with_what_is_known_of_them() {
     let shown = models(&[]);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     let want = "\
-MODEL        WINDOW  ANSWER  LIST PRICE OF A MILLION TOKENS
+MODEL        WINDOW  ANSWER  LIST PRICE PER MILLION TOKENS
 gpt-4o      128,000  16,384  $2.5 in, $10 out
 own           4,096       -  -
 bad\\x1b[2J        -       -  -

@@ -76,7 +76,7 @@ async fn a_chat_reads_well_in_80_columns_without_colour() {
         "  ▸ helper begins",
         "  ◂ helper: done",
         "● load_skill",
-        "summed up: ",
+        "summarized: ",
         "window: ~",
     ] {
         assert!(all.contains(part), "{part:?} in\n{all}");

@@ -49,7 +49,7 @@ fn calls_and_thinking_come_out_of_the_text() {
     });
     assert_eq!(*call, want);
     let shown = run(&["parse"], text.as_bytes());
-    let want = "Thinking\n  plan\n\nSee. \n\n● sum {\"a\":1}\n\nfinish: not told\n";
+    let want = "Thinking\n  plan\n\nSee. \n\n● sum {\"a\":1}\n\nfinish: not reported\n";
     assert_eq!(shown.stdout, want);
     let left =
         run(&["parse", "--json", "--dialect", "none", "--thinking", "none"], text.as_bytes());

@@ -40,7 +40,7 @@ async fn the_instructions_of_the_project_are_followed_and_said() {
     let (outcome, system) = asked(at, &[]).await;
     let said = [
         format!(
-            "project: AGENTS.md, server/orders/AGENTS.md of {}; --no-project leaves it out",
+            "project: AGENTS.md, server/orders/AGENTS.md in {}; --no-project ignores it",
             root.canonicalize().unwrap().display()
         ),
         "project: left out: `server/AGENTS.md` is not UTF-8 from byte 0 on; save it as UTF-8"

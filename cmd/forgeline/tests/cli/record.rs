@@ -149,8 +149,8 @@ fn a_recording_that_cannot_be_played_is_wrong_usage() {
         (&["run", "--base-url", "http://127.0.0.1:9", "--record", &taken, "hi"][..], "add --force"),
         (&["replay", other.as_str()], "record it anew"),
         (&["replay", &recording("bad.jsonl", "\"ended\":5")], "line 2"),
-        (&["replay", &body, "--turn", "1"], "leave --turn out"),
-        (&["run", "--provider", "demo", "--record", "/x", "hi"], "leave --record out"),
+        (&["replay", &body, "--turn", "1"], "omit --turn"),
+        (&["run", "--provider", "demo", "--record", "/x", "hi"], "omit --record"),
         (
             &["run", "--base-url", "http://127.0.0.1:9", "--record", "/no/such/folder/f", "hi"],
             "path of a new file",

@@ -74,6 +74,6 @@ async fn skills_of_the_project_are_found_from_a_folder_in_it_unless_it_is_left_o
 fn a_folder_of_skills_that_is_not_there_is_wrong_usage() {
     let outcome = run(&["run", "--provider", "demo", "--skills", "no/such/folder", "Hi"], b"");
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
-    let said = "--skills no/such/folder is not a folder; name one that is there";
+    let said = "--skills no/such/folder is not a folder; name an existing one";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 }

@@ -83,7 +83,7 @@ fn ctrl_c_stops_the_answer_of_a_chat_on_a_terminal_and_the_chat_goes_on() {
     pty.press("half a li");
     pty.until("half a li");
     pty.press(CTRL_C);
-    pty.until("Ctrl-C again, or Ctrl-D, leaves.");
+    pty.until("Press Ctrl-C again, or Ctrl-D, to quit.");
     pty.until("› ");
     pty.press(CTRL_D);
     assert_eq!(ended(pty.look_on()), Some(0));
@@ -205,7 +205,7 @@ async fn what_is_typed_while_it_answers_is_told_to_the_model() {
         pty.press("hi\r");
         pty.until("The ");
         pty.press("short\u{7f}ter, please\r/usage\rhalf a");
-        let shown = pty.until("  (said: shorter, please)");
+        let shown = pty.until("  (sent: shorter, please)");
         assert!(shown.starts_with("\r\n"), "on a line of its own: {shown:?}");
         pty.until("  (next: /usage)");
     });
@@ -216,7 +216,7 @@ async fn what_is_typed_while_it_answers_is_told_to_the_model() {
         pty.until("Short.");
         // What is not for the model is served when it has answered, and a line that was begun goes on.
         pty.until("› /usage");
-        pty.until("No tokens were reported yet.");
+        pty.until("No tokens have been reported yet.");
         pty.until("half a");
         pty.press("nother\r");
         pty.until("Bye.");
@@ -225,7 +225,7 @@ async fn what_is_typed_while_it_answers_is_told_to_the_model() {
         pty.press("\u{1b}[A\u{1b}[A\u{1b}[A");
         pty.until("shorter, please");
         pty.press(CTRL_C);
-        pty.until("Ctrl-C again, or Ctrl-D, leaves.");
+        pty.until("Press Ctrl-C again, or Ctrl-D, to quit.");
         pty.until("› ");
         pty.press(CTRL_D);
         assert_eq!(ended(pty.look_on()), Some(0));
@@ -245,7 +245,7 @@ async fn a_line_with_a_mark_cuts_the_answer() {
         pty.press("hi\r");
         pty.until("Once upon");
         pty.press("! shorter\r");
-        pty.until("  (said at once: shorter)");
+        pty.until("  (sent at once: shorter)");
         pty.until("  › shorter");
         pty.until("In short.");
         pty.until("› ");
@@ -265,7 +265,7 @@ async fn what_was_not_delivered_before_ctrl_c_can_be_changed_and_sent() {
         pty.press("hi\r");
         pty.until("Once upon");
         pty.press("is it long\r");
-        pty.until("  (said: is it long)");
+        pty.until("  (sent: is it long)");
         pty.press(CTRL_C);
         pty.until("stopped");
         pty.until("› ");
@@ -290,7 +290,7 @@ async fn the_end_of_the_input_while_it_answers_ends_the_chat_after_the_answer() 
         pty.press("hi\r");
         pty.until("The ");
         pty.press("sure?\r");
-        pty.until("  (said: sure?)");
+        pty.until("  (sent: sure?)");
         pty.press(CTRL_D);
         gate.notify_one();
         pty.until("Yes.");
@@ -308,7 +308,7 @@ fn an_answer_without_a_pause_is_steered_too() {
     pty.press("hi\r");
     pty.until("on and on ");
     pty.press("!enough\r");
-    pty.until("  (said at once: enough)");
+    pty.until("  (sent at once: enough)");
     pty.until("  › enough");
     pty.press(CTRL_C);
     pty.until("stopped");

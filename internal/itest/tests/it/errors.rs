@@ -15,13 +15,13 @@ fn a_provider_error_shows_one_level_and_gives_its_cause() {
     };
     assert_eq!(
         error.to_string(),
-        "cannot reach localhost:8080; check the address and that the server runs"
+        "cannot reach localhost:8080; check the address and that the server is running"
     );
     assert_eq!(error.source().unwrap().to_string(), "connection refused");
     let plain = error.to_agent_error();
     assert_eq!(
         plain.message,
-        "cannot reach localhost:8080; check the address and that the server runs: connection refused"
+        "cannot reach localhost:8080; check the address and that the server is running: connection refused"
     );
     assert!(plain.retryable);
 }

@@ -147,7 +147,7 @@ async fn a_service_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
         assert!(is_there, "{run}: `{}` is lost: {record:?}", seen.said);
         if record.progress == RunProgress::Interrupted {
             let why = record.end.unwrap();
-            assert!(why.contains("has gone on in 3 processes"), "{run}: {why}");
+            assert!(why.contains("was resumed in 3 processes"), "{run}: {why}");
         }
         let records = store.read(&key, 0, usize::MAX).await.unwrap();
         assert!(records.is_end, "{run}");

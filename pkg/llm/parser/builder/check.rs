@@ -184,7 +184,7 @@ fn facts(grammar: &Grammar) -> Facts {
             facts([tags.function_end, tags.parameter_end], ends_itself, missing_tag(tags))
         }
         (Some(Textual::Syntax { quote }), ..) => {
-            facts(["}", "}"], false, (!is_quote(quote)).then_some("quote that can be told"))
+            facts(["}", "}"], false, (!is_quote(quote)).then_some("recognizable quote"))
         }
         (Some(Textual::Python), markup, _) => {
             facts([")", "]"], markup != Some(Markup::Forge), None)

@@ -15,44 +15,44 @@ pub enum DialectError {
     #[error("the dialect has neither a call nor a section")]
     Empty,
     /// A call or a section that has to be closed was given no closer.
-    #[error("what {opener:?} opens has no closer")]
+    #[error("the opener {opener:?} has no closer")]
     NoCloser {
         /// The opener of the section.
         opener: String,
     },
     /// A call without a closer is of a grammar that does not say itself where it ends.
-    #[error("what {opener:?} opens needs a closer: its grammar does not end by itself")]
+    #[error("the opener {opener:?} needs a closer: its grammar does not end by itself")]
     NoEnd {
         /// The opener of the call.
         opener: String,
     },
     /// A marker is shorter than 2 bytes or longer than 96.
-    #[error("the marker {marker:?} is of {} bytes, not of 2 to 96", marker.len())]
+    #[error("the marker {marker:?} has {} bytes; expected 2 to 96", marker.len())]
     Length {
         /// The marker.
         marker: String,
     },
     /// A marker begins with a blank or a line end, a backtick or a tilde: line ends and code are
     /// followed apart from markers.
-    #[error("the marker {marker:?} begins with a blank, a backtick or a tilde")]
+    #[error("the marker {marker:?} begins with whitespace, a backtick or a tilde")]
     Start {
         /// The marker.
         marker: String,
     },
     /// There are more than 64 markers.
-    #[error("the dialect has {count} markers, more than {MAX_MARKERS}")]
+    #[error("the dialect has {count} markers; expected at most {MAX_MARKERS}")]
     TooMany {
         /// The number of them.
         count: usize,
     },
     /// A marker means two things at the same place.
-    #[error("the marker {marker:?} means two things")]
+    #[error("the marker {marker:?} has two meanings")]
     Repeated {
         /// The marker.
         marker: String,
     },
     /// A marker stands in another one, so that the front of the one could be the other.
-    #[error("the marker {outer:?} holds the marker {inner:?}")]
+    #[error("the marker {outer:?} contains the marker {inner:?}")]
     Nested {
         /// The longer one.
         outer: String,
@@ -67,7 +67,7 @@ pub enum DialectError {
         marker: String,
     },
     /// A part of a grammar is empty that has to say something, or is not of the form that it needs.
-    #[error("the grammar of what {opener:?} opens has no {part}")]
+    #[error("the grammar of the opener {opener:?} has no {part}")]
     Part {
         /// The opener of the call.
         opener: String,
@@ -75,7 +75,7 @@ pub enum DialectError {
         part: &'static str,
     },
     /// More line ends than 8 should belong to a marker.
-    #[error("{count} line ends should belong to a marker, more than {MAX_FRAMING}")]
+    #[error("{count} line ends belong to a marker; expected at most {MAX_FRAMING}")]
     Framing {
         /// The number of them.
         count: u8,

@@ -15,7 +15,7 @@ pub(super) fn read(file: &File<'_>, mistakes: &mut Vec<String>) -> Vec<(String, 
     for table in tables.filter(|member| member.path.len() == 2) {
         let Some(name) = table.path.get(1) else { continue };
         if !table.is_table {
-            mistakes.push(format!("{}: expected a table of its members", file.place(table)));
+            mistakes.push(format!("{}: expected a table", file.place(table)));
             continue;
         }
         let before = mistakes.len();
@@ -69,7 +69,7 @@ fn given(member: &Member<'_>) -> Result<Vec<String>, String> {
     let flag = member.path.get(2).map(|name| name.replace('_', "-")).unwrap_or_default();
     let argument = command.get_arguments().find(|argument| argument.get_long() == Some(&*flag));
     let Some(argument) = argument.filter(|_| member.path.len() == 3 && !member.is_table) else {
-        return Err(format!("there is no such member; expected some of {}", names()));
+        return Err(format!("unknown key; expected one of {}", names()));
     };
     #[expect(clippy::wildcard_enum_match_arm, reason = "the others take one value")]
     let flags = match argument.get_action() {
@@ -78,11 +78,11 @@ fn given(member: &Member<'_>) -> Result<Vec<String>, String> {
             None => return Err("expected true or false".to_owned()),
         },
         ArgAction::Append => {
-            let texts = member.texts().ok_or("expected a text, or a list of texts")?;
+            let texts = member.texts().ok_or("expected a string or a list of strings")?;
             texts.iter().map(|text| format!("--{flag}={text}")).collect()
         }
         _ => {
-            let text = member.text().ok_or("expected a text or a number")?;
+            let text = member.text().ok_or("expected a string or a number")?;
             vec![format!("--{flag}={text}")]
         }
     };

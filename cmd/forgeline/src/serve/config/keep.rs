@@ -17,7 +17,8 @@ pub(super) fn read(values: &mut Values<'_, '_>) -> Keep {
     let mut keep = Keep::default();
     for name in NAMES {
         let path = format!("keep.{name}");
-        let Some(number) = values.parsed::<NonZeroU32>(&path, "a number, from 1 on") else {
+        let Some(number) = values.parsed::<NonZeroU32>(&path, "a whole number of at least 1")
+        else {
             continue;
         };
         let number = u64::from(number.get());

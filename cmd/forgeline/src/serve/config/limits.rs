@@ -43,8 +43,11 @@ pub(super) fn read(values: &mut Values<'_, '_>) -> Limits {
     let mut limits = Limits::default();
     for name in NAMES {
         let path = format!("limits.{name}");
-        let expected =
-            if name == "body_time" { "seconds, from 1 on" } else { "a number, from 1 on" };
+        let expected = if name == "body_time" {
+            "a whole number of seconds, at least 1"
+        } else {
+            "a whole number of at least 1"
+        };
         let Some(number) = values.parsed::<std::num::NonZeroU32>(&path, expected) else { continue };
         let count = usize::try_from(number.get()).unwrap_or(usize::MAX);
         if let Some(most) = most(name).filter(|most| count > *most) {

@@ -83,7 +83,7 @@ impl Config {
         let tokens = values.path("tokens", above.tokens);
         let database = values.path("database", above.database);
         let megabytes: Option<NonZeroU32> =
-            values.parsed("database_megabytes", "a number, from 1 on");
+            values.parsed("database_megabytes", "a whole number of at least 1");
         let is_dev = values.parsed("dev", "true or false").unwrap_or(false);
         let limits = limits::read(&mut values);
         let keep = keep::read(&mut values);
@@ -184,9 +184,9 @@ impl Values<'_, '_> {
         };
         let text = found.to_string_lossy();
         let problem = if text.trim().is_empty() {
-            "and not an empty text"
+            "not an empty string"
         } else if is_secret(&text) && !found.exists() {
-            "and not a token or a key"
+            "not a token or a key"
         } else {
             return Some(found);
         };
@@ -203,7 +203,7 @@ impl Values<'_, '_> {
         let texts = member.texts();
         if texts.is_none() {
             let place = self.file.place(member);
-            self.mistakes.push(format!("{place}: expected a list of texts in quotes"));
+            self.mistakes.push(format!("{place}: expected a list of strings in quotes"));
         }
         texts
     }
@@ -252,12 +252,12 @@ impl Values<'_, '_> {
             };
             if !is_known {
                 let names = if own.is_empty() || rest.is_empty() {
-                    format!("{}, [limits], [keep] and [agents.NAME]", MEMBERS.join(", "))
+                    format!("{}, [limits], [keep], [agents.NAME]", MEMBERS.join(", "))
                 } else {
                     own.join(", ")
                 };
                 let place = self.file.place(member);
-                self.mistakes.push(format!("{place}: there is no such member; expected {names}"));
+                self.mistakes.push(format!("{place}: unknown key; expected one of {names}"));
             }
         }
     }
@@ -335,21 +335,21 @@ mod tests {
         let error = of(text, &set).unwrap_err().to_string();
         for line in [
             "serve.toml:1: listen: expected an address",
-            "serve.toml:2: port: there is no such member",
+            "serve.toml:2: port: unknown key",
             "serve.toml:4: limits.runs: expected",
-            "serve.toml:5: limits.runs_per_hour: there is no such member",
+            "serve.toml:5: limits.runs_per_hour: unknown key",
             "serve.toml:7: agents.a.provider: ",
             "serve.toml:8: agents.a.max_turns: ",
-            "serve.toml:9: agents.a.frobnicate: there is no such member",
+            "serve.toml:9: agents.a.frobnicate: unknown key",
             "serve.toml:10: agents.a.call_mode: ",
-            "serve.toml:11: other: there is no such member",
-            "serve.toml:13: keep.hours: there is no such member; expected days, megabytes, runs",
+            "serve.toml:11: other: unknown key",
+            "serve.toml:13: keep.hours: unknown key; expected one of days, megabytes, runs",
             "serve.toml:14: keep.days: expected",
-            "serve.toml:16: other.more.a: there is no such member",
+            "serve.toml:16: other.more.a: unknown key",
             "FORGELINE_DEV: expected true or false",
-            "FORGELINE_DATABASE: expected the path of a file, and not an empty text",
-            "FORGELINE_AGENTS_A_MODEL: there is no such variable; expected a table [agents.NAME]",
-            "FORGELINE_LIMITS_RUN: there is no such variable; expected FORGELINE_LIMITS_RUNS, ",
+            "FORGELINE_DATABASE: expected the path of a file, not an empty string",
+            "FORGELINE_AGENTS_A_MODEL: unknown variable; expected a table [agents.NAME]",
+            "FORGELINE_LIMITS_RUN: unknown variable; expected one of FORGELINE_LIMITS_RUNS, ",
             "FORGELINE_ORIGINS: expected origins such as \"https://app.example\", not \"*\"",
         ] {
             assert!(error.contains(line), "{line}\n---\n{error}");

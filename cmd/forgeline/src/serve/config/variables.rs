@@ -44,12 +44,12 @@ impl Variables {
         for (name, value) in &self.0 {
             if known.contains(name) {
                 if value.is_none() {
-                    mistakes.push(format!("{name}: expected a text in UTF-8; set it again"));
+                    mistakes.push(format!("{name}: expected valid UTF-8; set it again"));
                 }
             } else if is_of_cluster(name) {
                 // Kubernetes sets these for a service that is named so.
             } else if let Some(expected) = meant(name, known) {
-                mistakes.push(format!("{name}: there is no such variable; expected {expected}"));
+                mistakes.push(format!("{name}: unknown variable; expected {expected}"));
             } else {
                 strangers.push(name.clone());
             }
@@ -63,14 +63,14 @@ fn meant(name: &str, known: &[String]) -> Option<String> {
     let rest = name.strip_prefix(PREFIX)?;
     if rest == "AGENTS" || rest.starts_with("AGENTS_") {
         return Some(
-            "a table [agents.NAME] in the file: variables do not set agents up".to_owned(),
+            "a table [agents.NAME] in the file: agents are not configured by variables".to_owned(),
         );
     }
     if let Some(table) = ["LIMITS_", "KEEP_"].iter().find(|table| rest.starts_with(**table)) {
         let begin = format!("{PREFIX}{table}");
         let own: Vec<_> =
             known.iter().map(String::as_str).filter(|it| it.starts_with(&begin)).collect();
-        return Some(own.join(", "));
+        return Some(format!("one of {}", own.join(", ")));
     }
     let is_meant = |own: &&String| {
         let typos = if own.len() < PREFIX.len() + 5 { 1 } else { 2 };
@@ -111,7 +111,7 @@ mod tests {
             ("AUTH_TOKEN",                  Some("FORGELINE_TOKENS")),
             ("LISTENS",                     Some("FORGELINE_LISTEN")),
             ("DATABASE_URL",                Some("FORGELINE_DATABASE")),
-            ("LIMITS_RUN",                  Some("FORGELINE_LIMITS_RUNS")),
+            ("LIMITS_RUN",                  Some("one of FORGELINE_LIMITS_RUNS")),
             ("AGENTS_A_MODEL",              Some("a table [agents.NAME]")),
             ("ENV",                         None),
             ("BOGUS",                       None),
@@ -126,8 +126,7 @@ mod tests {
             let set = [(OsString::from(&name), OsString::from("1"))];
             let mut mistakes = Vec::new();
             Variables::of(set.into_iter()).strangers(&known, &mut mistakes);
-            let told =
-                want.map(|want| format!("{name}: there is no such variable; expected {want}"));
+            let told = want.map(|want| format!("{name}: unknown variable; expected {want}"));
             let is_told = told.is_none_or(|told| mistakes.iter().any(|it| it.starts_with(&told)));
             assert!(is_told && mistakes.len() == usize::from(want.is_some()), "{mistakes:?}");
         }

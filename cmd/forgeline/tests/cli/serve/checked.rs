@@ -53,15 +53,15 @@ fn a_secret_in_the_place_of_a_path_a_name_or_an_address_is_not_shown() {
 #[test]
 fn variables_that_cannot_be_read_or_are_misspelt_keep_the_service_from_starting() {
     let rows: [(&str, &[u8], &str); 6] = [
-        ("FORGELINE_TOKENS", b"/p/\xff", "FORGELINE_TOKENS: expected a text in UTF-8"),
-        ("FORGELINE_LISTEN", b"\xff", "FORGELINE_LISTEN: expected a text in UTF-8"),
+        ("FORGELINE_TOKENS", b"/p/\xff", "FORGELINE_TOKENS: expected valid UTF-8"),
+        ("FORGELINE_LISTEN", b"\xff", "FORGELINE_LISTEN: expected valid UTF-8"),
         ("FORGELINE_TOKENS", b"", "FORGELINE_TOKENS: expected the path of a file"),
         (
             "FORGELINE_TOKEN",
             b"t.txt",
-            "FORGELINE_TOKEN: there is no such variable; expected FORGELINE_TOKENS",
+            "FORGELINE_TOKEN: unknown variable; expected FORGELINE_TOKENS",
         ),
-        ("FORGELINE_AUTH_TOKENS", b"\xff", "FORGELINE_AUTH_TOKENS: there is no such variable"),
+        ("FORGELINE_AUTH_TOKENS", b"\xff", "FORGELINE_AUTH_TOKENS: unknown variable"),
         ("FORGELINE_AGENTS_A_MODEL", b"m", "expected a table [agents.NAME] in the file"),
     ];
     for (name, value, want) in rows {
@@ -76,7 +76,7 @@ fn variables_that_cannot_be_read_or_are_misspelt_keep_the_service_from_starting(
     let other = serve(&["--provider", "demo", "--check"], &[("FORGELINE_BOGUS", b"\xff")]);
     assert_eq!(other.code, Some(0), "{other:?}");
     // The one who runs the tests may have set others.
-    let told = other.stderr.lines().find(|line| line.contains("of no meaning here: "));
+    let told = other.stderr.lines().find(|line| line.contains("unknown variables: "));
     assert!(told.is_some_and(|line| line.contains("FORGELINE_BOGUS")), "{other:?}");
 }
 
@@ -94,8 +94,8 @@ fn a_check_tells_at_once_what_a_start_would_trip_over() {
         "/nope/d",
         "toml:4: limits.headers: expected a number from 1 to 100, not 200",
         "toml:5: limits.head_bytes: expected a number from 1 to ",
-        "toml:6: agents.a: --approve: there is no tool bogus",
-        "toml:9: agents.b: --approve: there is no tool mcp.x.y",
+        "toml:6: agents.a: --approve: unknown tool bogus",
+        "toml:9: agents.b: --approve: unknown tool mcp.x.y",
     ] {
         assert!(outcome.stderr.contains(want), "{want}: {}", outcome.stderr);
     }
@@ -110,7 +110,7 @@ fn a_check_tells_at_once_what_a_start_would_trip_over() {
     assert!(told.iter().all(|want| outcome.stderr.contains(want)), "{outcome:?}");
     let outcome = serve(&[&demo[..], &["--approve", "bogus"]].concat(), &[]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    assert!(outcome.stderr.contains("there is no tool bogus"), "{outcome:?}");
+    assert!(outcome.stderr.contains("unknown tool bogus"), "{outcome:?}");
     let outcome = serve(&[&demo[..], &["--approve", "notes.keep,calculator"]].concat(), &[]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     for empty in ["", ":memory:"] {

@@ -183,7 +183,7 @@ async fn a_request_chooses_among_the_models_of_the_configuration() {
 fn models_to_choose_from_go_with_the_service_and_a_provider_that_has_several() {
     let outcome = run(&["run", "--provider", "demo", "--models", "a", "Hi"], b"");
     assert_eq!(outcome.code, Some(2), "{outcome:?}");
-    assert!(outcome.stderr.contains("goes with `serve`"), "{outcome:?}");
+    assert!(outcome.stderr.contains("works only with `serve`"), "{outcome:?}");
     let outcome = run(&["serve", "--provider", "demo", "--models", "a", "--check"], b"");
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
     assert!(outcome.stderr.contains("the demo has one"), "{outcome:?}");
