@@ -67,7 +67,7 @@ export async function approvals_are_answered(browser) {
     await page.keyboard.type(', "text": "soap"}');
     await choose(page, "Allow once");
     await ended(page, 2);
-    assert.match(await talk(page), /with other arguments[\s\S]*changed: \{"path":"x","text":"soap"\}/);
+    assert.match(await talk(page), /with edited arguments[\s\S]*changed: \{"path":"x","text":"soap"\}/);
 
     await send(page, "approve and be refused");
     await toAsk(page);
@@ -91,7 +91,7 @@ export async function tools_of_the_page_are_answered(browser) {
     await send(page, "ask me");
     await toAsk(page);
     await choose(page, "Answer");
-    assert.match(await page.locator(".ask").innerText(), /Give an answer first/);
+    assert.match(await page.locator(".ask").innerText(), /Enter an answer first/);
     await tabTo(page, ".ask textarea", { back: true });
     await page.keyboard.type("Green");
     await choose(page, "Answer");
@@ -114,7 +114,7 @@ export async function tools_of_the_page_are_answered(browser) {
 
     await send(page, "unknown tool");
     await toAsk(page);
-    await choose(page, "It is not here");
+    await choose(page, "Not available");
     await ended(page, 4);
     assert.match(await talk(page), /has no such tool/);
   });

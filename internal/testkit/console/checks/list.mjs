@@ -55,7 +55,7 @@ export async function a_conversation_with_a_run_under_way_is_not_deleted(browser
     await page.waitForSelector("#dialog[open]");
     await tabTo(page, "#dialog-yes");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector("#dialog-title").textContent === "The service refused");
+    await page.waitForFunction(() => document.querySelector("#dialog-title").textContent === "The service refused the request");
     assert.match(await page.locator("#dialog-text").innerText(), /under way/);
     await page.keyboard.press("Escape");
     assert.match(await list(page), /slow and kept/);

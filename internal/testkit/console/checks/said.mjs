@@ -75,7 +75,7 @@ export async function an_older_conversation_is_shown_as_it_was_live(browser) {
         // Events that retention has taken.
         if (isGone) await page.route("**/v1/runs/*/events", (route) => route.fulfill({ status: 410, json: { code: "gone", detail: "gone" } }));
         await page.goto(`${browser.address}/#/chat/${conversation}`);
-        await page.waitForFunction((isGone) => document.querySelector("#talk .turn-state")?.textContent.startsWith(isGone ? "The events of this run are not kept" : "Completed"), isGone);
+        await page.waitForFunction((isGone) => document.querySelector("#talk .turn-state")?.textContent.startsWith(isGone ? "The events of this run are no longer available" : "Completed"), isGone);
         const where = `${conversation}${isGone ? " without events" : ""}`;
         assert.equal(await page.locator(".call").count(), 1, where);
         assert.equal(await page.locator(".call-name").innerText(), "calculator", where);
@@ -212,6 +212,6 @@ export async function a_long_message_is_asked_again_to_its_end(browser) {
 export async function a_conversation_that_is_not_there_says_so(browser) {
   return browser.page(async (page) => {
     await page.goto(`${browser.address}/#/chat/unknown`);
-    await has(page, "This conversation is not here");
+    await has(page, "This conversation does not exist");
   });
 }

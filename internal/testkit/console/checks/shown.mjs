@@ -60,7 +60,7 @@ export async function signs_that_are_not_seen_are_told_where_one_decides(browser
       await page.locator(".ask textarea").fill(box.replace("safe", "save"));
       await page.getByRole("button", { name: "Allow once" }).click();
       await ended(page);
-      assert.match(await page.locator(".ask .settled").innerText(), /with other arguments/);
+      assert.match(await page.locator(".ask .settled").innerText(), /with edited arguments/);
       const said = await page.locator(".turn.agent .md").last().evaluate((it) => it.textContent);
       assert.ok(said.includes("a\u202egnp.exe\u202c.md") && said.includes("save\u200b"), said);
       await page.locator("#talk a[href^='#/events/']").click();

@@ -14,7 +14,7 @@ export async function a_token_is_asked_for_kept_in_the_tab_and_forgotten(browser
     assert.equal(await page.evaluate(() => sessionStorage.getItem("forgeline.token")), null, "no request can carry it");
     await page.keyboard.type("wrong");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector("#token-text").textContent.includes("does not know this token"));
+    await page.waitForFunction(() => document.querySelector("#token-text").textContent.includes("does not recognize this token"));
     await page.keyboard.type("s3cret-of-ann");
     await page.keyboard.press("Enter");
     await page.waitForSelector("#forget:not([hidden])");
@@ -35,9 +35,9 @@ export async function one_who_gives_no_token_is_asked_again_when_something_is_se
   return browser.page(async (page) => {
     await page.waitForSelector("#ask-token[open]");
     await page.keyboard.press("Escape");
-    await page.waitForFunction(() => document.querySelector("#status").textContent.includes("The service does not answer"));
+    await page.waitForFunction(() => document.querySelector("#status").textContent.includes("The service does not respond"));
     // The list and the figures are asked for behind it.
-    await page.waitForFunction(() => document.querySelector("#no-conversations").textContent.includes("Conversations of this browser tab"));
+    await page.waitForFunction(() => document.querySelector("#no-conversations").textContent.includes("Conversations in this browser tab"));
     assert.equal(await page.locator("#ask-token[open]").count(), 0);
     await page.fill("#text", "think now");
     await page.focus("#text");

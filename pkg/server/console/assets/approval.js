@@ -8,7 +8,7 @@ import { pretty } from "./values.js";
 
 const REASONS = {
   policy: "The agent asks before calls of this kind.",
-  outside_text: "Text from outside is in the conversation, and may be the reason for this call. Look closely.",
+  outside_text: "The conversation contains text from outside, which may have caused this call. Look closely.",
   provider: "The provider runs this tool itself, and asks before it does.",
 };
 
@@ -24,7 +24,7 @@ export function approval(parent, request, reply, options) {
   const error = el("p", { class: "error", role: "alert" });
   ask.body.append(
     el("details", { open: !request.preview }, el("summary", { text: "All arguments" }),
-      el("label", { class: "field" }, el("span", { text: "You may change them before you allow the call once" }), changed), error),
+      el("label", { class: "field" }, el("span", { text: "You can edit them before you allow the call once" }), changed), error),
   );
   ask.controls.append(el("label", { class: "field" }, el("span", { text: "Reason for a rejection, which the model reads" }), reason));
   const answer = (decision, shown, more = {}) => ({
@@ -37,13 +37,13 @@ export function approval(parent, request, reply, options) {
       error.textContent = "";
       if (changed.value === given) return answer("grant", "Allowed once");
       const read = readObject(changed.value);
-      if (read !== null) return answer("grant", "Allowed once, with other arguments", { arguments: read });
+      if (read !== null) return answer("grant", "Allowed once, with edited arguments", { arguments: read });
       error.textContent = "The arguments must be one JSON object.";
       changed.closest("details").open = true;
       changed.focus();
       return null;
     }],
-    ["Always allow", () => answer("grant_always", "Allowed, also from now on")],
+    ["Always allow", () => answer("grant_always", "Always allowed")],
     ["Reject", () => answer("reject", "Rejected", { reason: reason.value.trim() })],
   );
   return ask;
@@ -92,7 +92,7 @@ function diff(text) {
       el("span", {}, seen(sign === "" ? line : line.slice(1)))));
   }
   const rest = lines.length - MOST_LINES;
-  const more = rest > 0 ? el("p", { class: "error", text: `${rest} more lines of the change are not shown; the arguments have all of it.` }) : null;
+  const more = rest > 0 ? el("p", { class: "error", text: `${rest} more lines of the change are not shown; the arguments contain all of it.` }) : null;
   const caption = `Change: ${plus} ${plus === 1 ? "line" : "lines"} added, ${minus} removed${rest > 0 ? ", and more" : ""}`;
   return el("div", { class: "preview" }, el("p", { class: "caption", id, text: caption }), list, more);
 }

@@ -58,7 +58,7 @@ export function setUp({ onBegun }) {
 
 function showAsks(asks) {
   nodes.waits.hidden = asks.length === 0;
-  nodes["waits-text"].textContent = asks.length === 1 ? asks[0].title.textContent : `${asks.length} questions wait for you`;
+  nodes["waits-text"].textContent = asks.length === 1 ? asks[0].title.textContent : `${asks.length} questions are waiting for you`;
   nodes["waits-go"].onclick = () => asks[0]?.focus();
 }
 
@@ -126,7 +126,7 @@ function showState() {
   nodes.stop.hidden = !isOpen;
   nodes["when-field"].hidden = !isOpen;
   nodes["agent-field"].classList.toggle("is-fixed", talk.conversation !== null);
-  nodes.text.placeholder = isOpen ? "Say something meanwhile" : "Ask something";
+  nodes.text.placeholder = isOpen ? "Add a message" : "Ask anything";
   nodes.send.textContent = isOpen ? "Add" : "Send";
 }
 
@@ -246,8 +246,8 @@ function steered(turn, text, isRead) {
 function unsent(waiting) {
   drop(waiting);
   giveBack(waiting.text);
-  note("The answer ended before this was read. Send it, or change it first.");
-  say("The answer ended before your message was read. It is in the message box again.");
+  note("The answer ended before this was read. Send it, or edit it first.");
+  say("The answer ended before your message was read. It is back in the message box.");
 }
 
 async function stop() {

@@ -27,6 +27,8 @@ const TOOLS = {
   },
 };
 
+const TITLES = { ask_user: "The agent asks you", confirm: "The agent asks you to confirm" };
+
 function textField(label) {
   const input = el("textarea", { rows: "2" });
   return { input, label: el("label", { class: "field" }, el("span", { text: label }), input) };
@@ -45,7 +47,7 @@ function choices(label, options) {
 /// Shows a call; `reply` sends its result.
 export function clientCall(parent, request, reply, options) {
   const known = Object.hasOwn(TOOLS, request.tool_name);
-  const title = known ? `${request.tool_name === "confirm" ? "A yes or no" : "An answer"} is asked of you` : `${request.tool_name} runs at the client`;
+  const title = known ? TITLES[request.tool_name] : `${request.tool_name} runs at the client`;
   const ask = new Ask(parent, title, reply, options);
   const returns = (end, shown) => ({
     path: "tool-results",
@@ -65,7 +67,7 @@ export function clientCall(parent, request, reply, options) {
   }
   const answer = () => {
     const content = read();
-    ask.error.textContent = content === null ? "Give an answer first." : "";
+    ask.error.textContent = content === null ? "Enter an answer first." : "";
     return content === null ? null : result(content);
   };
   ask.buttons(["Answer", answer], ["Do not answer", declined]);
@@ -75,16 +77,16 @@ export function clientCall(parent, request, reply, options) {
 /// Shows a call of a tool that this page has not; a person may stand in for it.
 function unknown(ask, request, returns) {
   ask.body.append(
-    el("p", { class: "why", text: "This page has no such tool. You may give its result by hand, or say that it is not here." }),
+    el("p", { class: "why", text: "This page does not have this tool. You can enter its result by hand, or report that it is not available." }),
     el("pre", { tabindex: "0", text: visible(pretty(request.arguments)) }),
   );
   const { label, input } = textField("Result, which the model reads");
   ask.controls.append(label);
   ask.buttons(
-    ["Give this result", () => returns({ result: { content: input.value } }, "You gave the result")],
-    ["It is not here", () => {
+    ["Send this result", () => returns({ result: { content: input.value } }, "You sent the result")],
+    ["Not available", () => {
       const failure = { kind: "unknown_tool", message: "the console has no such tool" };
-      return returns({ failure }, "It is not here");
+      return returns({ failure }, "Not available");
     }],
   );
 }

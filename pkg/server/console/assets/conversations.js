@@ -63,7 +63,7 @@ function show() {
   byId("no-conversations").hidden = shown.length > 0;
   byId("no-conversations").textContent = state.isKept
     ? "No conversations yet."
-    : "Conversations of this browser tab will be listed here.";
+    : "Conversations in this browser tab appear here.";
   byId("more").hidden = state.next === null;
   const focused = document.activeElement?.closest?.("#conversations li")?.dataset.id;
   clear(byId("conversations")).append(...shown.map(row));
@@ -111,7 +111,7 @@ async function changed(request, id) {
     await ask(path`v1/conversations/${id}`, request);
     return true;
   } catch (error) {
-    await askUser({ title: "The service refused", text: error.message, yes: "Understood" });
+    await askUser({ title: "The service refused the request", text: error.message, yes: "OK" });
     return false;
   } finally {
     await refresh();

@@ -15,7 +15,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
 /// Asks for a token; returns it, or `null`.
 export async function askForToken(wasWrong) {
   const input = byId("token");
-  let told = wasWrong ? "The service does not know this token. Enter another; it is kept until this tab is closed." : "It is kept until this tab is closed.";
+  let told = wasWrong ? "The service does not recognize this token. Enter another one; it is kept until this tab is closed." : "It is kept until this tab is closed.";
   for (;;) {
     input.value = "";
     byId("token-text").textContent = told;
@@ -24,7 +24,7 @@ export async function askForToken(wasWrong) {
     input.value = "";
     if (pressed !== "use" || token === "") return null;
     if (TOKEN.test(token)) return token;
-    told = "A token has letters, digits and signs of ASCII alone, without spaces; this one has others. Enter it again.";
+    told = "A token consists of ASCII letters, digits and punctuation, without spaces; this one contains other characters. Enter it again.";
   }
 }
 

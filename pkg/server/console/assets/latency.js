@@ -22,12 +22,12 @@ export async function show() {
   try {
     found = await ask("dev/latency");
   } catch (error) {
-    clear(node).append(el("h2", { text: "Latency" }), el("p", { class: "empty", text: `The service does not tell: ${error.message}` }));
+    clear(node).append(el("h2", { text: "Latency" }), el("p", { class: "empty", text: `The latencies could not be loaded: ${error.message}` }));
     return;
   }
   const { facts, plots } = read(found);
   const had = node.contains(document.activeElement);
-  const again = button("Read again", show);
+  const again = button("Refresh", show);
   clear(node).append(
     el("div", { class: "page-head" }, el("h2", { text: "Latency" }), el("p", { class: "facts", role: "status", text: facts }), again),
     el("div", { class: "plots" }, plots));

@@ -30,7 +30,7 @@ export function link(to, ...children) {
 function plain(children) {
   const node = document.createElement("span");
   node.className = "no-link";
-  node.title = "Not a link: its address is not one of the web";
+  node.title = "Not a link: its address is not a web address";
   node.append(...children);
   return node;
 }

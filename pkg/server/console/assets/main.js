@@ -74,7 +74,7 @@ async function agents() {
     select.replaceChildren(...names.map((name) => el("option", { value: name, text: name })));
     byId("agent-field").hidden = names.length < 2;
   } catch (error) {
-    byId("status").textContent = `The service does not answer: ${error.message}`;
+    byId("status").textContent = `The service does not respond: ${error.message}`;
   }
 }
 

@@ -13,7 +13,7 @@ export function percentiles(title, rows, about = "") {
   const known = rows.filter((row) => row.count > 0);
   const figure = el("figure", { class: "plot" }, el("h3", { text: title }), about ? el("p", { class: "about", text: about }) : null);
   if (known.length === 0) {
-    figure.append(el("p", { class: "empty", text: "Nothing was measured in this hour." }));
+    figure.append(el("p", { class: "empty", text: "Nothing was measured in the last hour." }));
     return figure;
   }
   figure.append(drawn(known), table(known));
@@ -70,7 +70,7 @@ function table(rows) {
 export function shares(title, rows) {
   const figure = el("figure", { class: "plot" }, el("h3", { text: title }));
   if (rows.length === 0) {
-    figure.append(el("p", { class: "empty", text: "No provider has reported it in this hour." }));
+    figure.append(el("p", { class: "empty", text: "No provider reported it in the last hour." }));
     return figure;
   }
   for (const { name, share } of rows) {

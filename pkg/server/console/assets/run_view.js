@@ -18,17 +18,17 @@ const DEEPEST = 8;
 const ENDED = {
   tool_approval_granted: "Allowed",
   tool_approval_rejected: "Rejected",
-  tool_approval_timeout: "Nobody answered in time",
+  tool_approval_timeout: "No one answered in time",
   tool_approval_cancelled: "No longer needed",
   client_tool_cancelled: "No longer needed",
 };
-const QUESTION_ENDS = { accepted: "Sent", declined: "Declined", cancelled: "No longer needed", timeout: "Nobody answered in time" };
+const QUESTION_ENDS = { accepted: "Sent", declined: "Declined", cancelled: "No longer needed", timeout: "No one answered in time" };
 // How an agent below ended.
 const BELOW = { completed: "done", failed: "failed", cancelled: "stopped", interrupted: "interrupted" };
 const NOTES = {
-  context_trimmed: "The beginning of the conversation was left out of the request: it is too long for the model.",
-  context_summarized: "The beginning of the conversation was summed up for the model.",
-  answer_restarted: "The answer was begun anew.",
+  context_trimmed: "The beginning of the conversation was left out of the request, because the conversation is too long for the model.",
+  context_summarized: "The beginning of the conversation was summarized for the model.",
+  answer_restarted: "The answer was restarted.",
 };
 
 /// The view of a run, or of an agent below.
@@ -237,7 +237,7 @@ export class RunView {
   }
 
   retried(event) {
-    this.note(`Attempt ${event.attempt} of ${event.max_attempts} failed: ${event.message}. Again in ${duration(event.delay_ms)}.`);
+    this.note(`Attempt ${event.attempt} of ${event.max_attempts} failed: ${event.message}. Retrying in ${duration(event.delay_ms)}.`);
   }
 
   failedOver(event) {
@@ -245,7 +245,7 @@ export class RunView {
   }
 
   noCall() {
-    this.note("The answer had no call, and needs one; the model is asked again.");
+    this.note("The answer had no tool call, but needs one; the model is asked again.");
   }
 
   custom(event) {
@@ -258,7 +258,7 @@ export class RunView {
   steered(event) {
     const text = String(event.data?.text ?? "");
     this.onSteered(text, true);
-    this.node.append(el("div", { class: "said steer" }, el("p", { class: "hidden", text: "You said meanwhile" }), el("p", { text })));
+    this.node.append(el("div", { class: "said steer" }, el("p", { class: "hidden", text: "You added" }), el("p", { text })));
   }
 
   sub(event) {
@@ -289,7 +289,7 @@ export class RunView {
       view.stands("runs at the provider", "running");
     } else if (event.kind === "server_tool_result") {
       this.call(event, event.tool_name).returned(cut(pretty(event.raw), 20_000), 0, event.is_error);
-    } else if (event.kind === "media") this.note(`The model made ${event.media_type}; it is in the events.`);
+    } else if (event.kind === "media") this.note(`The model generated ${event.media_type}; see the events.`);
   }
 
   cited({ url, title, cited_text: passage }) {

@@ -70,7 +70,7 @@ export class Talk {
     this.insert(found.turns, found.open, null);
     for (const known of this.unsaid(found, run)) this.add(known);
     if (this.turns.length === 0) {
-      const text = isKept ? "Nothing was said here yet." : "This conversation is not here: it was deleted, or is of someone else.";
+      const text = isKept ? "There are no messages yet." : "This conversation does not exist: it was deleted, or belongs to someone else.";
       this.node.append(el("p", { class: "empty", text }));
     }
     this.showEarlier();
@@ -204,5 +204,5 @@ export class Talk {
 /// Returns what is said of a connection that is lost.
 function lost(isLost, problem) {
   if (!isLost) return "";
-  return problem ? `The service does not tell what happens: ${problem.message}. Asking again…` : "The connection was lost; connecting again…";
+  return problem ? `The service does not send events: ${problem.message}. Retrying…` : "The connection was lost; reconnecting…";
 }

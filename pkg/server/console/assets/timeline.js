@@ -43,7 +43,7 @@ class Timeline {
     this.stopping = new AbortController();
     clear(node);
     if (run === null) {
-      node.append(el("h2", { text: "Events" }), el("p", { class: "empty", text: "Begin a run in the chat, or open one by its “Events”." }));
+      node.append(el("h2", { text: "Events" }), el("p", { class: "empty", text: "Start a run in the chat, or open one with its “Events” link." }));
       this.pump = new Pump(() => {});
       return;
     }
@@ -52,7 +52,7 @@ class Timeline {
       Object.entries(NAMES).map(([value, text]) => el("option", { value, text })));
     this.words = el("input", { type: "search", placeholder: "kind or text", oninput: () => this.filter() });
     this.rows = new Rows({ label: "Events", draw: (row, at) => this.draw(row, this.matches[at]), onChosen: (at) => this.choose(at) });
-    this.detail = el("div", { class: "detail" }, el("p", { class: "empty", text: "Choose an event to see all of it." }));
+    this.detail = el("div", { class: "detail" }, el("p", { class: "empty", text: "Select an event to see its details." }));
     node.append(
       el("div", { class: "page-head" }, el("h2", { text: "Events" }), el("code", { class: "run-id", text: run }), this.state),
       el("div", { class: "filters" },
@@ -113,7 +113,7 @@ class Timeline {
     const all = `${count(this.events.length)} events`;
     const some = this.matches.length === this.events.length ? all : `${count(this.matches.length)} of ${all}`;
     const time = this.last > this.began ? ` in ${duration(this.last - this.began)}` : "";
-    this.state.textContent = `${some}${time} · ${this.end ?? "under way"}`;
+    this.state.textContent = `${some}${time} · ${this.end ?? "in progress"}`;
     const follows = this.rows.set(this.matches.length) && !this.end && this.rows.chosen < 0;
     if (follows) this.rows.toEnd();
     this.rows.show();

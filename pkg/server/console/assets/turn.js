@@ -146,7 +146,7 @@ export class Turn {
   }
 
   fails(error) {
-    const text = error.isGone ? "The events of this run are not kept any more." : error.message;
+    const text = error.isGone ? "The events of this run are no longer available." : error.message;
     this.hasEnded = true;
     this.isOpen = false;
     this.keeping(() => {
