@@ -180,7 +180,7 @@ mod tests {
         show(&mut out, &rows).unwrap();
         let text = String::from_utf8(out).unwrap();
         let want = "\
-MODEL            WINDOW  ANSWER  LIST PRICE OF A MILLION TOKENS
+MODEL            WINDOW  ANSWER  LIST PRICE PER MILLION TOKENS
 gpt-4o          128,000  16,384  $2.5 in, $10 out
 gpt-4o            8,192  16,384  $2.5 in, $10 out
 my \\x1b[31mown        -       -  -

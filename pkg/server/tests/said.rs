@@ -60,7 +60,7 @@ fn what_came_before_the_first_step_is_kept_whatever_the_next_process_can_do() {
         Next {
             agent: || DefaultAgent::builder(answering()).tool(Calculator).build().unwrap(),
             name: "other",
-            why: "no agent `main`",
+            why: "no longer has the agent `main`",
         },
     ];
     for Next { agent, name, why } in rows {

@@ -53,7 +53,7 @@ fn a_signal_lets_runs_end_and_a_second_ends_the_program_at_once() {
         let asked = serve.until(&run, "tool_approval_request");
         let mut events = serve.open(&format!("/v1/runs/{run}/events"));
         serve.signal("-INT");
-        serve.says("ending");
+        serve.says("shutting down");
         assert!(serve.connect().is_err(), "it accepts no more");
         if signals == 2 {
             serve.signal("-INT");
