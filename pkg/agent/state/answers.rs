@@ -64,7 +64,7 @@ impl RunState {
         self.outcome.messages.extend(message);
         let is_full = answer.error.as_ref().is_some_and(|e| e.code == ErrorCode::ContextExceeded);
         if is_rest && is_full && !answer.told && !self.is_cancelled() {
-            // There is no room for the rest: the answer stays truncated.
+            // The rest does not fit: the answer stays truncated.
             self.outcome.finish_reason = before;
             return self.finish(OutcomeKind::Cut, out);
         }

@@ -16,7 +16,7 @@ impl RunState {
         match said {
             Said::Steer { message, now } => {
                 inbox.steers.push(message);
-                // After the last answer there is no turn to deliver it in.
+                // A run has no turn after its last answer to deliver it in.
                 let has_next =
                     self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_)));
                 if now && has_next && !self.is_cancelled() {
