@@ -12,14 +12,14 @@ use tokio::{sync::Mutex, task::spawn_blocking};
 use super::{Journal, JournalError, JournalFuture};
 use crate::own_file::own_file;
 
-/// Largest file, in bytes: a longer one is neither written nor read.
+/// Maximum file size, in bytes: a larger file is neither written nor read.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A journal in a file that only its owner can read: JSON lines, appended.
 ///
-/// The file is created with the first line. A line is kept once the system has it: it outlives the
-/// process, and a loss of power only if the system has written it by then. What a process that was killed
-/// had written of a line is dropped.
+/// The file is created with the first line. A line counts as stored once the operating system has
+/// accepted it: the line survives the end of the process, but survives a power failure only if the
+/// system has written it to disk by then. An incomplete line left by a killed process is dropped.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ const MAX_BYTES: u64 = 256 << 20;
 #[derive(Debug, Clone)]
 pub struct FileJournal {
     path: Arc<Path>,
-    /// The file, once it is open. A task that writes holds it, though its future is dropped.
+    /// The file, once it is open. A task that is writing holds the lock, even if its future is dropped.
     file: Arc<Mutex<Option<Open>>>,
 }
 
@@ -45,9 +45,9 @@ pub struct FileJournal {
 #[derive(Debug)]
 struct Open {
     file: File,
-    /// The length of its whole lines.
+    /// The length of the complete lines, in bytes.
     length: u64,
-    /// `true` when a line was written in part.
+    /// `true` when a line was written incompletely.
     is_torn: bool,
 }
 
@@ -58,7 +58,7 @@ impl FileJournal {
         Self { path: path.into().into(), file: Arc::default() }
     }
 
-    /// Does `work` on the open file, on a thread that may wait for a disk.
+    /// Runs `work` on the open file, on a thread that may block on a disk.
     fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Open) -> io::Result<T> + Send + 'static,
@@ -85,7 +85,7 @@ impl Open {
         Ok(open)
     }
 
-    /// Reads the whole lines.
+    /// Reads the complete lines.
     fn read(&mut self) -> io::Result<Vec<String>> {
         let length = self.file.metadata()?.len();
         if length > MAX_BYTES {
