@@ -56,7 +56,7 @@ impl Session {
         let newest = ClientLifecycleMode::Auto { preferred_versions, legacy_version };
         let (mut service, mut watch) = greet(newest).await?;
         if matches!(service, Err(ClientInitializeError::ExpectedInitResult(_))) {
-            // An older server that answered a request which it does not know with success.
+            // An older server may answer an unknown request with success.
             (service, watch) = greet(ClientLifecycleMode::Initialize).await?;
         }
         let service = service.map_err(|error| greeting_error(&server, &watch, &error))?;

@@ -38,7 +38,7 @@ pub struct Budget {
     /// Maximum time, excluding the time for which the run was suspended. `None`: no limit.
     pub time: Option<Duration>,
     /// Maximum cost by the model's prices in the [catalog](crate::llm::ModelCard); without a price
-    /// there is no limit, and one event reports that. `None`: no limit.
+    /// the cost is not limited, and one event reports that. `None`: no limit.
     pub cost: Option<Cost>,
 }
 

@@ -48,7 +48,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// Returns the reason why there is no grant.
+    /// Returns the reason why no grant was obtained.
     pub(super) async fn login(
         &self,
         guard: &Guard,
