@@ -47,8 +47,8 @@ struct Open {
     file: File,
     /// The length of the complete lines, in bytes.
     length: u64,
-    /// `true` when a line was written incompletely.
-    is_torn: bool,
+    /// The maximum number of bytes after them that belong to an incomplete line.
+    torn: u64,
 }
 
 impl FileJournal {
@@ -80,7 +80,7 @@ impl FileJournal {
 impl Open {
     fn at(path: &Path) -> io::Result<Self> {
         let file = own_file().read(true).append(true).create(true).open(path)?;
-        let mut open = Self { file, length: 0, is_torn: false };
+        let mut open = Self { file, length: 0, torn: 0 };
         open.read()?;
         Ok(open)
     }
@@ -95,7 +95,7 @@ impl Open {
         let mut bytes = Vec::new();
         (&self.file).take(MAX_BYTES).read_to_end(&mut bytes)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        self.is_torn = whole < bytes.len();
+        self.torn = (bytes.len() - whole) as u64;
         bytes.truncate(whole);
         self.length = whole as u64;
         let text = String::from_utf8(bytes).map_err(io::Error::other)?;
@@ -103,21 +103,21 @@ impl Open {
     }
 
     fn append(&mut self, mut line: String) -> io::Result<()> {
-        if self.is_torn {
-            self.file.set_len(self.length)?;
-            self.is_torn = false;
-        }
-        if self.file.metadata()?.len() != self.length {
+        let end = self.file.metadata()?.len();
+        if !(self.length..=self.length.saturating_add(self.torn)).contains(&end) {
             return Err(io::Error::other("another process has written to it"));
+        }
+        if end > self.length {
+            self.file.set_len(self.length)?;
         }
         line.push('\n');
         let length = self.length.saturating_add(line.len() as u64);
         if length > MAX_BYTES {
             return Err(too_long(length));
         }
-        self.is_torn = true;
+        self.torn = line.len() as u64;
         self.file.write_all(line.as_bytes())?;
-        self.is_torn = false;
+        self.torn = 0;
         self.length = length;
         Ok(())
     }
@@ -150,6 +150,22 @@ mod tests {
         let error = open.append("four".to_owned()).unwrap_err().to_string();
         assert_eq!(error, "268435457 bytes are more than 268435456");
         open.append("two".to_owned()).unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_line_that_another_process_is_writing_is_not_cut() {
+        let path = std::env::temp_dir().join(format!("forgeline-torn-{}", std::process::id()));
+        let mut other = own_file().append(true).create(true).open(&path).unwrap();
+        other.write_all(b"one\ntw").unwrap();
+        let mut open = Open::at(&path).unwrap();
+        other.write_all(b"o\n").unwrap();
+        let error = open.append("three".to_owned()).unwrap_err().to_string();
+        assert_eq!(error, "another process has written to it");
+        other.write_all(b"thr").unwrap();
+        assert_eq!(open.read().unwrap(), ["one", "two"]);
+        open.append("three".to_owned()).unwrap();
+        assert_eq!(open.read().unwrap(), ["one", "two", "three"], "what is torn is dropped");
         std::fs::remove_file(path).unwrap();
     }
 }

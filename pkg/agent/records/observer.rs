@@ -128,7 +128,7 @@ pub struct RunBegan {
     pub model: Text,
     /// The number of tools that the agent has.
     pub tools: usize,
-    /// Maximum number of model responses in the run.
+    /// Maximum number of model responses in the run, unless its budget allows fewer.
     pub max_turns: u32,
     /// `true` when the run was suspended and resumes.
     pub resumed: bool,

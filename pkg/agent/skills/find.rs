@@ -170,7 +170,7 @@ fn below(root: &Root, name: &str) -> Result<(Place, Root), String> {
 /// below the opened folder, wherever the link leads by then.
 fn followed(link: &Path) -> Result<(Place, Root), String> {
     let mut folder = open_folder(link).map_err(|_| {
-        "it is a link, and what it leads to is not there or no folder; mend or remove it".to_owned()
+        "it is a link whose target is missing or not a folder; repair or remove it".to_owned()
     })?;
     folder.shows_hidden = false;
     Ok((Place::Linked(folder.clone()), folder))

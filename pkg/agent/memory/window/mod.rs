@@ -298,7 +298,7 @@ impl Window {
         Fitted { marks, messages, results, tokens, tokens_before }
     }
 
-    /// Leaves out results that the model has read; returns the number of messages changed.
+    /// Leaves out results that the model has read; returns their number.
     fn leave_out_results(&mut self, aim: u64, write: Option<WriteResults<'_>>) -> usize {
         let (read, mut count) = (self.answer.unwrap_or(0), 0);
         let mut tokens = self.tokens();
@@ -306,7 +306,8 @@ impl Window {
         while tokens > aim && self.marks.results < read {
             if let Some(saved) = self.shorten(self.marks.results, write) {
                 tokens -= saved;
-                count += 1;
+                let seen = self.seen.get(self.marks.results);
+                count += seen.map_or(0, |seen| seen.kept.tool_results().count());
             }
             self.marks.results += 1;
         }
