@@ -10,8 +10,8 @@ use super::{
 };
 use crate::types::Json;
 
-/// The rules of the agent about the tool of an open request: whoever answers for a call needs what the call needs, and other arguments
-/// have to fit as its own did.
+/// The rules for the tool of an open request: a caller who answers for a call needs the permission
+/// that the call needs, and changed arguments must fit as the original ones did.
 #[derive(Clone)]
 pub(super) struct AnswerGate {
     tool: Arc<dyn Tool>,
@@ -21,7 +21,7 @@ pub(super) struct AnswerGate {
 }
 
 impl AnswerGate {
-    /// Returns the rules of a tool; `None` where the agent has none of this name.
+    /// Returns the rules of a tool; `None` if the agent has no tool with this name.
     pub(super) fn of(parts: &Parts, tool: &str) -> Option<Self> {
         let (tool, permissions) = (parts.tools.find(tool)?.tool, parts.permissions.clone());
         Some(Self { tool: Arc::clone(tool), permissions, is_gated: parts.is_gated })
@@ -32,14 +32,14 @@ impl AnswerGate {
         !self.is_gated || permits(self.permissions.as_deref(), Some(caller), &*self.tool)
     }
 
-    /// Checks arguments in place of those of the call.
+    /// Checks arguments that replace those of the call.
     ///
     /// # Errors
     ///
-    /// The first of them that does not fit the schema of the tool.
+    /// Returns an error for the first argument that does not fit the schema of the tool.
     pub(super) fn check(&self, arguments: &Json) -> Result<(), ToolError> {
         let schema = self.tool.schema();
-        // It could be made when the tool was registered.
+        // The check could be built when the tool was registered.
         let Ok(check) = ArgumentCheck::new(self.tool.name(), &schema) else { return Ok(()) };
         check.check(&schema, &arguments.to_value())
     }

@@ -79,7 +79,7 @@ impl Approvals {
         Err(AgentError::new(ErrorCode::InvalidInput, message))
     }
 
-    /// Checks that a decision fits an open request, and gives none.
+    /// Checks that a decision fits an open request, without answering it.
     #[cfg(feature = "server")]
     pub(crate) fn check(&self, approval_id: &str, decision: &Decision) -> Result<(), AgentError> {
         let Some(run) = self.0.run()? else { return Ok(()) };

@@ -139,7 +139,7 @@ pub(super) async fn heard(answer: Option<oneshot::Receiver<Decision>>) -> Decisi
     std::future::pending().await
 }
 
-/// Waits for the approver of the agent.
+/// Waits for the decision of the agent's approver.
 pub(super) async fn decided(approver: Option<Arc<dyn Approver>>, asked: Asked) -> Decision {
     let Some(approver) = approver else { return std::future::pending().await };
     let decision = AssertUnwindSafe(async { approver.decide(asked).await }).catch_unwind().await;

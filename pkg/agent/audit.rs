@@ -104,7 +104,7 @@ pub(super) fn write(sink: Option<&dyn AuditSink>, record: AuditRecord) {
     let caller = caller.as_deref();
     tracing::warn!(?kind, %run_id, call = %id, tool = %tool_name, caller, "a call was refused");
     if let Some(sink) = sink {
-        // A sink that breaks down takes nothing with it.
+        // A panic in the sink affects nothing else.
         let _told = catch_unwind(AssertUnwindSafe(|| sink.record(record)));
     }
 }

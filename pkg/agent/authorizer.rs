@@ -103,7 +103,7 @@ impl<'a> ClientCall<'a> {
     }
 }
 
-/// Asks an authorizer, behind the rules that hold for all.
+/// Asks the authorizer, after the rules that apply to all agents.
 pub(super) fn authorize(
     authorizer: Option<&dyn Authorizer>,
     call: &ClientCall<'_>,
@@ -125,7 +125,7 @@ pub(super) fn authorize(
     }
 }
 
-/// Returns the reason for which the arguments are not JSON, if that is so.
+/// Returns the reason why the arguments are not JSON, if they are not.
 fn malformed(arguments: &str) -> Option<String> {
     let error = serde_json::from_str::<IgnoredAny>(arguments).err()?;
     Some(format!("its arguments are not JSON: {error}"))

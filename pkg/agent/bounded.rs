@@ -1,4 +1,4 @@
-//! Work outside of the agent that a run waits for before it begins, within time limits.
+//! Work outside the agent that a run awaits before it starts, within time limits.
 
 use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 
@@ -8,10 +8,10 @@ use tokio::time::timeout;
 use super::panic::text;
 use crate::types::{AgentError, ErrorCode};
 
-/// Longest wait for work while a person is asked; a login ends before.
+/// Maximum wait for work that is asking a person; a login ends before that.
 const PERSON_TIMEOUT: Duration = Duration::from_mins(6);
 
-/// Awaits the work of `what` within its time; a panic is an error. What is optional is left out where it fails.
+/// Awaits the work named `what` within its time limit; a panic becomes an error. Optional work is left out if it fails.
 pub(super) async fn bounded<T: Default>(
     what: &str,
     limit: Duration,
@@ -21,7 +21,7 @@ pub(super) async fn bounded<T: Default>(
     bounded_unless(what, limit, is_optional, &|| false, work).await
 }
 
-/// Awaits work as [`bounded`] does; while it asks a person, its time begins anew.
+/// Awaits work as [`bounded`] does; while the work is asking a person, its time limit starts anew.
 pub(super) async fn bounded_unless<T: Default>(
     what: &str,
     limit: Duration,

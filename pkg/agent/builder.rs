@@ -408,7 +408,7 @@ impl AgentBuilder {
     }
 }
 
-/// Returns what does not fit of the share at which the conversation is summed up.
+/// Returns the problem of the share at which the conversation is summarized, if any.
 fn unfit_share(parts: &Parts) -> Option<&'static str> {
     match (parts.config.summarize_at, parts.max_context_tokens()) {
         (Some(101..), _) => Some("is above 100; give a share of `max_context_tokens` in percent"),

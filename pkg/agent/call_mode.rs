@@ -19,23 +19,23 @@ use crate::{
     types::{ErrorCode, Keep, Message, Transcript},
 };
 
-/// A mode, with all that is the same in each of its requests.
+/// A mode, with everything that is the same in each of its requests.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Mode {
     /// `true` when calls go through the provider's function calling.
     pub(super) native: bool,
-    /// `true` when tools that were found are called through one that is offered from the start.
+    /// `true` when found tools are called through a tool that is offered from the start.
     pub(super) indirect: bool,
     /// The tools of a native request.
     specs: Arc<[ToolSpec]>,
     /// The system prompt's section on tools; empty in native mode and without tools.
     section: String,
-    /// The options of reading an answer.
+    /// The options for reading an answer.
     pub(super) options: StreamOptions,
-    /// Breaks the model's markers in what others wrote.
+    /// The filter that breaks the model's markers in text from others.
     neutral: Neutral,
-    /// The reasoning that goes back as text.
+    /// The policy for reasoning that is sent back as text.
     pub(super) thinking: WrittenThinking,
 }
 
@@ -47,8 +47,8 @@ impl Mode {
         let described = !native && !parts.tools.is_empty();
         let info = parts.provider.info();
         let models = Dialect::for_model(&info.model);
-        // A server without the model's call parser leaves native calls in the text; the forms of a
-        // model that is not known are not looked for there.
+        // A server without a parser for the model's calls leaves native calls in the text; when the
+        // model is not known, its text is not searched for them.
         let is_left = !specs.is_empty() && info.text_calls && models.tools != ToolDialect::AUTO;
         let default =
             || if described || is_left { models.tools.clone() } else { ToolDialect::NONE };
@@ -56,7 +56,7 @@ impl Mode {
         let neutral = Neutral::new(&dialect, &models.thinking);
         let describe = || describe(&dialect, &neutral, offered.iter());
         let section = if described { describe() } else { String::new() };
-        // Where no text is a call, nothing is typed by them.
+        // If the dialect has no calls in text, the schemas type nothing.
         let typing = parts.specs.iter().filter(|_| !dialect.is_none());
         let schemas = typing.map(|spec| (spec.name.clone(), spec.parameters.clone()));
         let schemas: Arc<[_]> = schemas.collect();
@@ -64,7 +64,7 @@ impl Mode {
             .tools(dialect)
             .schemas(schemas)
             .stop_repetition(parts.config.stop_repetition);
-        // A native model may answer in JSON of its own; only what it was offered is a call there.
+        // A native model may answer with JSON of its own; only a call of an offered tool counts as a call.
         options.bare_of_known = native;
         let read = parts.provider.written_thinking();
         let thinking = WrittenThinking::new(read, &models, parts.config.keep_thinking);
@@ -83,8 +83,8 @@ impl Mode {
         self.neutral.text(text).into_owned()
     }
 
-    /// Returns the reader of an answer. Of one that a schema binds, the text is a value in which no call is
-    /// looked for.
+    /// Returns the reader of an answer. The text of an answer bound to a schema is a value, which
+    /// is not searched for calls.
     pub(super) fn machine(&self, is_bound: bool) -> Box<StreamMachine> {
         if is_bound {
             let options = self.options.clone().tools(ToolDialect::NONE);
@@ -94,7 +94,7 @@ impl Mode {
         Box::new(StreamMachine::keeping(&self.options, keep))
     }
 
-    /// Returns the parts of an answer, read from what the model wrote: its texts and its calls apart. `None` where it has no call.
+    /// Returns the parts of an answer, parsed again from the model's text into text and calls; `None` if the answer contains no call.
     #[cfg(feature = "server")]
     pub(super) fn read_again(&self, written: &Message) -> Option<Vec<Part>> {
         let mut machine = StreamMachine::keeping(&self.options, Keep::Parts);
@@ -120,9 +120,9 @@ impl Mode {
         message
     }
 
-    /// Returns the request that those of a run are made from; `prompt` is its system prompt without the
-    /// tools. With `caches`, the provider keeps of the prompt what the request marks.
-    /// Where not all tools are `offered`, these are.
+    /// Returns the request from which those of a run are made; `prompt` is its system prompt
+    /// without the tools. With `caches`, the provider caches the marked part of the prompt. If only
+    /// some tools are `offered`, the request lists these.
     pub(super) fn request(
         &self,
         template: &Request,
@@ -152,11 +152,11 @@ impl Mode {
     }
 }
 
-/// The mode in force, and the one to fall back to.
+/// The current mode, and the mode to fall back to.
 #[derive(Debug)]
 pub(super) struct Modes {
     first: Mode,
-    /// Text mode, made when a provider refuses native tools; only [`CallMode::Auto`] has it.
+    /// Text mode, created when a provider refuses native tools; only [`CallMode::Auto`] uses it.
     text: OnceLock<Mode>,
     has_fallback: bool,
     /// Fixed by the first response to a request with tools; `true` for the fallback to text.
@@ -176,7 +176,7 @@ impl Modes {
         Self { first, text: OnceLock::new(), has_fallback, fell_back: OnceLock::new() }
     }
 
-    /// Returns the modes of a run that has other tools, as far as these have been fixed.
+    /// Returns the modes of a run with other tools, keeping what has been fixed so far.
     pub(super) fn of_run(&self, parts: &Parts) -> Self {
         let own = Self::new(parts);
         if let Some(fell_back) = self.fell_back.get().filter(|_| own.has_fallback) {
@@ -186,24 +186,24 @@ impl Modes {
         own
     }
 
-    /// Returns the mode in force.
+    /// Returns the current mode.
     pub(super) fn current(&self) -> &Mode {
         let fell_back = self.fell_back.get().is_some_and(|fell_back| *fell_back);
         self.text.get().filter(|_| fell_back).unwrap_or(&self.first)
     }
 
     /// Returns `true` when a provider that refuses this conversation with native tools may be asked
-    /// in text.
+    /// in text mode.
     ///
-    /// Once a native request was answered, the provider does not object to the tools; and native
-    /// calls of the conversation would be sent in text mode too.
+    /// Once a native request has been answered, the provider does not object to the tools; and
+    /// native calls in the conversation would be sent in text mode too.
     pub(super) fn may_fall_back(&self, conversation: &Transcript) -> bool {
         self.has_fallback
             && self.fell_back.get().is_none()
             && !conversation.iter().any(|message| message.tool_calls().next().is_some())
     }
 
-    /// Returns text mode.
+    /// Returns the text mode.
     pub(super) fn text(&self, parts: &Parts) -> &Mode {
         self.text.get_or_init(|| Mode::new(parts, false))
     }
@@ -214,11 +214,11 @@ impl Modes {
     }
 }
 
-/// Returns `true` for an error before the first output that may be about the native tools.
+/// Returns `true` for an error before the first output that may be caused by the native tools.
 ///
 /// Servers without function calling have no common error for it: some respond with 400, 404, 422 or
-/// 501, and a chat template that does not fit the server's grammar is a plain 500. A 404 is most often a
-/// wrong path or model, so its message has to name the tools.
+/// 501, and a chat template that does not fit the server's grammar causes a plain 500. A 404
+/// usually means a wrong path or model, so its message must name the tools.
 pub(super) fn is_refusal(error: &ProviderError) -> bool {
     let error = error.root();
     if let ProviderError::Status(status) = error {

@@ -69,7 +69,7 @@ impl InputSender {
                     place.map_err(|_| has_ended())?.send(input);
                     return Ok(());
                 }
-                // A run has begun or ended.
+                // A run has started or ended.
                 _changed = current.changed(), if is_cancel => {}
             }
         }

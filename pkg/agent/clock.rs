@@ -1,4 +1,4 @@
-//! Ids of runs, and times.
+//! Run ids and times.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -12,9 +12,9 @@ use crate::types::Text;
 /// The number of runs of this process so far.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// Returns an id that no other run has, of the time, the process and a count: `run-mb2k0p1c-9v1-0`.
+/// Returns a unique run id, made from the time, the process and a counter: `run-mb2k0p1c-9v1-0`.
 ///
-/// Each event has a copy: in base 36 the id needs no allocation for the first 60 million runs.
+/// Each event contains a copy: in base 36 the id needs no allocation for the first 60 million runs.
 pub(super) fn next_run_id() -> Text {
     let count = RUNS.fetch_add(1, Ordering::Relaxed);
     let mut id = Text::from("run");
@@ -33,13 +33,13 @@ fn push_base_36(text: &mut Text, number: u64) {
     text.push_str(digit.unwrap_or_default().encode_utf8(&mut [0; 4]));
 }
 
-/// Returns the milliseconds since the Unix epoch; 0 on a clock before it.
+/// Returns the milliseconds since the Unix epoch; 0 if the clock is before it.
 pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns the time of the system.
+/// Returns the system time.
 pub(super) fn system_now() -> SystemTime {
     SystemTime::now()
 }

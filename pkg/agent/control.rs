@@ -11,12 +11,12 @@ use crate::types::{AgentError, ErrorCode};
 /// The end of a started agent and of its runs.
 pub(super) struct Control {
     pub(super) shutdown: CancellationToken,
-    /// The run that is going on.
+    /// The active run.
     pub(super) current: watch::Sender<Option<Current>>,
     pub(super) tasks: TaskTracker,
 }
 
-/// A run that is going on.
+/// An active run.
 #[derive(Clone)]
 pub(super) struct Current {
     pub(super) cancel: CancellationToken,
@@ -37,7 +37,7 @@ impl Control {
         Ok(())
     }
 
-    /// Cancels the run that is going on; returns `true` if there is one that was not cancelled before.
+    /// Cancels the active run; returns `true` if there was one that had not been cancelled before.
     pub(super) fn cancel_run(&self) -> bool {
         // The lock is not held while waiters are woken.
         let current = self.current.borrow().clone();
@@ -45,7 +45,7 @@ impl Control {
         run.map(|run| run.cancel.cancel()).is_some()
     }
 
-    /// Returns the way into the run that is going on.
+    /// Returns the steering handle of the active run.
     pub(super) fn run(&self) -> Result<Option<Steering>, AgentError> {
         if self.has_ended() {
             return Err(has_ended());
@@ -58,7 +58,7 @@ impl Control {
     }
 }
 
-/// The way into a run, or into the one of a started agent that is going on.
+/// The access to a run, or to the active run of a started agent.
 #[derive(Clone)]
 pub(super) enum RunEnd {
     Run(Steering),
@@ -66,7 +66,7 @@ pub(super) enum RunEnd {
 }
 
 impl RunEnd {
-    /// Returns the way into the run that is going on.
+    /// Returns the steering handle of the active run.
     pub(super) fn run(&self) -> Result<Option<Steering>, AgentError> {
         match self {
             Self::Run(steering) => Ok(Some(steering.clone())),
@@ -75,7 +75,7 @@ impl RunEnd {
     }
 }
 
-/// Returns the error of those who speak to an agent that has ended.
+/// Returns the error for calls to an agent that has ended.
 pub(super) fn has_ended() -> AgentError {
     AgentError::new(ErrorCode::Shutdown, "the agent has been shut down; start it again to go on")
 }

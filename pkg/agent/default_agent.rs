@@ -110,7 +110,7 @@ impl DefaultAgent {
         (window.estimated() > 0).then_some(tokens)
     }
 
-    /// Returns the parts of an answer whose calls the model wrote as text: its texts and its calls apart. `None` where it has no call.
+    /// Returns the parts of an answer whose calls the model wrote as text, parsed into text and calls; `None` if the answer contains no call.
     #[cfg(feature = "server")]
     pub(crate) fn read_again(
         &self,
@@ -155,7 +155,7 @@ impl DefaultAgent {
         )
     }
 
-    /// Returns a fork whose runs have the tools of this source too.
+    /// Returns a fork whose runs also have the tools of this source.
     #[cfg(feature = "server")]
     pub(crate) fn with_source(&self, source: Arc<dyn super::ToolSource>) -> Self {
         let mut parts = Parts::clone(&self.0.parts);
@@ -164,7 +164,7 @@ impl DefaultAgent {
         Self::with_setup(Arc::new(parts), Arc::clone(&self.0.modes), memory, None)
     }
 
-    /// Returns a fork that these watch, too.
+    /// Returns a fork with these additional observers.
     #[cfg(feature = "server")]
     pub(crate) fn watched_by(&self, watchers: &[Arc<dyn super::Observer>]) -> Self {
         let mut parts = Parts::clone(&self.0.parts);
@@ -179,19 +179,19 @@ impl DefaultAgent {
         &self.0.parts.provider
     }
 
-    /// Returns the names of the models that an input may choose, its own first.
+    /// Returns the names of the models that an input may choose, the agent's own first.
     #[cfg(feature = "server")]
     pub(crate) fn model_names(&self) -> impl Iterator<Item = &crate::types::Text> {
         self.0.parts.model_names()
     }
 
-    /// Returns the models beside its own.
+    /// Returns the models other than the agent's own.
     #[cfg(feature = "server")]
     pub(crate) fn models(&self) -> &[(crate::types::Text, Arc<dyn crate::llm::Provider>)] {
         &self.0.parts.models
     }
 
-    /// Checks that it has the model that an input chose.
+    /// Checks that the agent has the model that an input chose.
     #[cfg(feature = "server")]
     pub(crate) fn check_model(&self, input: &RunInput) -> Result<(), AgentError> {
         self.0.parts.chosen(&input.context).map(drop)
@@ -205,7 +205,7 @@ impl DefaultAgent {
         input.check(provider.info(), super::clock::system_now())
     }
 
-    /// Returns the tools that it was built with, and their descriptions.
+    /// Returns the tools that the agent was built with, and their descriptions.
     #[cfg(feature = "server")]
     pub(crate) fn own_tools(
         &self,
@@ -213,12 +213,12 @@ impl DefaultAgent {
         self.0.parts.tools.iter().map(|entry| (entry.tool, entry.spec))
     }
 
-    /// Notes that text from outside is in the conversation, if it is.
+    /// Records whether the conversation contains text from outside.
     pub(super) fn hears_outside_text(&self, is_there: bool) {
         self.0.outside.fetch_or(is_there, Ordering::AcqRel);
     }
 
-    /// Returns `true` when text from outside is in the conversation.
+    /// Returns `true` when the conversation contains text from outside.
     pub(super) fn has_outside_text(&self) -> bool {
         self.0.has_outside_text()
     }
@@ -287,12 +287,12 @@ impl DefaultAgent {
         }))
     }
 
-    /// Restores the conversation; returns the run that had not ended.
+    /// Restores the conversation; returns the open run.
     async fn restore(&self) -> Result<Option<(OpenRun, Chain, Option<Setting>)>, AgentError> {
         self.restore_with(OpenIs::Resumed, |_, _| {}).await.map(|(open, _)| open)
     }
 
-    /// Restores the conversation; returns the run that goes on, and what else was read.
+    /// Restores the conversation; returns the open run to resume, and the rest that was restored.
     pub(super) async fn restore_with(
         &self,
         open: OpenIs<'_>,

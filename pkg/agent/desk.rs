@@ -1,4 +1,4 @@
-//! The people that the calls of an answer may ask.
+//! The people whom the calls of an answer may ask.
 
 #[cfg(feature = "mcp")]
 use std::sync::Arc;
@@ -31,22 +31,22 @@ use crate::types::{AgentEvent, QuestionEnd, Text, ToolAnswer, ToolQuestion};
 #[cfg(feature = "mcp")]
 use crate::types::{ApprovalReason, ApprovalRequest, Json, Preview};
 
-/// Most questions of one call.
+/// Maximum number of questions of one call.
 pub(super) const MAX_QUESTIONS: u32 = 16;
 
-/// The people whom the calls of an answer may ask. The time in which a call waits for them is not the call's.
+/// The desk through which the calls of an answer ask people. A call's wait for an answer does not count towards its time limit.
 pub(super) struct Desk {
-    /// `None` when there is no one to answer.
+    /// `None` when the run has no reader that could answer.
     steering: Option<Steering>,
     #[cfg(feature = "mcp")]
     approver: Option<Arc<dyn Approver>>,
-    /// Longest wait for an answer.
+    /// Maximum wait for an answer.
     limit: Duration,
     calls: Mutex<Vec<Asking>>,
     changed: Notify,
 }
 
-/// A call that has asked.
+/// A call that has asked a question.
 #[derive(Debug)]
 struct Asking {
     call_id: Text,
@@ -54,7 +54,7 @@ struct Asking {
     open: u32,
 }
 
-/// A wait for a person, until this is dropped.
+/// A wait for a person, which ends when this is dropped.
 struct Wait<'a> {
     desk: &'a Desk,
     call_id: &'a Text,
@@ -74,14 +74,14 @@ impl Desk {
         }
     }
 
-    /// Adds who decides about what calls want to do.
+    /// Adds the approver that decides about requests of calls.
     #[cfg(feature = "mcp")]
     pub(super) fn approved_by(mut self, approver: Option<Arc<dyn Approver>>) -> Self {
         self.approver = approver;
         self
     }
 
-    /// Begins a wait of a call; `None` when it has waited too often.
+    /// Starts a wait of a call; `None` when the call has waited too often.
     fn begin<'a>(&'a self, call_id: &'a Text) -> Option<Wait<'a>> {
         let mut calls = self.calls();
         let at = calls.iter().position(|asking| asking.call_id == *call_id).unwrap_or_else(|| {
@@ -96,7 +96,7 @@ impl Desk {
         Some(Wait { desk: self, call_id, number })
     }
 
-    /// Waits until a call has worked for `limit`, without the time of its questions.
+    /// Waits until a call has worked for `limit`, not counting the time of its questions.
     pub(super) async fn worked(&self, call_id: &str, limit: Duration) {
         let mut left = limit;
         loop {
@@ -208,7 +208,7 @@ impl People for Desk {
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let Some(_wait) = self.begin(&context.place().call_id) else { return };
-            // One that is late is none.
+            // An answer that is too late is ignored.
             let _late = timeout(self.limit, answer).await;
         })
     }
@@ -216,7 +216,7 @@ impl People for Desk {
 
 #[cfg(feature = "mcp")]
 impl Desk {
-    /// Waits for the decision about a request, once it is shown.
+    /// Waits for the decision about a request, once the request has been shown.
     async fn decide(&self, context: &ToolContext, request: ApprovalRequest) -> Decision {
         if self.steering.is_none() && self.approver.is_none() {
             return Decision::reject("there is no one to ask");
@@ -236,14 +236,14 @@ impl Desk {
 }
 
 impl Wait<'_> {
-    /// Returns the id of what is asked: of the call, and of this wait of it.
+    /// Returns the id of the request, made from the call and this wait of the call.
     fn id_of(&self, context: &ToolContext, what: &str) -> Text {
         let key = format!("{}/{what}/{}", context.idempotency_key(), self.number);
         format!("{:016x}", digest(key.as_bytes())).into()
     }
 }
 
-/// Returns an answer with the end of its question.
+/// Returns an answer together with the end of its question.
 fn ended(answer: ToolAnswer) -> (ToolAnswer, QuestionEnd) {
     let end = match &answer {
         ToolAnswer::Accept { .. } => QuestionEnd::Accepted,
@@ -264,7 +264,7 @@ impl Drop for Wait<'_> {
     }
 }
 
-/// A question that is open until this is dropped.
+/// A question that stays open until this is dropped.
 struct OpenQuestion<'a> {
     steering: &'a Steering,
     id: &'a str,

@@ -13,26 +13,26 @@ use crate::{
     types::{AgentEvent, Envelope, Text},
 };
 
-/// Numbers the events of one run and sends them.
+/// The emitter, which numbers the events of one run and sends them.
 ///
-/// A full queue makes the run wait for its reader. Once the run is cancelled nothing waits: an event
-/// that has no place goes to the backlog, which the driver of the run delivers at its end. The backlog
-/// holds closing events only, so its length is bounded by what was open.
+/// A full queue makes the run wait for its reader. Once the run is cancelled, nothing waits: an
+/// event without a slot goes to the backlog, which the driver of the run delivers at its end. The
+/// backlog contains closing events only, so its length is bounded by the number of open parts.
 pub(super) struct Emitter {
     run_id: Text,
     turn: u32,
     seq: u64,
     sink: Sink,
     backlog: VecDeque<Envelope>,
-    /// The next events that a log has of the run already.
+    /// The next events that a log of the run already contains.
     told: VecDeque<AgentEvent>,
     cancel: CancellationToken,
-    /// The limit of time that the run has passed.
+    /// The time limit that the run has exceeded.
     expired: Arc<OnceLock<CancelReason>>,
     failed: bool,
-    /// The way into the run, if it has one.
+    /// The steering handle of the run, if any.
     steering: Option<Steering>,
-    /// Keeps records, where the agent has observers.
+    /// The recorder, if the agent has observers.
     recorder: Option<Box<Recorder>>,
 }
 
@@ -68,13 +68,13 @@ impl Emitter {
         }
     }
 
-    /// Gives the run a way into it.
+    /// Sets the steering handle of the run.
     pub(super) fn steered_by(mut self, steering: Steering) -> Self {
         self.steering = Some(steering);
         self
     }
 
-    /// Keeps records from now on.
+    /// Starts recording.
     pub(super) fn record(&mut self, recorder: Option<Box<Recorder>>) {
         self.recorder = recorder;
     }
@@ -83,8 +83,8 @@ impl Emitter {
         self.recorder.as_deref_mut()
     }
 
-    /// Goes on behind this number of events of the run. Those that follow there, `told`, are not sent again as long as the same
-    /// happens; what happens otherwise comes behind all of them.
+    /// Continues after this number of events of the run. The events that follow in the log, `told`, are not
+    /// sent again as long as the run repeats them; events that differ come after all of them.
     pub(super) fn go_on(&mut self, events: u64, told: Vec<AgentEvent>) {
         (self.seq, self.told) = (events, told.into());
     }
@@ -98,7 +98,7 @@ impl Emitter {
         self.steering.as_ref()
     }
 
-    /// Returns the token that ends the answer which begins.
+    /// Returns the token that ends the answer which is about to start.
     pub(super) fn begin_answer(&self) -> CancellationToken {
         let steered = self.steering.as_ref().map(|steering| steering.begin_answer(&self.cancel));
         steered.unwrap_or_else(|| self.cancel.clone())
@@ -112,7 +112,7 @@ impl Emitter {
         &self.cancel
     }
 
-    /// Returns where it is noted that the run has passed its limit of time, before it is cancelled.
+    /// Returns the cell that records the reason for stopping a run that exceeds its time limit, before the run is cancelled.
     pub(super) fn expiry(&self) -> Arc<OnceLock<CancelReason>> {
         Arc::clone(&self.expired)
     }
@@ -135,15 +135,15 @@ impl Emitter {
         self.failed
     }
 
-    /// Sends one event, at once where there is a place. A reader that was dropped cancels the run.
+    /// Sends one event, immediately if there is a slot. A dropped reader cancels the run.
     ///
-    /// An event that waits is in a box: each future of the run holds the places of the events that it sends.
+    /// A waiting event is boxed: each future of the run holds space for the events that it sends.
     pub(super) fn emit(&mut self, event: AgentEvent) -> impl Future<Output = ()> + Send {
         let waiting = self.send(event);
         self.placed(waiting)
     }
 
-    /// Sends one event; returns it where it has to wait for a place.
+    /// Sends one event; returns it if it has to wait for a slot.
     pub(super) fn send(&mut self, event: AgentEvent) -> Option<Box<Envelope>> {
         self.failed |= matches!(event, AgentEvent::Error { .. });
         if let Some(recorder) = &mut self.recorder {
@@ -167,7 +167,7 @@ impl Emitter {
         sender.try_send(envelope).err().map(Box::new)
     }
 
-    /// Waits for a place for an event.
+    /// Waits for a slot for an event.
     pub(super) async fn wait(&mut self, envelope: Box<Envelope>) {
         let Sink::Open(sender) = &self.sink else { return };
         let sent = tokio::select! {
@@ -191,7 +191,7 @@ impl Emitter {
         self.placed(waiting)
     }
 
-    /// Waits for a place for an event, if it has none.
+    /// Waits for a slot for an event, if there is one waiting.
     async fn placed(&mut self, waiting: Option<Box<Envelope>>) {
         if let Some(envelope) = waiting {
             self.wait(envelope).await;

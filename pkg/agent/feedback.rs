@@ -10,11 +10,11 @@ use crate::{
     types::{Text, slice},
 };
 
-/// Longest error of a call that the model reads, in bytes. A server or a tool may repeat in it what it
-/// was sent.
+/// Maximum length of a call's error that the model reads, in bytes. A server or a tool may repeat
+/// its input in the error.
 const MAX_ERROR_BYTES: usize = 16 << 10;
 
-/// Returns the request at a limit.
+/// Returns the request for an answer at a limit.
 pub(super) fn answer_now(limit: Limit) -> String {
     format!(
         "The limit of {limit} is reached and no more tools can run. Answer now from what you have \
@@ -22,15 +22,15 @@ pub(super) fn answer_now(limit: Limit) -> String {
     )
 }
 
-/// The feedback for an answer that was cut because it repeated itself.
+/// The feedback for an answer that was interrupted because it repeated itself.
 pub(super) const REPETITION: &str = "Your last answer said the same over and over, so it was cut there. \
     Do not write it again: take the next step, or give the answer.";
 
-/// The request for the rest of an answer that the limit of length cut.
+/// The request for the rest of an answer that the length limit truncated.
 pub(super) const GO_ON: &str = "Your answer was cut by the limit of its length. Go on exactly where it \
     stopped: do not repeat what you wrote, and do not begin anew.";
 
-/// The request for the answer that a schema binds.
+/// The request for the answer that is bound to a schema.
 pub(super) const ANSWER_TYPED: &str = "Give the result now, as the JSON value that is asked for, from what you \
     have found out. Call no other tool.";
 
@@ -38,11 +38,11 @@ pub(super) const ANSWER_TYPED: &str = "Give the result now, as the JSON value th
 pub(super) const ANSWER_AGAIN: &str = "Your last answer was empty. Give the answer now, or call the tool \
     that does the next step.";
 
-/// The text for the user where the model has not answered.
+/// The text for the user if the model has not answered.
 pub(super) const NO_ANSWER: &str = "The model gave no answer. Ask again in other words, or for less at \
     once.";
 
-/// Returns the feedback for an answer without a call where one is wanted.
+/// Returns the feedback for an answer without a call where one is required.
 pub(super) fn no_call(fenced: bool) -> String {
     let hint = if fenced {
         " Your answer held a call inside a code fence or code span; such a call is not run. Write \
@@ -84,7 +84,7 @@ pub(super) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a Text>
     }
 }
 
-/// The end of the feedback for an unknown tool where tools are searched for.
+/// The end of the feedback for an unknown tool, if tools are searched for.
 pub(super) const OR_FOUND: &str = " Other tools are found by `tool_search`.";
 
 /// The feedback for a call through `call_found_tool` that names no tool.
@@ -95,7 +95,7 @@ pub(super) const NO_FOUND_TOOL: &str = "This call names no tool. Call `call_foun
 pub(super) const NOTHING_FOUND: &str = "No tool has any of these words. Search in other words, or say what is \
     missing.";
 
-/// Returns the beginning of what a search for tools has found; `indirect` where they are called through one tool.
+/// Returns the first line of the result of a search for tools; `indirect` if they are called through one tool.
 pub(super) fn found(count: usize, indirect: bool) -> String {
     let (tools, subject, object) =
         if count == 1 { ("tool", "It", "it") } else { ("tools", "They", "them") };
@@ -122,11 +122,11 @@ pub(super) fn rejected(name: &str, reason: &str) -> String {
     )
 }
 
-/// The result that stands in place of one that was left out.
+/// The result that replaces one that was left out.
 pub(super) const LEFT_OUT: &str = "[This result was left out to make room. Call the tool again if you need \
      it.]";
 
-/// Returns a summary as it is sent, in place of the messages that it is of.
+/// Returns a summary as it is sent, in place of the messages that it summarizes.
 pub(super) fn summary(text: &str) -> String {
     format!(
         "[This conversation is longer than what you are given. A summary of its beginning, which was written for \
@@ -149,7 +149,7 @@ pub(super) fn sum_up(words: u64) -> String {
 /// The result of a call that the provider may run itself.
 pub(super) const ALLOWED: &str = "This call was allowed.";
 
-/// Returns the refusal of other arguments for a call that the provider runs itself.
+/// Returns the refusal of changed arguments for a call that the provider runs itself.
 pub(super) fn unchangeable(name: &str, arguments: &str) -> String {
     format!(
         "The user allows `{name}` with these arguments only, and the call cannot be changed any more, so it \
@@ -187,7 +187,7 @@ pub(super) fn forbidden(name: &str, module: Option<&str>) -> String {
     )
 }
 
-/// Returns the refusal of a call that the authorizer has denied.
+/// Returns the refusal of a call that the authorizer denied.
 pub(super) fn unauthorized(name: &str, reason: &str) -> String {
     format!(
         "This call of `{name}` was denied: {reason}. It was not sent to the client. Take another way, or \
@@ -214,7 +214,7 @@ pub(super) fn no_client(name: &str) -> String {
 pub(super) const RECALLED: &str = "This call was at the client when the run ended: it may have run, and \
     its result is lost. Find out what it did before you call it again.";
 
-/// Returns the result of a call whose arguments a person has changed.
+/// Returns the result of a call whose arguments a person changed.
 pub(super) fn changed(arguments: &str, result: &str) -> String {
     format!("The user changed the arguments of this call to {arguments}. Its result:\n{result}")
 }
@@ -226,7 +226,7 @@ pub(super) fn repeated(name: &str) -> String {
     )
 }
 
-/// Returns the feedback for calls that go round in a circle; of one call, the name stands alone.
+/// Returns the feedback for calls that go round in circles; for a single call, `names` contains only its name.
 pub(super) fn circle(names: &[&str]) -> String {
     let what = match names {
         [name] => format!(
@@ -244,7 +244,7 @@ pub(super) fn circle(names: &[&str]) -> String {
     )
 }
 
-/// Returns the reason of the end of a run whose calls went round in a circle though the model was told.
+/// Returns the reason for ending a run whose calls went round in circles although the model was told.
 pub(super) fn circle_stopped(names: &str) -> String {
     format!(
         "the model makes the same calls again and again (`{names}`), though it was told; the run was \
@@ -252,7 +252,7 @@ pub(super) fn circle_stopped(names: &str) -> String {
     )
 }
 
-/// Returns the reason of the end of a run in which a tool failed too often.
+/// Returns the reason for ending a run in which a tool failed too often.
 pub(super) fn breaker_stopped(tool: &str, exists: bool, times: u32) -> String {
     if exists {
         format!(
@@ -274,20 +274,20 @@ pub(super) fn after_loop_break(name: &Text) -> String {
 /// The result of calls that a cancelled or failed run did not run.
 pub(super) const NOT_RUN: &str = "This call was not run: the run ended before.";
 
-/// The result of calls that had not begun when their answer was cut.
+/// The result of calls that had not started when their answer was truncated.
 pub(super) const CUT_BEFORE: &str = "This call was not run: the answer was cut before its end. Make the \
     call again if it is still needed.";
 
-/// The result of calls that ran when a run was put away.
+/// The result of calls that were running when a run was suspended.
 pub(super) const INTERRUPTED: &str = "This call was interrupted: it may have run, and its result is \
     lost. Find out what it did before you call it again.";
 
-/// Returns the error of a call; of a long one the beginning and the end, where tools say what failed.
+/// Returns the error of a call; of a long error only the beginning and the end, where tools usually state the failure.
 pub(super) fn brief(error: String) -> String {
     if error.len() <= MAX_ERROR_BYTES { error } else { shortened(&error, MAX_ERROR_BYTES) }
 }
 
-/// Returns a text of at most `most` bytes: of a longer one the beginning and the end, with a note between them.
+/// Returns a text of at most `most` bytes: of a longer text the beginning and the end, with a note between them.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -298,13 +298,13 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     format!("{}\n[… {left_out} bytes are left out …]\n{tail}", slice(text, ..head))
 }
 
-/// Returns `true` for a note in place of a result that is over its budget.
+/// Returns `true` for a note in place of a result that exceeded its limit.
 pub(super) fn is_elided(content: &str) -> bool {
     content.starts_with(r#"{"toolResultElided":true,"#)
 }
 
-/// Returns the note in place of a result that is over its budget: JSON that names the tool, both lengths, and
-/// what to do. It is not the result of a failure.
+/// Returns the note in place of a result that exceeds its limit: JSON that names the tool, both
+/// lengths, and what to do. The note does not count as a failure.
 pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -324,11 +324,11 @@ pub(super) fn elided(tool: &str, chars: usize, limit: usize) -> String {
         reason: "the result is longer than its budget, and none of it was passed on",
         steer: "Ask for less: for a part, for fewer fields, or with a narrower query.",
     };
-    // A struct of texts and numbers can be written.
+    // Serializing a struct of strings and numbers does not fail.
     serde_json::to_string(&note).unwrap_or_default()
 }
 
-/// Returns the note on a part of a result that the model does not take.
+/// Returns the note on a part of a result that the model does not accept.
 pub(super) fn left_out(what: &str, media_type: &str, why: &str) -> String {
     if !why.is_empty() {
         return format!("\n[A {what} ({media_type}) is left out: the model takes none {why}.]");
@@ -336,7 +336,7 @@ pub(super) fn left_out(what: &str, media_type: &str, why: &str) -> String {
     format!("\n[A {what} ({media_type}) is left out: the model does not take it.]")
 }
 
-/// Returns the note on a part of a result that no model can be trusted to take.
+/// Returns the note on a part of a result that cannot safely be sent to any model.
 pub(super) fn not_taken(left: &LeftOut) -> String {
     let LeftOut { what, media_type, bytes, reason } = left;
     format!("\n[A {what} ({media_type}, {bytes} bytes) is left out: {reason}.]")

@@ -9,15 +9,15 @@ tokio::task_local! {
     static WITHIN: Within;
 }
 
-/// An agent that waits for this task, and those that wait for it in turn.
+/// An agent that waits for this task, with the agents that wait for that agent.
 #[derive(Clone)]
 struct Within {
-    /// `None`: a tool that an agent is.
+    /// `None` for the run of a sub-agent.
     agent: Option<NonZeroUsize>,
     outer: Option<Arc<Within>>,
-    /// The run of an agent below another in which the task is.
+    /// The sub-agent's run in which the task is.
     family: Option<Arc<Family>>,
-    /// The part of the run that agents inherit which a call of it asks. In a box: it is large, and prompts have none.
+    /// The part of the run that sub-agents inherit. Boxed: it is large, and prompts have none.
     above: Option<Box<Above>>,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn within<F: Future>(agent: usize, work: F) -> impl Future<Output = F
     enter(NonZeroUsize::new(agent), family(), None, work)
 }
 
-/// Awaits a call of the agent, from which agents below inherit.
+/// Awaits a call of the agent, from which sub-agents inherit.
 pub(super) fn within_call<F: Future>(
     agent: usize,
     above: Above,
@@ -35,12 +35,12 @@ pub(super) fn within_call<F: Future>(
     enter(NonZeroUsize::new(agent), family(), Some(Box::new(above)), work)
 }
 
-/// Awaits a run of an agent below another.
+/// Awaits the run of a sub-agent.
 pub(super) fn as_child<F: Future>(family: Arc<Family>, work: F) -> impl Future<Output = F::Output> {
     enter(None, Some(family), None, work)
 }
 
-/// Returns work that is done for whom this task is, in a task of its own.
+/// Returns work for a task of its own that keeps the agents of this task.
 pub(super) fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let within = WITHIN.try_with(Clone::clone).ok();
     async move {
@@ -61,12 +61,12 @@ fn enter<F: Future>(
     WITHIN.scope(Within { agent, outer, family, above }, work)
 }
 
-/// Returns the run of an agent below another in which this task is.
+/// Returns the sub-agent's run in which this task is.
 pub(super) fn family() -> Option<Arc<Family>> {
     WITHIN.try_with(|within| within.family.clone()).ok().flatten()
 }
 
-/// Returns what an agent inherits that the call of this task asks.
+/// Returns what a sub-agent inherits that is called by this task.
 pub(super) fn above() -> Above {
     let above = WITHIN.try_with(|within| within.above.as_deref().cloned());
     above.ok().flatten().unwrap_or_default()
@@ -76,23 +76,23 @@ pub(super) fn above() -> Above {
 pub(super) fn depth() -> usize {
     let depth = WITHIN.try_with(|within| {
         let all = successors(Some(within), |within| within.outer.as_deref());
-        // A run of an agent below stands inside the call that waits for it.
+        // A sub-agent's run is nested in the call that waits for it.
         all.filter(|within| within.agent.is_some()).count()
     });
     depth.unwrap_or_default()
 }
 
-/// Returns the run of an agent below another that this task drives.
+/// Returns the sub-agent's run that this task drives.
 pub(super) fn own_family() -> Option<Arc<Family>> {
     let family = WITHIN.try_with(|within| {
-        // Another agent that a tool asks is not that one.
+        // Another agent that a tool runs is not that sub-agent.
         within.family.clone().filter(|_| within.agent.is_none())
     });
     family.ok().flatten()
 }
 
-/// Calls `tell` with the part of the budget that the run of this task has of the one above, if it is one of an agent
-/// below.
+/// Calls `tell` with the run's part of its parent's budget, if this task drives the run of a
+/// sub-agent.
 pub(super) fn with_draw(tell: impl FnOnce(&Draw)) {
     if let Some(family) = own_family()
         && let Some(draw) = family.draw()
@@ -101,7 +101,7 @@ pub(super) fn with_draw(tell: impl FnOnce(&Draw)) {
     }
 }
 
-/// Refuses to wait for an agent that waits for this task.
+/// Returns an error instead of waiting for an agent that waits for this task.
 pub(super) fn check(agent: usize) -> Result<(), AgentError> {
     let waits = WITHIN.try_with(|within| {
         let mut at = Some(within);

@@ -1,4 +1,4 @@
-//! Requests of a run that are answered from outside of it.
+//! Requests of a run that are answered from outside the run.
 
 use tokio::sync::oneshot;
 
@@ -10,10 +10,10 @@ pub(super) trait Requested {
     fn request_id(&self) -> &Text;
 }
 
-/// The requests that are open, in the order in which they were made.
+/// The open requests, in the order in which they were made.
 pub(super) struct OpenRequests<Q, A>(Vec<Open<Q, A>>);
 
-/// An open request, where its answer goes, and who may give it.
+/// An open request, the sender of its answer, and the rules for who may answer it.
 struct Open<Q, A> {
     request: Q,
     answer: oneshot::Sender<A>,
@@ -27,9 +27,9 @@ impl<Q, A> Default for OpenRequests<Q, A> {
 }
 
 impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
-    /// Opens a request; its answer comes here, from whoever the gate lets.
+    /// Opens a request; the returned receiver gets its answer, from any caller that the gate lets.
     pub(super) fn open(&mut self, request: Q, gate: Option<AnswerGate>) -> oneshot::Receiver<A> {
-        // A run below that was dropped waits for nothing.
+        // A sub-agent's run that was dropped waits for nothing.
         self.0.retain(|open| !open.answer.is_closed());
         let (answer, answered) = oneshot::channel();
         self.0.push(Open { request, answer, gate });
@@ -42,23 +42,23 @@ impl<Q: Requested + Clone, A> OpenRequests<Q, A> {
         open.and_then(|open| open.gate.as_ref()).is_none_or(|gate| gate.lets(caller))
     }
 
-    /// Returns the rules about the request of this id.
+    /// Returns the rules for the request with this id.
     pub(super) fn gate(&self, id: &str) -> Option<AnswerGate> {
         self.0.iter().find(|open| open.request.request_id() == id)?.gate.clone()
     }
 
-    /// Closes the request of this id; returns where its answer goes, if it was open.
+    /// Closes the request with this id; returns the sender of its answer if the request was open.
     pub(super) fn close(&mut self, id: &str) -> Option<oneshot::Sender<A>> {
         let at = self.0.iter().position(|open| open.request.request_id() == id)?;
         Some(self.0.remove(at).answer)
     }
 
-    /// Returns the request of this id, if it is open.
+    /// Returns the request with this id, if it is open.
     pub(super) fn find(&self, id: &str) -> Option<&Q> {
         self.0.iter().map(|open| &open.request).find(|request| request.request_id() == id)
     }
 
-    /// Returns `true` while one is open.
+    /// Returns `true` while any request is open.
     #[cfg(feature = "server")]
     pub(super) fn has_any(&self) -> bool {
         self.0.iter().any(|open| !open.answer.is_closed())

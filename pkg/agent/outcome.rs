@@ -121,7 +121,7 @@ pub struct RunError {
 }
 
 impl OutcomeKind {
-    /// Returns the reason that a successful loop-breaking call stands for.
+    /// Returns the reason that a successful loop-breaking call represents.
     pub(super) fn of_call(name: &Text, arguments: Option<&Json>, result: &str) -> Self {
         let result = result.to_owned();
         match name.as_str() {

@@ -19,7 +19,7 @@ use crate::{
     types::{AgentError, ErrorCode, ModelInfo, Text, clipped},
 };
 
-/// The parts that an agent was built from; its forks share them. A run to which tools are contributed has its own.
+/// The parts that an agent was built from, which its forks share. A run with tools from sources has its own.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) provider: Arc<dyn Provider>,
@@ -30,28 +30,28 @@ pub(super) struct Parts {
     pub(super) sources: Vec<Arc<dyn ToolSource>>,
     /// The descriptions of the tools, which the registry shares.
     pub(super) specs: Arc<[ToolSpec]>,
-    /// The tools that are found by a search, where there are too many to offer them all.
+    /// The index of tools to be found by a search, if there are too many to offer them all.
     pub(super) index: Option<Arc<ToolIndex>>,
-    /// The last index of a run with tools of its own.
+    /// The most recent index of a run with tools of its own.
     pub(super) last_index: Arc<Mutex<Option<Arc<ToolIndex>>>>,
     pub(super) state: SharedState,
     pub(super) request: Request,
     pub(super) estimator: TokenEstimator,
-    /// The model that sums up conversations, where it is another.
+    /// The model that summarizes conversations, if it is not the agent's own.
     pub(super) summarizer: Option<Arc<dyn Provider>>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) authorizer: Option<Arc<dyn Authorizer>>,
-    /// The rules about callers; `None` for those by name.
+    /// The rules about callers; `None` for [`NamedPermissions`](super::NamedPermissions).
     pub(super) permissions: Option<Arc<dyn Permissions>>,
     pub(super) audit: Option<Arc<dyn AuditSink>>,
-    /// `true` when a run may be one that may not use all tools.
+    /// `true` when some runs may not be allowed to use all tools.
     pub(super) is_gated: bool,
-    /// The permissions from the start.
+    /// The permissions granted from the start.
     pub(super) grants: Vec<Grant>,
-    /// Those who watch the runs.
+    /// The observers of the runs.
     pub(super) observers: Arc<[Arc<dyn Observer>]>,
     pub(super) config: AgentConfig,
-    /// The catalog's entry of the model, once it was looked up.
+    /// The catalog's entry for the model, once it has been looked up.
     pub(super) card: OnceLock<Option<&'static ModelCard>>,
 }
 
@@ -65,7 +65,7 @@ impl Parts {
     ///
     /// # Errors
     ///
-    /// When the agent has no such model.
+    /// Returns an error when the agent does not have the model.
     pub(super) fn chosen(
         &self,
         run: &RunContext,
@@ -86,21 +86,21 @@ impl Parts {
         Err(AgentError::new(ErrorCode::InvalidInput, message))
     }
 
-    /// Returns `true` when a run may be one that may not use all tools.
+    /// Returns `true` when some runs may not be allowed to use all tools.
     pub(super) fn has_gates(&self) -> bool {
         let has_gate = |tool: &dyn Tool| tool.permission().is_some() || tool.surface().is_some();
         self.permissions.is_some() || self.tools.iter().any(|entry| has_gate(&**entry.tool))
     }
 
-    /// Returns the descriptions of the tools that a model is offered from the start; `indirect` where it calls the others
-    /// through one of them.
+    /// Returns the descriptions of the tools that a model is offered from the start; `indirect`
+    /// when it calls the others through one of these tools.
     pub(super) fn offered(&self, indirect: bool) -> &Arc<[ToolSpec]> {
         let Some(index) = &self.index else { return &self.specs };
         if indirect { index.with_call() } else { index.first() }
     }
 
-    /// Returns the most tokens of a request: as it is set, else three quarters of the model's window, where that is known
-    /// and the server does not shorten conversations itself.
+    /// Returns the maximum tokens of a request: the configured number, or else three quarters of the model's
+    /// context window, if that is known and the server does not shorten conversations itself.
     pub(super) fn max_context_tokens(&self) -> Option<u64> {
         self.config.max_context_tokens.or_else(|| room_of(self.provider.info()))
     }
@@ -117,11 +117,11 @@ impl Parts {
         self.index.is_some() && is_called && !self.provider.info().deferred_tools
     }
 
-    /// Takes note of the tools: describes them, or lets the model search where there are too many.
+    /// Updates the descriptions of the tools, or lets the model search if there are too many.
     ///
     /// # Errors
     ///
-    /// When the tool that searches cannot be added.
+    /// Returns an error when the search tool cannot be added.
     pub(super) fn offer_tools(&mut self) -> Result<(), RegistryError> {
         let search = &self.config.tool_search;
         let window = self.card().and_then(|card| card.context_tokens).unwrap_or(search.window);
@@ -136,7 +136,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Returns the index of the tools: the last one, if it has the same.
+    /// Returns the index of the tools: the most recent one, if it has the same tools.
     fn index_of_tools(&self) -> Arc<ToolIndex> {
         let mut last = self.last_index.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = last.as_ref().filter(|index| index.is_of(&self.specs)) {
@@ -148,7 +148,7 @@ impl Parts {
         index
     }
 
-    /// Returns the catalog's entry of the model.
+    /// Returns the catalog's entry for the model.
     pub(super) fn card(&self) -> Option<&'static ModelCard> {
         *self.card.get_or_init(|| {
             let model = &self.provider.info().model;
@@ -161,8 +161,8 @@ impl Parts {
     }
 }
 
-/// Returns how many tokens of a model's window a request may have: a quarter is left for the answer, and for what an
-/// estimate is wrong by.
+/// Returns the number of tokens of a model's context window that a request may use: a quarter is
+/// left for the answer, and for the error of the estimate.
 fn room_of(model: &ModelInfo) -> Option<u64> {
     let card = || ModelCard::for_model(&model.model)?.context_tokens;
     let window = model.context_tokens.or_else(card).filter(|_| !model.compacts)?;

@@ -30,8 +30,8 @@ impl<F: Fn(Option<&Caller>, &ToolAccess<'_>) -> bool + Send + Sync> Permissions 
     }
 }
 
-/// Returns `true` when the rules, or where there are none those by name, let the caller use the tool. Rules that break down
-/// refuse.
+/// Returns `true` when the rules, or [`NamedPermissions`] if there are none, let the caller use the
+/// tool. Rules that panic refuse.
 pub(super) fn permits(
     permissions: Option<&dyn Permissions>,
     caller: Option<&Caller>,

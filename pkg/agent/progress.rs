@@ -7,22 +7,22 @@ use std::{
 
 use super::sync::{AtomicBool, AtomicWaker, Ordering};
 
-/// Tells whether the run can go on: a stream that is read for its next event need not poll a run that
-/// still waits.
+/// A flag for whether the run can continue: a stream polled for its next event need not poll a run
+/// that is still waiting.
 pub(super) struct Progress {
     is_due: AtomicBool,
     reader: AtomicWaker,
 }
 
 impl Progress {
-    /// Returns the progress of a run that was not polled yet.
+    /// Returns the progress of a run that has not been polled yet.
     pub(super) fn new() -> Self {
         Self { is_due: AtomicBool::new(true), reader: AtomicWaker::new() }
     }
 
-    /// Returns `true` when the run is to be polled; else `reader` is woken when it is.
+    /// Returns `true` when the run is to be polled; otherwise `reader` is woken once it is.
     pub(super) fn is_due(&self, reader: &Waker) -> bool {
-        // First: progress that comes in between wakes the reader.
+        // Registered first, so that progress in between wakes the reader.
         self.reader.register(reader);
         self.is_due.swap(false, Ordering::AcqRel)
     }
@@ -34,7 +34,7 @@ impl Wake for Progress {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Whoever made it due wakes the reader.
+        // The first call that sets the flag wakes the reader.
         if !self.is_due.swap(true, Ordering::AcqRel) {
             self.reader.wake();
         }

@@ -90,7 +90,7 @@ impl Questions {
         }
     }
 
-    /// Checks that an answer fits an open question, and gives none.
+    /// Checks that an answer fits an open question, without answering it.
     #[cfg(feature = "server")]
     pub(crate) fn check(&self, question_id: &str, answer: &ToolAnswer) -> Result<(), AgentError> {
         let Some(run) = self.0.run()? else { return Ok(()) };

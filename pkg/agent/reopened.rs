@@ -9,17 +9,17 @@ use super::{
 };
 use crate::types::{AgentError, AgentEvent, Text, UsageInfo};
 
-/// The knowledge of a journal about a run.
+/// The state of a run in a journal.
 pub(crate) enum Found {
-    /// The run goes on, or its end was not told.
+    /// The run continues, or its end was not reported.
     Open(Box<Reopened>),
-    /// Others have begun since.
+    /// Other runs have started since.
     Over,
-    /// The run has not begun.
+    /// The run has not started.
     Unknown,
 }
 
-/// A run that goes on.
+/// A run that continues.
 pub(crate) struct Reopened {
     agent: DefaultAgent,
     run: OpenRun,
@@ -27,7 +27,7 @@ pub(crate) struct Reopened {
     setting: Option<Setting>,
 }
 
-/// The ways into a run.
+/// The handles of a run.
 pub(crate) struct Ways {
     pub(crate) approvals: Approvals,
     pub(crate) client_calls: ClientCalls,
@@ -37,7 +37,7 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    /// Returns those of a run that goes on here.
+    /// Returns the handles of a run that continues here.
     pub(crate) fn of(stream: &RunStream) -> Self {
         Self {
             approvals: stream.approvals(),
@@ -48,7 +48,7 @@ impl Ways {
         }
     }
 
-    /// Returns those of a run that does not: nothing is asked, and what is said is not heard.
+    /// Returns the handles of a run that does not continue: it has no requests, and ignores messages.
     pub(crate) fn none() -> Self {
         let cancel = CancellationToken::new();
         let steering = Steering::new(&cancel);
@@ -63,7 +63,7 @@ impl Ways {
 }
 
 impl DefaultAgent {
-    /// Reads the conversation of the journal, and what it knows of a run. The run that had not ended gets what `share` knows of it by its id.
+    /// Reads the conversation of the journal, and its state of a run. `share` restores, by its id, the values of the run that had not ended.
     pub(crate) async fn reopen(
         &self,
         run_id: &str,
@@ -80,34 +80,34 @@ impl DefaultAgent {
         })
     }
 
-    /// Reads the conversation of the journal, and leaves the run that had not ended as it is.
+    /// Reads the conversation of the journal, and leaves a run that had not ended as it is.
     pub(crate) async fn reread(&self) -> Result<(), AgentError> {
         self.restore_with(OpenIs::Left, |_, _| {}).await.map(drop)
     }
 
-    /// Returns a run of this id as a stream of its events.
+    /// Returns a run with this id as a stream of its events.
     pub(crate) fn run_stream_as(&self, input: RunInput, run_id: Text) -> RunStream {
         RunStream::new(self.0.clone(), Start::Input(Box::new(input)), run_id)
     }
 }
 
 impl Reopened {
-    /// Returns the number of events that came before the last line of the journal.
+    /// Returns the number of events before the last line of the journal.
     pub(crate) fn events(&self) -> u64 {
         self.run.events
     }
 
-    /// Returns the tokens of its requests before the last line of the journal.
+    /// Returns the token usage of the run's requests before the last line of the journal.
     pub(crate) fn usage(&self) -> Option<UsageInfo> {
         self.run.state.outcome().usage
     }
 
-    /// Returns the ids of the requests that the run waits for: to people, and to the client.
+    /// Returns the ids of the requests that the run waits for, both approval requests and calls at the client.
     pub(crate) fn requests(&self) -> Vec<Text> {
         self.run.state.requests()
     }
 
-    /// Returns the run as a stream of the events that follow those that were told from that number on.
+    /// Returns the run as a stream of its further events; `told` are those already received from number [`events`](Self::events) on.
     pub(crate) fn into_stream(self, told: Vec<AgentEvent>) -> RunStream {
         let Self { agent, mut run, chain, setting } = self;
         run.told = told;

@@ -44,8 +44,8 @@ impl DefaultAgent {
         self.rewind_to(|inputs| inputs.len().checked_sub(1)).await
     }
 
-    /// Takes the conversation back to before one of the messages with which its runs began, which is chosen by their texts, and returns
-    /// that message.
+    /// Takes the conversation back to before one of the messages with which its runs started,
+    /// chosen by their texts, and returns that message.
     pub(crate) async fn rewind_to(
         &self,
         choose: impl FnOnce(&[String]) -> Option<usize> + Send,
@@ -55,7 +55,7 @@ impl DefaultAgent {
         let messages = transcript.messages();
         let places = self.0.inputs.places(messages);
         let of_user = || messages.iter().rposition(|message| message.role == MessageRole::User);
-        // In a conversation that the agent was built with, the user's last message is all that is known.
+        // In a conversation that the agent was built with, only the user's last message is known.
         let given = of_user().filter(|_| self.0.inputs.is_empty());
         let begins = places.iter().map(|(_, at)| *at).chain(given);
         let inputs: Vec<_> =

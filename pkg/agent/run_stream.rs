@@ -60,12 +60,12 @@ pub struct RunStream {
     steering: Steering,
     run_id: Text,
     progress: Arc<Progress>,
-    /// Tells of progress; made once.
+    /// The waker that reports progress, created once.
     waker: Waker,
 }
 
 enum Running {
-    /// The run is not over.
+    /// The run has not ended.
     Yes(BoxFuture<'static, RunOutcome>),
     /// The run ended; events may still be queued.
     Ended(Box<RunOutcome>),
@@ -78,8 +78,8 @@ impl RunStream {
         Self::steered(agent, start, run_id, cancel, steering, true)
     }
 
-    /// Returns a run of an agent below another run, which `cancel` ends; its requests are answered where those of the
-    /// run above are.
+    /// Returns the run of a sub-agent, which `cancel` ends; its requests are answered through the
+    /// parent run.
     pub(super) fn below(
         agent: Arc<Shared>,
         input: RunInput,
@@ -226,7 +226,7 @@ impl Stream for RunStream {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Envelope>> {
         let this = self.get_mut();
-        // A run that never waits lets others run, too.
+        // A run that never waits lets other tasks run, too.
         let budget = ready!(poll_proceed(context));
         let mut event = this.events.try_next();
         if event.is_pending()
@@ -239,7 +239,7 @@ impl Stream for RunStream {
             if let Poll::Ready(outcome) = polled {
                 this.run = Running::Ended(Box::new(outcome));
             }
-            // An event that the run has just sent, or the end once it has dropped its sender.
+            // An event that the run has just sent, or the end once the run has dropped its sender.
             event = this.events.try_next();
         }
         if event.is_ready() {

@@ -131,13 +131,13 @@ pub(super) fn start(agent: Arc<Agent>) -> (AgentHandle, AgentChannels) {
 /// Inputs that arrived, in order.
 struct Inputs {
     queue: mpsc::Receiver<Input>,
-    /// Inputs taken from the queue during a run, to find a cancellation among them.
+    /// Inputs taken from the queue during a run, when looking for a cancellation.
     waiting: VecDeque<Box<RunInput>>,
     capacity: usize,
 }
 
 impl Inputs {
-    /// Waits for the next message of the user; `None` when nothing can come any more.
+    /// Waits for the user's next message; `None` when no more can arrive.
     async fn next(&mut self) -> Option<Box<RunInput>> {
         if let Some(input) = self.waiting.pop_front() {
             return Some(input);
@@ -154,8 +154,8 @@ impl Inputs {
         }
     }
 
-    /// Waits for the next cancellation; messages that arrive meanwhile steer the run, or are kept for
-    /// later.
+    /// Waits for the next cancellation; messages that arrive meanwhile steer the run, or are kept
+    /// for later.
     async fn cancellation(&mut self, steering: &Steering) {
         while self.waiting.len() < self.capacity {
             match self.queue.recv().await {
@@ -173,7 +173,7 @@ impl Inputs {
         std::future::pending::<()>().await;
     }
 
-    /// Steers the run; what it does not hear any more is an input of its own.
+    /// Steers the run; a message that the run does not accept any more becomes an input of its own.
     fn steer(&mut self, steering: &Steering, said: Said) {
         if steering.say(said.clone()).is_err()
             && let Some(message) = said.into_message()
@@ -220,11 +220,11 @@ impl Server {
                 break;
             }
         }
-        // Senders of inputs that are still held fail from now on.
+        // Senders that are still held return an error from now on.
         shutdown.cancel();
     }
 
-    /// Runs one input; returns the events that the reader must still get.
+    /// Runs one input; returns the events that the reader has yet to receive.
     async fn turn(&mut self, input: Box<RunInput>) -> VecDeque<Envelope> {
         let cancel = self.control.shutdown.child_token();
         let start = Start::Input(input);

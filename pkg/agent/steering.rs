@@ -24,10 +24,10 @@ use crate::types::{
 #[cfg(feature = "server")]
 use crate::types::{ClientFailure, Text};
 
-/// Most messages that wait for a run to take them.
+/// Maximum number of messages that wait for a run to take them.
 const MAX_WAITING: usize = 64;
 
-/// The reason for which requests are refused whose user went on.
+/// The reason for refusing requests after the user has left.
 #[cfg(feature = "server")]
 const WENT_ON: &str = "the user went on to something else";
 #[cfg(feature = "server")]
@@ -71,7 +71,7 @@ const NO_RESULT: &str =
 #[derive(Clone)]
 pub struct Steering(Arc<Mutex<Line>>);
 
-/// The answer to a request, of whichever kind.
+/// The answer to a request, of any kind.
 #[cfg(feature = "server")]
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -90,24 +90,24 @@ pub(crate) enum Given {
 )]
 struct Line {
     said: VecDeque<Said>,
-    /// The requests for approval that are open.
+    /// The open approval requests.
     asked: OpenRequests<ApprovalRequest, Decision>,
-    /// The calls that are at the client.
+    /// The calls at the client.
     at_client: OpenRequests<ClientToolRequest, ClientReturn>,
-    /// The questions of tools that are open.
+    /// The open questions of tools.
     questions: OpenRequests<ToolQuestion, ToolAnswer>,
-    /// Answers that were given in another process, for requests that are not open again yet.
+    /// Answers given in another process, for requests that are not open again yet.
     #[cfg(feature = "server")]
     given: Vec<(Text, Given)>,
-    /// `true` once the user went on elsewhere: what is asked then is refused.
+    /// `true` once the user has left: later requests are refused.
     #[cfg(feature = "server")]
     is_left: bool,
-    /// Cuts the answer under way.
+    /// The token that interrupts the answer in progress.
     cut: CancellationToken,
     is_over: bool,
-    /// The run above, whose readers answer the requests.
+    /// The parent run, whose readers answer the requests.
     above: Option<Steering>,
-    /// The model that reads what is said, once it is known.
+    /// The model that reads the messages, once it is known.
     model: Option<Box<ModelInfo>>,
 }
 
@@ -116,7 +116,7 @@ impl Steering {
         Self::below(cancel, None)
     }
 
-    /// Returns the way into a run of an agent below another run, where its requests are answered.
+    /// Returns the steering handle of a sub-agent's run, whose requests are answered through `above`.
     pub(super) fn below(cancel: &CancellationToken, above: Option<Self>) -> Self {
         let (said, cut) = (VecDeque::new(), cancel.child_token());
         let line = Line {
@@ -136,7 +136,7 @@ impl Steering {
         Self(Arc::new(Mutex::new(line)))
     }
 
-    /// Refuses from now on what this model does not take.
+    /// Rejects, from now on, messages that this model does not accept.
     pub(super) fn of_model(self, model: &ModelInfo) -> Self {
         self.lock().model = Some(Box::new(model.clone()));
         self
@@ -193,7 +193,7 @@ impl Steering {
         Ok(())
     }
 
-    /// Returns the token that cuts the answer that begins: also fired when the run is cancelled.
+    /// Returns the token that interrupts the answer which is about to start; it also fires when the run is cancelled.
     pub(super) fn begin_answer(&self, cancel: &CancellationToken) -> CancellationToken {
         let mut line = self.lock();
         let is_due = line.said.iter().any(|said| matches!(said, Said::Steer { now: true, .. }));
@@ -208,7 +208,7 @@ impl Steering {
         self.lock().said.pop_front()
     }
 
-    /// Opens a request for approval; its answer comes here.
+    /// Opens an approval request; the returned receiver gets its answer.
     pub(super) fn ask(
         &self,
         request: ApprovalRequest,
@@ -220,21 +220,21 @@ impl Steering {
         }
     }
 
-    /// Closes a request with its answer; returns `false` when it is not open. One that does not fit leaves it open.
+    /// Closes a request with its answer; returns `false` when the request is not open. An answer that does not fit leaves it open.
     pub(super) fn answer(&self, approval_id: &str, decision: Decision) -> Result<bool, ToolError> {
         self.check_decision(approval_id, &decision)?;
         let open = self.lock().asked.close(approval_id);
         Ok(open.is_some_and(|answer| answer.send(decision).is_ok()))
     }
 
-    /// Checks that a decision fits the request of this id, if it is open.
+    /// Checks that a decision fits the request with this id, if it is open.
     pub(super) fn check_decision(&self, id: &str, decision: &Decision) -> Result<(), ToolError> {
         let Decision::GrantChanged { arguments } = decision else { return Ok(()) };
         let gate = self.lock().asked.gate(id);
         gate.map_or(Ok(()), |gate| gate.check(arguments))
     }
 
-    /// Opens a call at the client; its result comes here.
+    /// Opens a call at the client; the returned receiver gets its result.
     pub(super) fn send_to_client(
         &self,
         request: ClientToolRequest,
@@ -246,13 +246,13 @@ impl Steering {
         }
     }
 
-    /// Closes a call at the client with its result; returns `false` when it is not there.
+    /// Closes a call at the client with its result; returns `false` when the call is not there.
     pub(super) fn complete_client_call(&self, id: &str, result: ClientReturn) -> bool {
         let open = self.lock().at_client.close(id);
         open.is_some_and(|answer| answer.send(result).is_ok())
     }
 
-    /// Opens a question of a tool; its answer comes here.
+    /// Opens a question of a tool; the returned receiver gets its answer.
     pub(super) fn ask_user(&self, question: ToolQuestion) -> oneshot::Receiver<ToolAnswer> {
         match self.above() {
             Some(above) => above.ask_user(question),
@@ -260,7 +260,7 @@ impl Steering {
         }
     }
 
-    /// Checks that an answer fits the question of this id, if it is open.
+    /// Checks that an answer fits the question with this id, if it is open.
     #[cfg(feature = "server")]
     pub(super) fn check_answer(&self, id: &str, answer: &ToolAnswer) -> Result<(), ToolError> {
         let line = self.lock();
@@ -268,26 +268,26 @@ impl Steering {
         form::complete(question.schema.as_ref(), answer.clone()).map(drop)
     }
 
-    /// Closes a question with its answer; returns `false` when it is not open. One that does not fit leaves it open.
+    /// Closes a question with its answer; returns `false` when the question is not open. An answer that does not fit leaves it open.
     pub(super) fn answer_question(&self, id: &str, answer: ToolAnswer) -> Result<bool, ToolError> {
         self.lock().answer_question(id, answer)
     }
 
-    /// Answers a request as soon as it is open, which is not shown so then.
+    /// Answers a request as soon as it is opened; the request is then not shown.
     #[cfg(feature = "server")]
     pub(crate) fn give_when_open(&self, id: Text, given: Given) {
         self.lock().given.push((id, given));
     }
 
-    /// Ends the run behind the calls that are under way: the user goes on elsewhere. These answers are given first, also to requests that are not open
-    /// again yet; all other requests, and those that come, are refused.
+    /// Ends the run after the calls in progress, as the user has left. `answers` are given first, also to
+    /// requests that are not open again yet; all other requests, open or later, are refused.
     #[cfg(feature = "server")]
     pub(crate) fn leave(&self, answers: Vec<(Text, Given)>) {
         let mut line = self.lock();
         if line.is_over {
             return;
         }
-        // The run hears of it before it hears of an answer.
+        // The run receives this message before any answer.
         line.said.push_back(Said::Leave);
         line.is_left = true;
         line.given.extend(answers);
@@ -300,13 +300,13 @@ impl Steering {
         }
     }
 
-    /// Returns `true` once the user went on elsewhere.
+    /// Returns `true` once the user has left.
     #[cfg(feature = "server")]
     pub(crate) fn is_left(&self) -> bool {
         self.lock().is_left
     }
 
-    /// Closes a request, of any kind, that needs no answer any more.
+    /// Closes a request, of any kind, that does not need an answer any more.
     pub(super) fn withdraw(&self, id: &str) {
         if let Some(above) = self.above() {
             return above.withdraw(id);
@@ -315,7 +315,7 @@ impl Steering {
         drop((line.asked.close(id), line.at_client.close(id), line.questions.close(id)));
     }
 
-    /// Returns `true` unless this caller may not answer the open request or call, of whichever kind.
+    /// Returns `true` unless this caller may not answer the open request or call, of any kind.
     pub(super) fn lets(&self, id: &str, caller: &Caller) -> bool {
         let line = self.lock();
         line.asked.lets(id, caller) && line.at_client.lets(id, caller)
@@ -333,14 +333,14 @@ impl Steering {
         self.lock().questions.all()
     }
 
-    /// Returns `true` while a request for approval or a call at the client is open, and whether a question is.
+    /// Returns whether an approval request or a call at the client is open, and whether a question is.
     #[cfg(feature = "server")]
     pub(crate) fn has_open(&self) -> (bool, bool) {
         let line = self.lock();
         (line.asked.has_any() || line.at_client.has_any(), line.questions.has_any())
     }
 
-    /// Returns `true` while a request of this id is open, of whichever kind.
+    /// Returns `true` while a request with this id is open, of any kind.
     #[cfg(feature = "server")]
     pub(crate) fn is_open(&self, id: &str) -> bool {
         let line = self.lock();
@@ -348,7 +348,7 @@ impl Steering {
         is_asked || line.questions.find(id).is_some()
     }
 
-    /// Ends the run's hearing; returns what it has not heard.
+    /// Stops accepting messages; returns those not yet taken.
     pub(super) fn close(&self) -> VecDeque<Said> {
         let mut line = self.lock();
         line.is_over = true;
@@ -370,7 +370,7 @@ impl Steering {
 }
 
 impl Line {
-    /// Opens a request among those of its kind; one that was answered in another process is so at once.
+    /// Opens a request among those of its kind; a request already answered in another process is answered immediately.
     fn open<Q: Requested + Clone, A>(
         &mut self,
         of: impl FnOnce(&mut Self) -> &mut OpenRequests<Q, A>,
@@ -395,7 +395,7 @@ impl Line {
             Some(Given::Returned(result)) => {
                 drop(self.at_client.close(id).map(|open| open.send(result)));
             }
-            // One that does not fit any more leaves it open.
+            // An answer that does not fit any more leaves the question open.
             Some(Given::Answered(answer)) => drop(self.answer_question(id, answer)),
             None => {}
         }
@@ -404,7 +404,7 @@ impl Line {
         }
     }
 
-    /// Refuses a request that is open: the user went on elsewhere.
+    /// Refuses an open request, as the user has left.
     #[cfg(feature = "server")]
     fn refuse(&mut self, id: &str) {
         if let Some(open) = self.asked.close(id) {

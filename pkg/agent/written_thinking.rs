@@ -6,16 +6,16 @@ use crate::{
     types::{ItemKind, Message, Part},
 };
 
-/// The reasoning that goes back as text, and its markers.
+/// The reasoning that is sent back as text, and its markers.
 #[derive(Debug)]
 pub(super) struct WrittenThinking {
-    /// The dialect; `None` where no reasoning goes back.
+    /// The dialect; `None` if no reasoning is sent back.
     dialect: Option<ThinkingDialect>,
     policy: KeepThinking,
 }
 
 impl WrittenThinking {
-    /// Returns what `policy` keeps of reasoning that was read in a dialect by the provider.
+    /// Returns the part of the reasoning, read in a dialect by the provider, that `policy` sends back.
     pub(super) fn new(
         read: Option<ThinkingDialect>,
         models: &Dialect,
@@ -25,9 +25,9 @@ impl WrittenThinking {
         Self { dialect: read.map(|read| own(read, &models.thinking)), policy }
     }
 
-    /// Returns `true` for an answer whose reasoning goes back.
+    /// Returns `true` for an answer whose reasoning is sent back.
     pub(super) fn keeps(&self, message: &Message, has_calls: impl FnOnce() -> bool) -> bool {
-        // What the provider keeps as an item goes back with that.
+        // Reasoning that the provider keeps as an item is sent back with that item.
         let is_item = |part: &Part| {
             part.as_provider_item().is_some_and(|item| item.kind == ItemKind::Reasoning)
         };
@@ -54,13 +54,13 @@ impl WrittenThinking {
     }
 }
 
-/// Returns the words of reasoning that was written into the text.
+/// Returns the text of reasoning that was written into the answer's text.
 fn written(part: &Part) -> Option<&str> {
     let Part::Thinking { text, signature: None } = part else { return None };
     Some(text.as_str()).filter(|text| !text.is_empty())
 }
 
-/// Appends to the text at the end of the parts.
+/// Appends text to the end of the parts.
 pub(super) fn push_text(parts: &mut Vec<Part>, more: &str) {
     match parts.last_mut() {
         Some(Part::Text { text }) => text.push_str(more),
@@ -68,7 +68,7 @@ pub(super) fn push_text(parts: &mut Vec<Part>, more: &str) {
     }
 }
 
-/// Returns the dialect that the model writes, where any was read: by its name, else the commonest.
+/// Returns the dialect in which the model writes, if any was read: by its name, otherwise the most common one.
 fn own(read: ThinkingDialect, models: &ThinkingDialect) -> ThinkingDialect {
     if read != ThinkingDialect::AUTO {
         return read;

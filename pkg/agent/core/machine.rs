@@ -17,15 +17,14 @@ use crate::{
 };
 
 /// The name of the [`Custom`](AgentEvent::Custom) event that reports, once per response, choices
-/// beside
-/// the first: they are not read. Its data is `{"count": n}`.
+/// after the first, which are not read. Its data is `{"count": n}`.
 pub const IGNORED_CHOICES: &str = "ignored_choices";
 
-/// A machine that turns the chunks of one response into events. The async drivers beside it only
-/// feed it.
+/// A state machine that turns the chunks of one response into events. The async drivers in this
+/// module only feed it.
 ///
-/// However the chunks are cut, the events are the same once adjacent deltas of one kind are joined.
-/// Every start has exactly one end, on every path; adjacent text of one chunk is one event.
+/// The events do not depend on where the chunks are cut, once adjacent deltas of one kind are joined. Every
+/// start event has exactly one end event, on every path; adjacent text within one chunk is one event.
 ///
 /// # Examples
 ///
@@ -45,18 +44,18 @@ pub const IGNORED_CHOICES: &str = "ignored_choices";
 #[derive(Debug)]
 pub struct StreamMachine {
     parser: ToolCallParser,
-    /// The call that the parser is in.
+    /// The call that the parser is inside of.
     text_call: Option<OpenCall>,
     assembler: Assembler,
-    /// Reasoning that is not closed, from its first opener of a call on; at the end, complete calls
-    /// in it are sent.
+    /// Unclosed reasoning, from the first opening marker of a call onwards; at the end, the
+    /// complete calls in it are emitted.
     unclosed: Option<String>,
-    /// The message from the first opener in a fence on; at the end, if the fence is still open,
-    /// complete calls in it are sent.
+    /// The message from the first opening marker in a code fence onwards; at the end, if the fence
+    /// is still open, the complete calls in it are emitted.
     in_code: Option<String>,
-    /// The number of choices beside the first; reported once, at the end of the response.
+    /// The number of choices after the first; reported once, at the end of the response.
     other_choices: u32,
-    /// `true` once the closing events and the error, if any, were emitted.
+    /// `true` once the closing events and the error, if any, have been emitted.
     has_ended: bool,
 }
 
@@ -67,7 +66,7 @@ impl StreamMachine {
         Self::keeping(options, if options.keep_content { Keep::Content } else { Keep::Facts })
     }
 
-    /// Returns a machine for one response whose completion has what `keep` says.
+    /// Returns a machine for one response whose completion contains what `keep` says.
     pub(crate) fn keeping(options: &StreamOptions, keep: Keep) -> Self {
         Self {
             parser: ToolCallParser::new(&options.tools)
@@ -86,8 +85,8 @@ impl StreamMachine {
         }
     }
 
-    /// Takes one chunk. `Break` when a limit was passed, where everything has ended with an error event, or
-    /// where the text repeats itself: nothing more is taken.
+    /// Takes one chunk. Returns `Break` when a limit was exceeded, in which case everything has
+    /// ended with an error event, or when the text repeats itself: further chunks are ignored.
     pub fn chunk(
         &mut self,
         chunk: StreamChunk,
@@ -148,7 +147,7 @@ impl StreamMachine {
         self.assembler.text(section, &chunk.content, emit);
     }
 
-    /// Takes text of the answer, and the calls out of it.
+    /// Takes text of the answer and extracts the calls from it.
     fn message(&mut self, text: &str, tokens: TokenKind, emit: &mut impl FnMut(AgentEvent)) {
         self.assembler.before_text(emit);
         let Self { parser, text_call, assembler, in_code, .. } = self;
@@ -165,8 +164,8 @@ impl StreamMachine {
         }
     }
 
-    /// Emits held text: something else than message text follows, so it was not a marker. A section
-    /// that ended is outside of every call: the thinking stage ends none inside one.
+    /// Emits held text: what follows is not message text, so the held text was not a marker. A section that
+    /// ended is outside of every call: the thinking stage never ends a section inside one.
     fn end_text(&mut self, ends_section: bool, emit: &mut impl FnMut(AgentEvent)) {
         let Self { parser, text_call, assembler, unclosed, in_code, .. } = self;
         if ends_section {
@@ -179,7 +178,7 @@ impl StreamMachine {
         parser.end_section_where(ends_section, out);
     }
 
-    /// Returns the answer as far as it is kept.
+    /// Returns the answer as kept so far.
     #[cfg(feature = "runtime")]
     pub(crate) fn builder(&self) -> &crate::types::CompletionBuilder {
         self.assembler.builder()
@@ -190,21 +189,20 @@ impl StreamMachine {
         self.end(Some(AgentError::new(ErrorCode::Decode, message)), emit);
     }
 
-    /// Takes the error that ended the stream: everything open ends, then the error event.
+    /// Takes the error that ended the stream: ends everything open, then emits the error event.
     pub fn fail(&mut self, error: &ProviderError, emit: &mut impl FnMut(AgentEvent)) {
         self.assembler.completion().error_raw = error.raw().cloned();
         self.end(Some(error.to_agent_error()), emit);
     }
 
-    /// Ends the stream with this error: everything open ends, then the error event.
+    /// Ends the stream with this error: ends everything open, then emits the error event.
     #[cfg(feature = "runtime")]
     pub(crate) fn stop(&mut self, error: AgentError, emit: &mut impl FnMut(AgentEvent)) {
         self.end(Some(error), emit);
     }
 
-    /// Ends the stream and returns the whole answer. Without the protocol's terminal marker, and
-    /// without another error, that is the error
-    /// [`EndedEarly`](ErrorCode::EndedEarly).
+    /// Ends the stream and returns the whole answer. A stream without the protocol's terminal
+    /// marker, and without another error, has the error [`EndedEarly`](ErrorCode::EndedEarly).
     pub fn finish(mut self, end: StreamEnd, emit: &mut impl FnMut(AgentEvent)) -> Completion {
         let error = match end {
             StreamEnd::Cancelled => {

@@ -1,4 +1,4 @@
-//! Options of reading a stream of chunks.
+//! Options for reading a stream of chunks.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     types::{Text, setters},
 };
 
-/// Options of reading a stream of chunks.
+/// Options for reading a stream of chunks.
 ///
 /// # Examples
 ///
@@ -25,22 +25,22 @@ use crate::{
 pub struct StreamOptions {
     /// The dialect of tool calls in the message text. Default: recognised by their opener.
     pub tools: ToolDialect,
-    /// Names and JSON schemas of the known tools, to type arguments written as XML. Default: none.
+    /// Names and JSON schemas of the known tools, used to type arguments written as XML. Default: none.
     pub schemas: Arc<[(Text, Value)]>,
     /// Reads calls in Markdown code, for models that wrap their calls in fences. Default: `false`,
-    /// a marker in a span or fence is text.
+    /// a marker in a code span or fence is text.
     pub calls_in_code: bool,
-    /// Ends the answer where its text or reasoning says the same over and over: the same sentence or line
-    /// eight times in a row, or 2 KiB that repeat what stands before them. The finish reason is then
+    /// Ends the answer when its text or reasoning repeats itself: the same sentence or line eight times in a
+    /// row, or 2 KiB that repeat the text before them. The finish reason is then
     /// [`Repetition`](crate::types::FinishReason::Repetition). Needs `keep_content`. Default: `false`.
     pub stop_repetition: bool,
-    /// Keeps text, thinking and calls in the completion. Default: `true`; without, the completion has
-    /// the facts only, and memory does not grow with the stream.
+    /// Keeps text, thinking and calls in the completion. Default: `true`; otherwise the completion
+    /// contains only the metadata, and memory does not grow with the stream.
     pub keep_content: bool,
-    /// Longest body of one call in text, and longest arguments of a native one, in bytes. Default:
-    /// 4 MiB. A longer one ends the stream with an error.
+    /// Maximum length of the body of one call in text, and of the arguments of a native one, in
+    /// bytes. Default: 4 MiB. A longer one ends the stream with an error.
     pub max_call_bytes: usize,
-    /// A call without a marker must name a known tool.
+    /// Requires a call without a marker to name a known tool.
     pub(crate) bare_of_known: bool,
 }
 
@@ -74,7 +74,7 @@ impl StreamOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamEnd {
-    /// The stream ran out; without its protocol's terminal marker that is an error.
+    /// The stream is exhausted; without its protocol's terminal marker, that is an error.
     Done,
     /// The consumer cancelled the stream.
     Cancelled,

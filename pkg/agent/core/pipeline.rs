@@ -1,4 +1,4 @@
-//! From the text of a model to events: both parsers and the machine, without HTTP or a runtime.
+//! From a model's text to events: both parsers and the state machine, without HTTP or a runtime.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -13,13 +13,12 @@ use crate::{
     types::{AgentEvent, CallOutcome, Completion, FinishReason, Text, ToolCall},
 };
 
-/// Reads the text that a model writes, in pieces cut anywhere, as events: reasoning, message text
-/// and tool calls.
+/// Reads a model's text, in pieces cut anywhere, as events: reasoning, message text and tool calls.
 ///
-/// One object holds all that text needs on its way: UTF-8 that is put together again, the
+/// One value holds everything that the text needs: a decoder that joins cut UTF-8 characters, the
 /// [`ThinkingParser`], and the [`StreamMachine`] with its
-/// [`ToolCallParser`](crate::llm::parser::ToolCallParser). It does no I/O and needs no runtime. However
-/// the bytes are cut, the events are the same once adjacent deltas of one kind are joined.
+/// [`ToolCallParser`](crate::llm::parser::ToolCallParser). The pipeline does no I/O and needs no runtime. The
+/// events do not depend on where the bytes are cut, once adjacent deltas of one kind are joined.
 ///
 /// # Examples
 ///
@@ -52,12 +51,12 @@ pub struct TextPipeline {
     options: StreamOptions,
     finish_reason: Option<FinishReason>,
     decoder: Utf8Decoder,
-    /// The parsers, once text was read.
+    /// The parsers, once any text has been read.
     stages: Option<Stages>,
 }
 
 impl TextPipeline {
-    /// Creates a pipeline for an answer of the model with this id, see [`Dialect::for_model`].
+    /// Creates a pipeline for an answer of the model with this id; see [`Dialect::for_model`].
     #[must_use]
     pub fn for_model(id: &str) -> Self {
         Self::new(Dialect::for_model(id))
@@ -76,8 +75,8 @@ impl TextPipeline {
         }
     }
 
-    /// Sets the names and JSON schemas of the known tools, which type arguments that are not written
-    /// as JSON. Default: none.
+    /// Sets the names and JSON schemas of the known tools, used to type arguments that are not
+    /// written as JSON. Default: none.
     ///
     /// # Examples
     ///
@@ -101,16 +100,16 @@ impl TextPipeline {
         self
     }
 
-    /// Sets the end of the prompt, which tells whether the answer starts inside reasoning. Default: as
-    /// the dialect says.
+    /// Sets the end of the prompt, which determines whether the answer starts inside reasoning.
+    /// Default: as the dialect defines.
     #[must_use]
     pub fn prompt_tail(mut self, tail: impl Into<String>) -> Self {
         self.prompt_tail = Some(tail.into());
         self
     }
 
-    /// Sets the longest body of one call, in bytes. Default: 4 MiB. A longer one ends the events with
-    /// an error.
+    /// Sets the maximum length of the body of one call, in bytes. Default: 4 MiB. A longer one ends
+    /// the events with an error.
     #[must_use]
     pub fn max_call_bytes(mut self, bytes: usize) -> Self {
         self.options = self.options.max_call_bytes(bytes);
@@ -118,8 +117,8 @@ impl TextPipeline {
     }
 
     /// Sets the reason why the model stopped. Default: not known. After
-    /// [`Length`](FinishReason::Length) or [`ContextExceeded`](FinishReason::ContextExceeded) an unfinished
-    /// call stays incomplete.
+    /// [`Length`](FinishReason::Length) or [`ContextExceeded`](FinishReason::ContextExceeded) an
+    /// unfinished call stays incomplete.
     #[must_use]
     pub fn finish_reason(mut self, reason: FinishReason) -> Self {
         self.finish_reason = Some(reason);
@@ -127,7 +126,7 @@ impl TextPipeline {
     }
 
     /// Takes the next bytes, which may end inside a character or a marker. Bytes that are not UTF-8
-    /// become U+FFFD, as the WHATWG Encoding Standard says.
+    /// become U+FFFD, as the WHATWG Encoding Standard specifies.
     pub fn push_bytes(&mut self, bytes: &[u8], emit: impl FnMut(AgentEvent)) {
         let text = self.decoder.push(bytes);
         self.push_text(text, emit);
@@ -144,8 +143,8 @@ impl TextPipeline {
         stages.get_or_insert_with(|| Stages::new(dialect, prompt_tail.as_deref(), options))
     }
 
-    /// Ends the text and returns the whole answer, which is
-    /// [`complete`](Completion::complete) when neither reasoning nor a call was open at the end.
+    /// Ends the text and returns the whole answer, which is [`complete`](Completion::complete) when
+    /// neither reasoning nor a call was open at the end.
     pub fn finish(mut self, mut emit: impl FnMut(AgentEvent)) -> Completion {
         let rest = std::mem::take(&mut self.decoder).finish();
         self.push_text(rest, &mut emit);
@@ -161,12 +160,12 @@ impl TextPipeline {
     }
 }
 
-/// Content typing and the event machine in a row.
+/// Content typing followed by the state machine.
 #[derive(Debug)]
 struct Stages {
     typer: ContentTyper,
     machine: StreamMachine,
-    /// `Break` once a limit was passed: nothing more is taken.
+    /// `Break` once a limit was exceeded: further chunks are ignored.
     flow: ControlFlow<()>,
 }
 

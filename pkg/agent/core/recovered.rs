@@ -1,4 +1,4 @@
-//! Calls in reasoning, and in fences, that were never closed.
+//! Calls in reasoning, and in code fences, that were never closed.
 
 use super::text::take_part;
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     types::{AgentEvent, Repair},
 };
 
-/// Longest text that is kept because what is never closed may hold calls, in bytes.
+/// Maximum text kept in case an unclosed section contains calls, in bytes.
 const MAX_KEPT_BYTES: usize = 64 << 10;
 
-/// Adds `text` to what is kept, which is dropped once it is too long.
+/// Adds `text` to the kept text, which is dropped once it is too long.
 pub(super) fn keep(kept: &mut Option<String>, text: &str) {
     if let Some(unclosed) = kept {
         unclosed.push_str(text);
@@ -20,7 +20,7 @@ pub(super) fn keep(kept: &mut Option<String>, text: &str) {
     }
 }
 
-/// Keeps message text from an opener in a fence on.
+/// Keeps message text from an opening marker in a code fence onwards.
 pub(super) fn keep_code(kept: &mut Option<String>, content: ParsedContent<'_>) {
     if let ParsedContent::Text(text) = content {
         keep(kept, text);
@@ -29,8 +29,8 @@ pub(super) fn keep_code(kept: &mut Option<String>, content: ParsedContent<'_>) {
     }
 }
 
-/// Sends the complete calls in `text`, with `repair`; everything else in it was a draft. Returns
-/// their number.
+/// Emits the complete calls in `text`, with `repair`; everything else in `text` was a draft.
+/// Returns the number of calls.
 pub(super) fn recover_calls(
     text: &str,
     repair: Repair,

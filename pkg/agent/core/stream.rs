@@ -17,10 +17,10 @@ use crate::{
     types::{AgentEvent, Completion},
 };
 
-/// Reads a provider's stream to its end and calls `emit` with every event as it is made.
+/// Reads a provider's stream to its end and calls `emit` with each event as it is made.
 ///
-/// A failure of the stream is an event and [`Completion::error`]; what had arrived is kept.
-/// `docs/examples/own_agent.rs` is an agent of eighty lines on top of it.
+/// A failure of the stream is reported as an event and in [`Completion::error`]; what had arrived
+/// is kept. `docs/examples/own_agent.rs` is an agent of eighty lines built on this function.
 ///
 /// # Examples
 ///
@@ -50,9 +50,8 @@ use crate::{
 /// ```
 ///
 /// # Cancel safety
-///
-/// Dropping the future closes the stream; the events that would have closed open sections are then
-/// not made. Use [`process_into`] or [`EventStream::cancel`] where they must be.
+/// Dropping the future closes the stream; the events that would have closed open sections are not
+/// emitted then. Use [`process_into`] or [`EventStream::cancel`] where they must be.
 pub async fn process_stream(
     stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
     options: &StreamOptions,
@@ -79,8 +78,8 @@ pub async fn process_stream(
 /// Reads a provider's stream to its end and sends every event into a bounded channel.
 ///
 /// When `cancel` fires, the stream is closed and the events that end what is open go to the
-/// channel's reserved slot, so a reader that does not read delays nothing. When the receiver is
-/// gone, the stream is closed.
+/// channel's reserved slot, so a receiver that does not read causes no delay. When the receiver is
+/// dropped, the stream is closed.
 ///
 /// # Examples
 ///
@@ -124,8 +123,8 @@ pub async fn process_into(
         let mut stream = pin!(stream);
         while let Some(item) = stream.next().await {
             let flow = feed(&mut machine, item, &mut queue);
-            // An event leaves the queue once it has a place in the channel: a cancelled wait loses
-            // nothing, what is left goes to the reserved slot.
+            // An event leaves the queue only once it has a slot in the channel: a cancelled wait
+            // loses nothing, and what is left goes to the reserved slot.
             while !queue.is_empty() {
                 let Ok(place) = events.reserve().await else { return StreamEnd::Cancelled };
                 if let Some(event) = queue.pop_front() {
@@ -215,7 +214,7 @@ impl<S: Stream<Item = Result<StreamChunk, ProviderError>>> EventStream<S> {
         self.end(StreamEnd::Cancelled);
     }
 
-    /// Returns the whole answer, once the last event was taken.
+    /// Returns the whole answer, once the last event has been taken.
     #[must_use]
     pub fn completion(&self) -> Option<&Completion> {
         self.completion.as_ref().filter(|_| self.queue.is_empty())

@@ -2,16 +2,16 @@
 
 use crate::types::subslice;
 
-/// A decoder of UTF-8 that arrives in pieces: a character cut in two is joined again, and bytes that
-/// are not UTF-8 become U+FFFD as the WHATWG Encoding Standard says.
+/// A decoder for UTF-8 that arrives in pieces: a character cut in two is joined again, and bytes
+/// that are not UTF-8 become U+FFFD, as the WHATWG Encoding Standard specifies.
 #[derive(Debug, Default)]
 pub(super) struct Utf8Decoder {
-    /// The start of a character whose end has not come; at most three bytes between pushes.
+    /// The start of a character whose end has not arrived; at most three bytes between pushes.
     held: Vec<u8>,
 }
 
 impl Utf8Decoder {
-    /// Takes the next bytes and returns the characters that are now whole.
+    /// Takes the next bytes and returns the characters that are now complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
         let whole = self.held.len() - cut_character_length(&self.held);
@@ -19,19 +19,19 @@ impl Utf8Decoder {
         into_text(std::mem::replace(&mut self.held, rest))
     }
 
-    /// Ends the text: a character that was begun and not ended becomes U+FFFD.
+    /// Ends the text: an incomplete character becomes U+FFFD.
     pub(super) fn finish(self) -> String {
         into_text(self.held)
     }
 }
 
-/// Converts `bytes` to text; copies only when something has to be replaced.
+/// Converts `bytes` to text, copying only when something has to be replaced.
 fn into_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Returns the length of the character that `bytes` ends inside; 0 when it ends between two.
+/// Returns the length of the incomplete character at the end of `bytes`; 0 when they end between two characters.
 fn cut_character_length(bytes: &[u8]) -> usize {
     for length in 1..=bytes.len().min(3) {
         let tail = subslice(bytes, bytes.len() - length..);

@@ -5,10 +5,10 @@ use crate::{
     types::{Message, MessageRole, Part},
 };
 
-/// Returns the message to keep of an answer that has these parts; `None` when it says nothing.
+/// Returns the message to keep of an answer with these parts; `None` when the answer is empty.
 ///
-/// In text mode the text is as the model wrote it, calls included: what the model reads of itself in
-/// the next turn is what it said, and the request begins with the same bytes as the one before.
+/// In text mode the text is kept as the model wrote it, calls included: in the next turn the model
+/// reads its own output unchanged, and the request begins with the same bytes as the previous one.
 pub(super) fn message(parts: Vec<Part>, native: bool) -> Option<Message> {
     let mut kept = Vec::with_capacity(parts.len());
     let mut says_something = false;
@@ -35,7 +35,7 @@ pub(super) fn message(parts: Vec<Part>, native: bool) -> Option<Message> {
     says_something.then(|| Message::new(MessageRole::Assistant, kept))
 }
 
-/// Appends a call on lines of its own.
+/// Appends a call on separate lines.
 fn push_call(parts: &mut Vec<Part>, call: &str) {
     if let Some(Part::Text { text }) = parts.last_mut()
         && !text.ends_with('\n')

@@ -1,4 +1,4 @@
-//! The way of a call to the client and back.
+//! The path of a call to the client and back.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// A call that is to be sent, or the reason for which it is not.
+/// A call to be sent, or the reason for which it is not sent.
 pub(super) struct Outgoing {
     pub(super) id: CallId,
     request: Result<ClientToolRequest, Returned>,
@@ -37,7 +37,7 @@ pub(super) struct Outgoing {
 type NotSent = (Failure, String);
 
 impl Outgoing {
-    /// Returns the call if it may be sent, to a run that has a reader or not.
+    /// Returns the call if it may be sent, depending on whether the run has a reader.
     pub(super) fn new(
         parts: &Parts,
         id: CallId,
@@ -52,7 +52,7 @@ impl Outgoing {
         Self { id, request }
     }
 
-    /// Tells the client of the call; returns what becomes of it.
+    /// Announces the call to the client; returns a future of its outcome.
     pub(super) async fn send<'a>(
         self: Box<Self>,
         parts: &'a Parts,
@@ -75,7 +75,7 @@ impl Outgoing {
     }
 }
 
-/// Makes the request of a call, if it may be sent.
+/// Builds the request for a call, if it may be sent.
 fn request(
     parts: &Parts,
     client_call_id: &Text,
@@ -102,7 +102,7 @@ fn request(
     Ok(request)
 }
 
-/// The wait for the result of a call, and the bounds of that.
+/// The wait for a call's result, with its limits.
 struct Wait {
     client_call_id: Text,
     name: Text,
@@ -136,7 +136,7 @@ impl Wait {
                 None => None,
             }
         };
-        // A client gives back texts only.
+        // A client returns only text.
         let text = |heard| read(&name, output(heard), most, Capabilities::default()).0;
         let result = tokio::select! {
             biased;
@@ -166,7 +166,7 @@ fn ended(
     }
 }
 
-/// Returns what the client gave back as the result of a tool.
+/// Returns the client's return value as the result of a tool.
 fn output(returned: ClientReturn) -> Result<ToolOutput, ToolError> {
     match returned {
         ClientReturn::Result { content } => Ok(content.into()),

@@ -1,4 +1,4 @@
-//! The records of calls that were refused.
+//! Audit records of refused calls.
 
 use super::conversation::Conversation;
 use crate::agent::{
@@ -9,7 +9,7 @@ use crate::agent::{
 };
 
 impl Conversation<'_> {
-    /// Keeps a record of a call that was refused.
+    /// Writes an audit record of a refused call.
     pub(super) fn audit(&self, denial: Denial, run: &RunContext) {
         let Self { parts, emitter, .. } = self;
         let entry = parts.tools.find(&denial.tool_name);

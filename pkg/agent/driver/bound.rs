@@ -1,4 +1,4 @@
-//! An answer that a schema binds.
+//! An answer that is bound to a schema.
 
 use crate::{
     agent::tools::validate,
@@ -6,8 +6,8 @@ use crate::{
     types::{AgentError, Completion, ErrorCode, FinishReason, Part},
 };
 
-/// Makes the value that was asked for the text of its answer; another text is an error of the answer,
-/// which keeps what came.
+/// Replaces the text of an answer with the requested value; other text is an error of the answer,
+/// which keeps what arrived.
 pub(super) fn read(completion: &mut Completion, goal: &AnswerSchema) {
     let is_cut = completion.finish_reason == Some(FinishReason::Interrupted);
     if completion.error.is_some() || is_cut {

@@ -1,8 +1,8 @@
-//! The sections and calls that the events of an answer have begun and not ended.
+//! The sections and calls that the events of an answer have started and not ended.
 
 use crate::types::{AgentEvent, CallOutcome, Text};
 
-/// The open ones, in the order in which they began.
+/// The open sections and calls, in the order in which they started.
 #[derive(Default)]
 pub(super) struct Brackets(Vec<Open>);
 
@@ -14,7 +14,7 @@ enum Open {
 }
 
 impl Brackets {
-    /// Notes an event that was sent.
+    /// Records an emitted event.
     pub(super) fn note(&mut self, event: &AgentEvent) {
         if let AgentEvent::ToolCallStart { index, tool_name, .. } = event {
             self.0.push(Open::Call(*index, tool_name.clone()));
@@ -31,7 +31,7 @@ impl Brackets {
         }
     }
 
-    /// Returns the events that would end what is open.
+    /// Returns the events that would close what is open.
     pub(super) fn ends(&self) -> Vec<AgentEvent> {
         let end = |open: &Open| match open {
             Open::Thinking => AgentEvent::ThinkingEnd,

@@ -1,4 +1,4 @@
-//! The calls of an answer, while they run: each is a task of its own.
+//! The calls of an answer while they run, each as a separate task.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -36,26 +36,26 @@ use crate::{
     types::{AgentEvent, ApprovalReason, ApprovalRequest, Part, Text, ToolCall},
 };
 
-/// Most events of tools that wait for the run to pass them on.
+/// Maximum number of tool events that wait to be passed on by the run.
 const TOOL_EVENTS: usize = 16;
 
-/// Something that is heard of the calls of an answer.
+/// News about the calls of an answer.
 pub(super) enum News {
     /// An event that a tool sent.
     Event(Box<AgentEvent>),
     /// The end of a call.
     Ended(CallId, Box<ToolEnd>),
-    /// A call that a person is to be asked about, with what it would do.
+    /// A call that needs a person's approval, with a preview of its effect.
     Proposed(Box<Proposal>),
     /// The answer to a request for approval.
     Decided(CallId, Box<Decided>),
-    /// A call that is to be sent to the client.
+    /// A call to be sent to the client.
     Outgoing(Box<Outgoing>),
     /// The end of a call at the client.
     Returned(CallId, Box<Returned>),
 }
 
-/// The setup of a run, as far as its calls need it.
+/// The part of a run's setup that its calls need.
 #[derive(Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Site<'a> {
@@ -63,26 +63,26 @@ pub(super) struct Site<'a> {
     pub(super) agent: &'a Shared,
     /// `true` when calls go through the provider's function calling.
     pub(super) native: bool,
-    /// `true` when found tools are called through one that is there from the start.
+    /// `true` when found tools are called through a tool that is offered from the start.
     pub(super) indirect: bool,
 }
 
-/// The calls of one answer that run.
+/// The running calls of one answer.
 pub(super) struct RunningCalls<'a> {
-    /// Tells them to stop.
+    /// Tells the calls to stop.
     halt: CancellationToken,
     running: FuturesUnordered<BoxFuture<'a, News>>,
     site: Site<'a>,
     events_in: mpsc::Sender<Box<AgentEvent>>,
     events: mpsc::Receiver<Box<AgentEvent>>,
-    /// The part of the budget that agents below have.
+    /// The part of the budget reserved for sub-agents.
     purse: Arc<Purse>,
-    /// The people whom they may ask.
+    /// The means by which the calls ask people.
     desk: Arc<Desk>,
 }
 
 impl<'a> RunningCalls<'a> {
-    /// Returns the calls of a run of which none runs yet; they end with it.
+    /// Returns the calls of a run, none of which is running yet; they end with the run.
     pub(super) fn of(site: Site<'a>, emitter: &Emitter) -> Self {
         let halt = match site.parts.config.call_start {
             CallStart::AfterAnswer => emitter.cancel().clone(),
@@ -99,12 +99,12 @@ impl<'a> RunningCalls<'a> {
         Self { halt, running: FuturesUnordered::new(), site, events_in, events, purse, desk }
     }
 
-    /// Tells the calls that run to stop.
+    /// Tells the running calls to stop.
     pub(super) fn stop(&self) {
         self.halt.cancel();
     }
 
-    /// Begins a call after a pause, as a task that ends with the run.
+    /// Starts a call after its delay, as a task that ends with the run.
     pub(super) fn begin(
         &mut self,
         id: CallId,
@@ -173,7 +173,7 @@ impl<'a> RunningCalls<'a> {
             let duration_ms = elapsed_ms(started);
             let end = ToolEnd { parts, duration_ms, origin, ..ToolEnd::at_once(result) };
             if let Some(family) = nesting::family() {
-                // An agent above goes on, and needs the place that it gave up for the call.
+                // A parent agent resumes, and needs the slot that it gave up for the call.
                 Box::pin(family.call_ended(&cancel)).await;
             }
             News::Ended(id, Box::new(end))
@@ -181,7 +181,7 @@ impl<'a> RunningCalls<'a> {
         self.running.push(Box::pin(running));
     }
 
-    /// Ends a call that has searched for tools, once it is known what the prompt says of those it found.
+    /// Ends a call that searched for tools, once the prompt's notes on the found tools are known.
     fn end_search(&mut self, id: CallId, mut end: ToolEnd, cancel: CancellationToken) {
         let parts = self.site.parts;
         let notes = notes(&parts.prompts, &end.found, parts.config.prompt_timeout);
@@ -199,7 +199,7 @@ impl<'a> RunningCalls<'a> {
         self.running.push(Box::pin(std::future::ready(News::Ended(id, Box::new(end)))));
     }
 
-    /// Asks a person about a call: makes its preview first.
+    /// Requests a person's approval of a call, after making its preview.
     pub(super) fn propose(
         &mut self,
         id: CallId,
@@ -240,7 +240,7 @@ impl<'a> RunningCalls<'a> {
         self.running.push(Box::pin(async move { News::Proposed(proposal.await) }));
     }
 
-    /// Sends a call to the client, after a pause.
+    /// Sends a call to the client, after a delay.
     pub(super) fn send(
         &mut self,
         id: CallId,
@@ -263,7 +263,7 @@ impl<'a> RunningCalls<'a> {
         }));
     }
 
-    /// Waits for the end of a call and passes on the events of all; `None` when none runs.
+    /// Waits for the end of a call and passes on the events of all calls; returns `None` when none is running.
     pub(super) async fn next(&mut self, emitter: &mut Emitter) -> Option<StepInput> {
         loop {
             let news = self.heard().await?;
@@ -273,26 +273,26 @@ impl<'a> RunningCalls<'a> {
         }
     }
 
-    /// Returns `true` while a call runs.
+    /// Returns `true` while a call is running.
     pub(super) fn is_running(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Returns `true` once an agent below works in the background.
+    /// Returns `true` once a sub-agent works in the background.
     pub(super) fn has_background(&self) -> bool {
         self.purse.has_background()
     }
 
-    /// Waits for an event, of an agent in the background, where no call runs. Cancel safe.
+    /// Waits for an event of a background agent while no call is running. Cancel safe.
     pub(super) async fn heard_beside(&mut self) -> News {
         match self.events.recv().await {
             Some(event) => News::Event(event),
-            // The calls have an end themselves.
+            // The calls end by themselves.
             None => std::future::pending().await,
         }
     }
 
-    /// Waits for what is heard of the calls; `None` when none runs. Cancel safe.
+    /// Waits for news about the calls; returns `None` when none is running. Cancel safe.
     pub(super) async fn heard(&mut self) -> Option<News> {
         tokio::select! {
             biased;
@@ -301,7 +301,7 @@ impl<'a> RunningCalls<'a> {
         }
     }
 
-    /// Passes on an event of a tool; returns the end of a call, behind all events.
+    /// Passes on an event of a tool; returns the end of a call, after all of its events.
     pub(super) async fn pass_on(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
         let (id, mut end) = match news {
             News::Event(event) => {
@@ -309,7 +309,7 @@ impl<'a> RunningCalls<'a> {
                 return None;
             }
             News::Ended(id, end) => (id, end),
-            // In a box: a future holds each of the places that a value moves through.
+            // Boxed: a future holds each place that a value is moved through.
             news @ (News::Proposed(_) | News::Outgoing(_)) => {
                 return Box::pin(self.show(news, emitter)).await;
             }
@@ -323,7 +323,7 @@ impl<'a> RunningCalls<'a> {
         Some(StepInput::Ran(id, end))
     }
 
-    /// Shows a call to whoever decides about it, or runs it; returns what becomes of one that is not shown.
+    /// Shows a call to the person who decides about it, or sends it to the client; returns the outcome of a call that is not shown.
     async fn show(&mut self, news: News, emitter: &mut Emitter) -> Option<StepInput> {
         match news {
             News::Proposed(proposal) => {
@@ -353,8 +353,8 @@ impl<'a> RunningCalls<'a> {
     }
 }
 
-/// Takes the place of the run again behind all calls, and passes on what agents in the background tell meanwhile: one
-/// that could tell nothing would keep the place that it has.
+/// Takes the run's slot again after all calls, and meanwhile passes on the events of background
+/// agents: one that could not deliver its events would keep its own slot.
 pub(super) async fn take_place(
     family: &Family,
     mut calls: Option<&mut RunningCalls<'_>>,
@@ -375,12 +375,12 @@ pub(super) async fn take_place(
 
 impl Drop for RunningCalls<'_> {
     fn drop(&mut self) {
-        // Agents in the background hold the purse that holds them.
+        // Background agents hold the purse that holds them.
         self.purse.close();
     }
 }
 
-/// Ends agents in the background, and counts what they spent since the last call.
+/// Ends the background agents, and counts what they have spent since the last call.
 pub(super) fn count_below(calls: Option<&RunningCalls<'_>>, state: &mut RunState) {
     if let Some(calls) = calls {
         state.add_below(calls.purse.end());
@@ -396,7 +396,7 @@ pub(super) async fn tell(call: &ToolCall, emitter: &mut Emitter) {
     emitter.emit_while_running(event).await;
 }
 
-/// Returns the end of a call that did not run, because the run ends.
+/// Returns the end of a call that did not run because the run is ending.
 fn not_run() -> ToolEnd {
     ToolEnd::refused((Failure::NotRun, feedback::NOT_RUN.to_owned()))
 }

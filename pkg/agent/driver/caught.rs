@@ -1,4 +1,4 @@
-//! A provider whose panics are errors: the run ends its events, and the reader goes on.
+//! A provider whose panics are turned into errors, so that the run closes its events and its reader continues.
 
 use std::{
     any::Any,
@@ -17,12 +17,12 @@ use crate::{
     },
 };
 
-/// Sends a request; a panic of the provider, then or later, is an error.
+/// Sends a request; a panic of the provider, now or later, becomes an error.
 pub(super) fn stream(provider: &dyn Provider, request: Request) -> ProviderFuture<ChunkStream> {
     caught(|| provider.stream_completion(request))
 }
 
-/// Sends a request for an answer that obeys a schema; a panic of the provider, then or later, is an error.
+/// Sends a request for an answer that matches a schema; a panic of the provider, now or later, becomes an error.
 pub(super) fn answer(
     provider: &dyn Provider,
     request: Request,
@@ -46,7 +46,7 @@ fn caught(open: impl FnOnce() -> ProviderFuture<ChunkStream>) -> ProviderFuture<
     })
 }
 
-/// A stream until it panics.
+/// A stream that ends when it panics.
 struct Caught(Option<ChunkStream>);
 
 impl Stream for Caught {

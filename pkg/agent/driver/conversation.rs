@@ -1,4 +1,4 @@
-//! A run's conversation: its requests, their answers, and the messages that are kept.
+//! A run's conversation: its requests, the answers to them, and the messages that are kept.
 
 use std::sync::Arc;
 
@@ -33,29 +33,29 @@ pub(super) struct Conversation<'a> {
     pub(super) agent: &'a Shared,
     pub(super) parts: &'a Parts,
     pub(super) modes: &'a Modes,
-    /// The mode in force.
+    /// The current mode.
     pub(super) mode: &'a Mode,
     pub(super) emitter: Emitter,
-    /// The request that all requests of the run are made from. In a box: it is as large as all else
-    /// that a waiting run holds.
+    /// The request from which all requests of the run are made. Boxed: it is as large as everything
+    /// else that a waiting run holds.
     pub(super) template: Option<Box<Request>>,
-    /// The tools that the conversation has found, where they are searched for.
+    /// The tools that the conversation has found, where tools are searched for.
     pub(super) loaded: Option<Box<Loaded>>,
-    /// The answer under way.
+    /// The answer in progress.
     pub(super) open: Option<Box<Open>>,
 }
 
-/// An answer under way.
+/// An answer in progress.
 pub(super) struct Open {
     id: AnswerId,
     kind: AskKind,
-    /// The estimate for its request, where one is made.
+    /// The estimate for the answer's request, where one was made.
     estimated: u64,
     reading: Reading,
 }
 
 impl<'a> Conversation<'a> {
-    /// Keeps records from now on, if the agent has observers. What is told again was recorded before.
+    /// Starts recording, if the agent has observers. Events that are emitted again were recorded before.
     pub(super) fn begin_records(&mut self, state: &RunState, is_resumed: bool) {
         if !self.parts.observers.is_empty() {
             let recorder = Recorder::begin(self.parts, state, is_resumed);
@@ -63,7 +63,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Returns what calls need of the run's setup.
+    /// Returns the part of the run's setup that calls need.
     pub(super) fn site(&self) -> Site<'a> {
         let Mode { native, indirect, .. } = *self.mode;
         Site { parts: self.parts, agent: self.agent, native, indirect }
@@ -72,7 +72,7 @@ impl<'a> Conversation<'a> {
     fn request(&self, state: &RunState) -> Request {
         let caches = self.parts.provider.info().capabilities.prompt_caching;
         let Prompt { text, withheld, .. } = state.prompt();
-        // A run that was put away may be allowed less than when it began.
+        // A resumed run may have fewer permissions than when it started.
         let now = self.parts.withheld(state.context());
         if withheld.is_empty() && now.is_empty() {
             return self.mode.request(&self.parts.request, text, caches, None);
@@ -84,7 +84,7 @@ impl<'a> Conversation<'a> {
         self.mode.request(&self.parts.request, text, caches, Some(offered))
     }
 
-    /// Returns a copy of the request that all of the run are made from.
+    /// Returns a copy of the request from which all requests of the run are made.
     pub(super) fn next_request(&mut self, state: &RunState) -> Request {
         if self.template.is_none() {
             self.template = Some(Box::new(self.request(state)));
@@ -97,7 +97,7 @@ impl<'a> Conversation<'a> {
         self.template.as_deref().cloned().unwrap_or_default()
     }
 
-    /// Adds the tools that the conversation has found behind those that were offered from the start.
+    /// Adds the tools that the conversation has found after those that were offered from the start.
     fn load(&mut self, index: &ToolIndex, state: &RunState) {
         let Self { agent, parts, template, loaded, .. } = self;
         let (loaded, Some(template)) = (loaded.get_or_insert_default(), template) else { return };
@@ -111,7 +111,7 @@ impl<'a> Conversation<'a> {
 
     /// Sends the request for an answer.
     ///
-    /// A provider that refuses native tools is asked once more in text, where that may help.
+    /// A request that a provider refuses because of native tools is sent once more in text mode, where that may help.
     pub(super) async fn ask(&mut self, state: &RunState, id: AnswerId, kind: AskKind) {
         self.emitter.begin_turn(id.turn);
         let on_refusal = if kind == AskKind::Continue {
@@ -124,8 +124,8 @@ impl<'a> Conversation<'a> {
         self.send(state, id, kind, 0, on_refusal).await;
     }
 
-    /// Sends the request for an answer, with what the conversation does not keep behind it. A request that is
-    /// made where it is sent takes no place in the future.
+    /// Sends the request for an answer, with the appended messages that the conversation does not
+    /// keep. A request that is built where it is sent takes no space in the future.
     async fn send(
         &mut self,
         state: &RunState,
@@ -175,7 +175,7 @@ impl<'a> Conversation<'a> {
         self.open = Some(Box::new(Open { id, kind, estimated, reading }));
     }
 
-    /// Reads the answer under way, and returns when something of it is to be decided.
+    /// Reads the answer in progress, and returns when a part of it needs a decision.
     pub(super) async fn read(
         &mut self,
         state: &RunState,
@@ -214,7 +214,7 @@ impl<'a> Conversation<'a> {
                     answer.estimated = estimated;
                     return Some(StepInput::Answered(id, answer));
                 }
-                // In a box: it is rare, and asks once more.
+                // Boxed: this is rare, and sends another request.
                 Err(error) => {
                     let again = self.after_refusal(state, id, kind, reading, error);
                     if let Some(input) = Box::pin(again).await {
@@ -225,7 +225,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Asks once more in the other way of calls; returns the end of an answer that cannot be asked for so.
+    /// Sends the request again in the other call mode; returns the end of an answer for which that is not possible.
     async fn after_refusal(
         &mut self,
         state: &RunState,
@@ -241,7 +241,7 @@ impl<'a> Conversation<'a> {
             return Some(StepInput::Answered(id, Box::new(answer)));
         }
         self.fall_back(&error).await;
-        // A server in trouble is not asked twice as often because it might be the tools.
+        // The attempts count together, so that a failing server does not get twice as many requests.
         let made = error.attempts();
         self.template = None;
         if let Some(input) = self.fit(state, id) {
@@ -260,14 +260,14 @@ impl<'a> Conversation<'a> {
         self.emitter.emit_while_running(event).await;
     }
 
-    /// Ends the answer under way, if there is one, and returns what there is of it: the run goes no further.
+    /// Ends the answer in progress, if any, and returns what has arrived of it: the run does not continue.
     pub(super) async fn give_up(&mut self) -> Option<Box<Answer>> {
         let Open { mut reading, .. } = *self.open.take()?;
         reading.interrupt();
         Some(self.close(reading, StreamEnd::Done, None).await)
     }
 
-    /// Closes the answer, sends its last events and returns it.
+    /// Closes the answer, emits its last events and returns it.
     fn close(
         &mut self,
         reading: Reading,
@@ -322,7 +322,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Answers the calls that a dropped run left without results, which servers refuse.
+    /// Adds results for the calls that a dropped run left without any, since servers refuse such a history.
     pub(super) fn complete_history(&self) {
         let mut memory = self.agent.memory.lock();
         let last = memory.recent(1).first();
@@ -332,7 +332,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Makes of the calls among these parts those of the tools that they name.
+/// Replaces the calls among these parts with calls of the tools that they name.
 fn unwrap_all(parts: &mut [Part]) {
     for part in parts {
         if let Part::ToolCall(call) = part {
@@ -341,7 +341,7 @@ fn unwrap_all(parts: &mut [Part]) {
     }
 }
 
-/// Returns `true` when the request does not fit into the context.
+/// Returns `true` when the request exceeds the context window.
 fn is_too_long(error: &ProviderError) -> bool {
     error.code() == ErrorCode::ContextExceeded
 }

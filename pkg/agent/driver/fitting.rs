@@ -1,4 +1,4 @@
-//! The part of a conversation that is sent: what is left out of a request, and the summary before it.
+//! The part of a conversation that is sent: what a request leaves out, and the summary before it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,19 +21,19 @@ use crate::{
 };
 
 impl Shared {
-    /// Returns what the next run has to know of the part of the conversation that is sent, where that is bounded.
+    /// Returns what the next run needs to know about the part of the conversation that is sent, where that part is bounded.
     pub(super) fn window_marks(&self) -> Option<Marks> {
         Some(locked(self.window.as_deref()?).marks().of_next_run())
     }
 
-    /// Keeps what a run knows of the part that is sent.
+    /// Stores a run's marks of the part that is sent.
     pub(super) fn keep_window(&self, marks: Option<&Marks>) {
         if let Some((window, marks)) = self.window.as_deref().zip(marks) {
             locked(window).keep(marks);
         }
     }
 
-    /// Goes on with the messages before a place only.
+    /// Drops everything from a place onwards from the window.
     pub(in crate::agent) fn take_back_window(&self, place: usize) {
         if let Some(window) = self.window.as_deref() {
             let marks = locked(window).marks().before(place);
@@ -41,7 +41,7 @@ impl Shared {
         }
     }
 
-    /// Begins with another conversation, of which this is known.
+    /// Starts another conversation with these marks, where they are known.
     pub(in crate::agent) fn begin_window(&self, marks: Option<&Marks>) {
         if let Some(window) = self.window.as_deref() {
             let mut window = locked(window);
@@ -54,8 +54,8 @@ impl Shared {
 }
 
 impl Conversation<'_> {
-    /// Looks at the size of the next request; returns an input where something is left out of it, or the beginning of
-    /// the conversation is to be summed up first.
+    /// Measures the next request; returns an input when a part must be left out of it, or when the
+    /// beginning of the conversation must be summarized first.
     pub(super) fn fit(&mut self, state: &RunState, id: AnswerId) -> Option<StepInput> {
         let config = &self.parts.config;
         let (window, most) = (self.agent.window.as_deref()?, self.parts.max_context_tokens());
@@ -63,7 +63,7 @@ impl Conversation<'_> {
             return None;
         }
         let share = config.summarize_at.filter(|_| most.is_some() && state.may_summarize());
-        // A model whose window is not known may be one of several.
+        // A model whose context window is unknown may be one of several.
         let tokens = most.unwrap_or(u64::MAX);
         let (around, memory) = (self.next_request(state), self.agent.memory.lock());
         let mut window = locked(window);
@@ -80,7 +80,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Sums up the beginning of the conversation, in as many requests as it takes.
+    /// Summarizes the beginning of the conversation, in as many requests as that takes.
     pub(super) async fn summarize(&mut self, state: &RunState, id: AnswerId) -> StepInput {
         let mut work = Work::default();
         let result = self.summary(state, &mut work).await;
@@ -141,7 +141,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Returns the answer to a request, or what came of it until the run was cancelled.
+/// Returns the answer to a request, or what arrived of it before the run was cancelled.
 async fn answered(
     provider: &dyn Provider,
     request: Request,
@@ -161,17 +161,17 @@ async fn answered(
     timeout(limit, answer).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// The requests that were made for a summary.
+/// The requests made for a summary.
 #[derive(Default)]
 struct Work {
     requests: u32,
     usage: Option<UsageInfo>,
-    /// The cost of them all; `None` where that of one is not known.
+    /// The cost of all requests; `None` when the cost of one is unknown.
     cost: Option<Cost>,
 }
 
 impl Work {
-    /// Counts an answer, or what there was of it.
+    /// Counts an answer, or the part of it that arrived.
     fn count(
         &mut self,
         answer: Result<Completion, ProviderError>,
@@ -197,7 +197,7 @@ impl Work {
     }
 }
 
-/// Returns the template of the agent's requests without what is for its answers.
+/// Returns the template of the agent's requests without the settings that apply to its answers.
 fn plain(template: &Request) -> Request {
     let mut plain = template.clone();
     (plain.tool_choice, plain.response_format, plain.thinking) = (None, None, None);

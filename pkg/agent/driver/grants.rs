@@ -1,10 +1,10 @@
-//! The permissions that people have given for the session of an agent.
+//! The permissions that people have granted for the session of an agent.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::agent::state::Grant;
 
-/// Most permissions that are kept; the oldest make room.
+/// Maximum number of permissions kept; the oldest are dropped first.
 const MAX_GRANTS: usize = 256;
 
 /// The permissions of a session, the newest last.

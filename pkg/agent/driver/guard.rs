@@ -1,4 +1,4 @@
-//! The bounds on one call, its time and its panics, and on the work of a journal.
+//! Limits on the time and the panics of one call, and on the work of a journal.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::{
     types::AgentError,
 };
 
-/// Awaits the task of a tool within its time. A panic becomes an error; a tool that is told to `stop` and
-/// does not is dropped, or left behind where it blocks its thread.
+/// Awaits the task of a tool within its time limit. A panic becomes an error; a tool that does not
+/// stop when told to `stop` is dropped, or abandoned where it blocks its thread.
 pub(super) async fn guard(
     config: &AgentConfig,
     (desk, call_id, limit): (&Desk, &str, Duration),
@@ -39,7 +39,7 @@ pub(super) async fn guard(
     }
 }
 
-/// Awaits `work` unless the run is cancelled; `None` then.
+/// Awaits `work`; returns `None` when the run is cancelled first.
 pub(super) async fn or_cancelled<T>(
     cancel: &CancellationToken,
     work: impl Future<Output = T>,
@@ -51,7 +51,7 @@ pub(super) async fn or_cancelled<T>(
     }
 }
 
-/// Awaits the work of a journal; a run that is cancelled gives it the time that a tool gets.
+/// Awaits the work of a journal; when the run is cancelled, that work gets the same grace period as a tool.
 pub(super) async fn unless_stopped(
     emitter: &Emitter,
     grace: Duration,
@@ -68,7 +68,7 @@ pub(super) async fn unless_stopped(
     }
 }
 
-/// Returns the error of a task that gave no result.
+/// Returns the error of a task that returned no result.
 fn broken(failed: JoinError) -> ToolError {
     let Ok(panic) = failed.try_into_panic() else {
         return ToolError::Cancelled { abandoned: true };

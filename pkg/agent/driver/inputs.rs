@@ -1,4 +1,4 @@
-//! The messages with which the runs of a conversation began.
+//! The messages with which the runs of a conversation started.
 
 use std::{
     collections::HashMap,
@@ -7,24 +7,24 @@ use std::{
 
 use crate::types::{Message, Text};
 
-/// The messages with which the runs of a conversation began, with the ids of the runs, the oldest first. It holds none of them: those that the memory has dropped
-/// are forgotten.
+/// The messages with which the runs of a conversation started, with the ids of the runs, the oldest
+/// first. Only weak references are held: messages that the memory has dropped are forgotten.
 #[derive(Default)]
 pub(in crate::agent) struct Inputs(Mutex<Noted>);
 
 #[derive(Default)]
 struct Noted {
     all: Vec<(Text, Weak<Message>)>,
-    /// The number of them at which those that were dropped are looked for: once for as many new ones as there are, so that a run costs
-    /// the same in a long conversation.
+    /// The number of entries at which dropped messages are removed. It is twice the number of live
+    /// entries, so that the cost per run does not grow with the conversation.
     most: usize,
 }
 
-/// Least number at which dropped ones are looked for.
+/// Minimum number of entries at which dropped messages are removed.
 const LEAST: usize = 64;
 
 impl Inputs {
-    /// Notes the first message of a run.
+    /// Records the first message of a run.
     pub(super) fn note(&self, run: &Text, input: &Arc<Message>) {
         let mut noted = self.lock();
         if noted.all.len() >= noted.most {
@@ -34,7 +34,7 @@ impl Inputs {
         noted.all.push((run.clone(), Arc::downgrade(input)));
     }
 
-    /// Begins with a conversation in which these messages began these runs.
+    /// Starts with a conversation in which these messages started these runs.
     pub(in crate::agent) fn set<'m>(
         &self,
         inputs: impl Iterator<Item = (&'m Text, &'m Arc<Message>)>,
@@ -43,10 +43,10 @@ impl Inputs {
         *self.lock() = Noted { all, most: 0 };
     }
 
-    /// Returns the runs whose beginnings are among these messages, with their places.
+    /// Returns the runs whose first messages are among `messages`, with the places of those messages.
     pub(in crate::agent) fn places(&self, messages: &[Arc<Message>]) -> Vec<(Text, usize)> {
         let noted = self.lock();
-        // An address is not given away again while it is held here.
+        // An address is not reused while a weak reference to it is held here.
         let runs: HashMap<_, _> =
             noted.all.iter().map(|(run, input)| (input.as_ptr(), run)).collect();
         let run = |(at, message): (usize, &Arc<Message>)| {
@@ -55,7 +55,7 @@ impl Inputs {
         messages.iter().enumerate().filter_map(run).collect()
     }
 
-    /// Returns `true` when no run has begun.
+    /// Returns `true` when no run has started.
     pub(in crate::agent) fn is_empty(&self) -> bool {
         self.lock().all.is_empty()
     }

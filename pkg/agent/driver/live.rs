@@ -40,7 +40,7 @@ use crate::{
     types::{AgentError, AgentEvent, Envelope, ErrorCode, Message},
 };
 
-/// Runs to the end; the second value is what the reader must still get.
+/// Drives a run to its end; the second value holds the events that the reader has yet to receive.
 pub(in crate::agent) async fn run(
     agent: &Shared,
     start: Start,
@@ -52,7 +52,7 @@ pub(in crate::agent) async fn run(
     let (expiry, limit) = (emitter.expiry(), start.limit(agent.parts.config.run_timeout));
     let stop = cancel.clone();
     let running = async move {
-        // Cancelled while another run was going on, a run does not touch the conversation.
+        // A run that is cancelled while waiting for another run does not touch the conversation.
         let taken = match start.check(agent) {
             Ok(()) => or_cancelled(&cancel, agent.take_turn()).await,
             Err(error) => Some(Err(error)),
@@ -75,7 +75,7 @@ pub(in crate::agent) async fn run(
             }
             Start::Input(_) => {}
         }
-        // A run that goes on has said them.
+        // A resumed run has reported them already.
         let is_new = matches!(start, Start::Input(_));
         let notices = setting.as_ref().filter(|_| is_new).map(|own| Arc::clone(&own.notices));
         let writer = turn.as_mut().and_then(|writer| writer.as_mut());
@@ -100,39 +100,39 @@ pub(in crate::agent) async fn run(
 
 /// Drives one run.
 struct Driver<'a> {
-    /// In a box: a future holds each of the places that a value moves through.
+    /// Boxed: a future holds each place that a value is moved through.
     state: Box<RunState>,
     conversation: Conversation<'a>,
-    /// The work that the state has asked for and that has not begun.
+    /// The work that the state has requested and that has not started.
     due: Option<Due>,
     calls: Option<Box<RunningCalls<'a>>>,
-    /// The messages of the run that the memory has.
+    /// The number of the run's messages that the memory contains.
     remembered: usize,
     writer: Option<&'a mut Writer>,
-    /// The inputs that the journal does not have yet, in order.
+    /// The inputs that are not in the journal yet, in order.
     taken: VecDeque<Taken>,
     resumed: Option<Box<Resumed>>,
 }
 
-/// The place from which a run that was put away goes on.
+/// The point from which a suspended run resumes.
 struct Resumed {
     /// The end of the journal.
     at: Chain,
-    /// The effects of the last input that readers may not have heard of.
+    /// The effects of the last input that readers may not have received.
     untold: Vec<Effect>,
-    /// The calls that were told, of which some run again.
+    /// The calls that were announced before, some of which run again.
     told: Vec<CallId>,
 }
 
-/// An input that was taken.
+/// An accepted input.
 struct Taken {
     at: Time,
     input: Box<RawValue>,
-    /// `true` when the run is over by it.
+    /// `true` when the input ended the run.
     done: bool,
 }
 
-/// Work of which there is one at a time.
+/// Work of which at most one piece is in progress at a time.
 enum Due {
     Prompt,
     Answer(AnswerId, AskKind),
@@ -188,18 +188,18 @@ impl<'a> Driver<'a> {
         Self { state, conversation, due, calls, remembered, writer, taken, resumed }
     }
 
-    /// Runs to the end; a run that was refused ends at once.
+    /// Drives the run to its end; a refused run ends at once.
     async fn drive(&mut self, refused: Option<AgentError>, notices: &[Value]) {
         if refused.is_none() && self.resumed.is_some() {
             Box::pin(self.tell_again()).await;
             if self.state.is_done() {
-                // Only its end was not told.
+                // Only its end had not been reported.
                 drop(self.perform(Effect::Finished).await);
                 return;
             }
         }
         self.conversation.begin_records(&self.state, self.resumed.is_some());
-        // Written down before a reader knows of it: what has an event has a journal.
+        // The run is journaled before a reader knows of it: a run with events has a journal.
         let begun = match refused {
             Some(error) => Err(error),
             None if self.writer.is_some() => Box::pin(self.begin()).await,
@@ -219,7 +219,7 @@ impl<'a> Driver<'a> {
         loop {
             let mut failed = None;
             for effect in effects.drain(..) {
-                // Of what could not be written down, readers still see what happened.
+                // Readers still receive the events of what could not be journaled.
                 if failed.is_none() || matches!(effect, Effect::Emit(_)) {
                     failed = self.perform(effect).await.err().or(failed);
                 }
@@ -243,7 +243,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Returns the outcome, and what the reader must still get.
+    /// Returns the outcome, and the events that the reader has yet to receive.
     fn end(mut self) -> (RunOutcome, VecDeque<Envelope>) {
         if let Some(recorder) = self.conversation.emitter.recorder() {
             recorder.end(self.state.outcome());
@@ -255,7 +255,7 @@ impl<'a> Driver<'a> {
         (outcome, self.conversation.emitter.into_backlog())
     }
 
-    /// Makes sure that the journal goes on with this run.
+    /// Checks that the journal continues with this run, or starts the run in it.
     async fn begin(&mut self) -> Result<(), AgentError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         if let Some(chain) = self.resumed.as_ref().map(|resumed| resumed.at) {
@@ -274,7 +274,7 @@ impl<'a> Driver<'a> {
         unless_stopped(&self.conversation.emitter, grace, begun).await
     }
 
-    /// Tells what was written down and may not have been told.
+    /// Reports what was journaled and may not have been reported.
     async fn tell_again(&mut self) {
         let Some(resumed) = &mut self.resumed else { return };
         for effect in mem::take(&mut resumed.untold) {
@@ -293,7 +293,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes what the user has said since the last input: it comes before what ended because of it.
+    /// Takes the user's messages since the last input: they come before what ended because of them.
     fn take_said(&mut self, effects: &mut Vec<Effect>) {
         while !self.state.is_done()
             && let Some(said) = self.conversation.emitter.steering().and_then(Steering::take)
@@ -302,7 +302,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Returns `true` when the run was cancelled since the last input.
+    /// Takes a cancellation since the last input; returns `true` when there was one.
     fn take_cancellation(&mut self, effects: &mut Vec<Effect>) -> bool {
         let emitter = &self.conversation.emitter;
         let is_over = self.state.is_cancelled() || self.state.is_done();
@@ -319,7 +319,7 @@ impl<'a> Driver<'a> {
         self.state.step(self.conversation.parts, at, input, effects);
         nesting::with_draw(|draw| draw.note(self.state.spent()));
         if let (Some(Effect::Commit(_)), Some(kept)) = (effects.get(place), kept) {
-            // What cannot be written is found where it should be.
+            // An input that cannot be serialized is found to be missing when the journal is read.
             let input = kept.unwrap_or_default();
             self.taken.push_back(Taken { at, input, done: self.state.is_done() });
         }
@@ -384,7 +384,7 @@ impl<'a> Driver<'a> {
             Effect::Audit(denial) => self.conversation.audit(*denial, self.state.context()),
             Effect::Grant(grant) => self.conversation.agent.grants.add(grant),
             Effect::Stop => self.calls.iter().for_each(|calls| calls.stop()),
-            // Whoever steers the run has cut it.
+            // The steering handle has already interrupted the answer.
             Effect::Cut => {}
             Effect::Emit(event) => self.conversation.emitter.emit(*event).await,
             Effect::Failed(failure) => {
@@ -403,7 +403,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Asks a person about a call.
+    /// Requests a person's approval of a call.
     fn propose(&mut self, id: CallId) {
         let Some((call, approval_id)) = self.state.call(id).zip(self.state.approval(id)) else {
             return;
@@ -438,7 +438,7 @@ impl<'a> Driver<'a> {
         unless_stopped(&self.conversation.emitter, grace, writer.append(&record)).await
     }
 
-    /// Waits for the next input; `None` when the run is over or cancelled.
+    /// Waits for the next input; returns `None` when the run has ended or was cancelled.
     async fn next(&mut self) -> Option<StepInput> {
         if let Some(Due::Answer(..) | Due::Summary(_)) = self.due
             && let Some(family) = nesting::own_family()
@@ -465,7 +465,7 @@ impl<'a> Driver<'a> {
         self.calls.as_mut()?.next(&mut self.conversation.emitter).await
     }
 
-    /// Makes the system prompt of the run; `None` when it is cancelled.
+    /// Builds the system prompt of the run; returns `None` when the run is cancelled.
     async fn prepare(&mut self) -> Option<StepInput> {
         let conversation = &mut self.conversation;
         if conversation.emitter.cancel().is_cancelled() {

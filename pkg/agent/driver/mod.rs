@@ -1,4 +1,4 @@
-//! The driver of a run: performs the effects of its state, and gives it what happens.
+//! The driver of a run, which performs the effects of its state and supplies its inputs.
 
 mod answer;
 mod at_client;

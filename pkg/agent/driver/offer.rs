@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Parts {
-    /// Returns the names of the tools that a run may not use, in their order.
+    /// Returns the names of the tools that a run may not use, in order.
     pub(in crate::agent) fn withheld(&self, run: &RunContext) -> Vec<Text> {
         if !self.is_gated {
             return Vec::new();
@@ -21,13 +21,13 @@ impl Parts {
         gated.map(|entry| entry.spec.name.clone()).collect()
     }
 
-    /// Returns `true` for a tool that a run may use, now and when it began.
+    /// Returns `true` for a tool that a run may use now and could use when it started.
     pub(in crate::agent) fn is_open(&self, name: &Text, state: &RunState) -> bool {
         let is_forbidden = || self.forbidden(name, state.context()).is_some();
         !state.prompt().withheld.contains(name) && !is_forbidden()
     }
 
-    /// Returns the refusal of a call that is about to run, if its run may not use the tool.
+    /// Returns the refusal of a call that is about to run, when its run may not use the tool.
     pub(in crate::agent) fn forbidden(&self, name: &str, run: &RunContext) -> Option<ToolEnd> {
         let entry = self.is_gated.then(|| self.tools.find(name))??;
         if self.may_use(&**entry.tool, run) {

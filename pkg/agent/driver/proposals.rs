@@ -1,4 +1,4 @@
-//! The way of a call through the hands of a person.
+//! The path of a call through a person's approval.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::{
     types::{AgentEvent, ApprovalRequest, Json, Preview, Text},
 };
 
-/// A request that is ready to be shown, or the reason for which it cannot be.
+/// A request ready to be shown, or the reason for which it cannot be shown.
 pub(super) struct Proposal {
     pub(super) id: CallId,
     request: ApprovalRequest,
@@ -29,7 +29,7 @@ pub(super) struct Proposal {
     run: RunContext,
 }
 
-/// Makes the preview of a call within its time, as a task of its own.
+/// Makes the preview of a call within its time limit, as a separate task.
 pub(super) async fn prepare(
     (parts, agent): (&Parts, usize),
     tool: Option<Arc<dyn Tool>>,
@@ -76,12 +76,12 @@ impl Proposal {
         &self.request.approval_id
     }
 
-    /// Returns the verdict where the call cannot be shown.
+    /// Returns the verdict for a call that cannot be shown.
     pub(super) fn refusal(&self) -> Option<Verdict> {
         self.shown.as_ref().err().cloned()
     }
 
-    /// Shows the request to whoever may answer; returns the wait for the answer.
+    /// Shows the request to everyone who may answer it; returns a future of the answer.
     pub(super) async fn show(
         self: Box<Self>,
         parts: &Parts,

@@ -1,4 +1,4 @@
-//! One call to the provider, read as it comes.
+//! One request to the provider, whose response is read as it arrives.
 
 use std::{collections::VecDeque, pin::pin};
 
@@ -23,95 +23,95 @@ use crate::{
     types::{AgentEvent, Completion, Envelope, FinishReason, Part, PartPlace, ToolCall},
 };
 
-/// The result of reading on.
+/// The result of reading further.
 pub(super) enum Heard {
-    /// A call has ended, and the answer goes on.
+    /// A call is complete, and the answer continues.
     Sealed(Box<SealedCall>),
-    /// Something of a call that runs meanwhile.
+    /// News about a call that runs in the meantime.
     News(News),
     /// The answer has ended.
     Ended(StreamEnd),
-    /// The provider refused the request before it sent anything; no error event was emitted.
+    /// The provider refused the request before sending anything; no error event was emitted.
     Refused(ProviderError),
 }
 
-/// The way on from an item of the stream.
+/// The step after an item of the stream.
 enum Taken {
     GoesOn,
     Ends,
     Refused(ProviderError),
 }
 
-/// A call that has ended while its answer goes on.
+/// A call that is complete while its answer continues.
 pub(super) struct SealedCall {
     pub(super) call: ToolCall,
-    /// The bytes of it that arrived.
+    /// The number of bytes of the call that arrived.
     pub(super) body_bytes: usize,
-    /// The parts of the answer from the call before this one on, this one included.
+    /// The parts of the answer after the previous call, up to and including this one.
     pub(super) parts: Vec<Part>,
-    /// The events that would end what is open behind its end.
+    /// The events that would close what is open after the end of the call.
     pub(super) ends: Vec<AgentEvent>,
 }
 
-/// The end of a call to the provider.
+/// The end of a request to the provider.
 pub(super) struct Response {
-    /// As much of the answer as arrived; an error that ended it is in it.
-    /// In a box: a future holds each of the places that a value moves through.
+    /// As much of the answer as arrived, including the error that ended it. Boxed: a future holds
+    /// each place that a value is moved through.
     pub(super) completion: Box<Completion>,
-    /// The bytes of each call that arrived, by its index.
+    /// The number of bytes of each call that arrived, by its index.
     pub(super) body_bytes: Vec<usize>,
-    /// `true` when the provider accepted the request: it sent something, if only an empty answer.
+    /// `true` when the provider accepted the request: it sent something, even if only an empty answer.
     pub(super) answered: bool,
 }
 
-/// The reaction to a provider that fails before it sent anything.
+/// The reaction to a provider that fails before sending anything.
 pub(super) enum OnRefusal {
-    /// The call has failed.
+    /// Fails the request.
     Fail,
-    /// The call has failed with this earlier error, which is the one to report.
+    /// Fails the request with this earlier error, which is the one to report.
     FailWith(ProviderError),
-    /// An error of this kind is handed back.
+    /// Hands back an error that matches this predicate.
     HandBack(fn(&ProviderError) -> bool),
 }
 
-/// A call to the provider under way.
+/// A request to the provider in progress.
 pub(super) struct Reading {
     source: Source,
     on_refusal: OnRefusal,
-    /// `true` once the provider sent something.
+    /// `true` once the provider has sent something.
     answered: bool,
-    /// In a box: it is taken out at the end.
+    /// Boxed, since it is taken out at the end.
     machine: Box<StreamMachine>,
-    /// Makes calls of found tools of those through another; `None` where there are none.
+    /// Turns calls made through another tool into calls of found tools; `None` where there are none.
     unwrapping: Option<Box<Unwrapping>>,
     queue: Queue,
     started: Instant,
     first_token_ms: Option<u64>,
-    /// Ends the answer.
+    /// Ends the answer when cancelled.
     cancel: CancellationToken,
-    /// `None` where no call is given before the end.
+    /// `None` when calls are not handed out before the end.
     given: Option<Box<Given>>,
     pub(super) span: Span,
 }
 
-/// The calls that were given before the end of the answer.
+/// The calls handed out before the end of the answer.
 #[derive(Default)]
 struct Given {
-    /// Their number.
+    /// The number of calls.
     calls: usize,
-    /// The place behind the last.
+    /// The place after the last call.
     place: PartPlace,
     brackets: Brackets,
 }
 
-/// The answer of the provider.
+/// The response of the provider.
 enum Source {
     Opening(ProviderFuture<ChunkStream>),
     Open(ChunkStream),
 }
 
 impl Source {
-    /// Returns the next item; cancel safe.
+    /// Returns the next item. Cancel safe.
     async fn next(&mut self) -> Option<Result<StreamChunk, ProviderError>> {
         if let Self::Opening(opening) = self {
             match opening.await {
@@ -124,7 +124,7 @@ impl Source {
 }
 
 impl Reading {
-    /// Returns the reading of an answer; with `early` calls are given as they end.
+    /// Returns the reading of an answer; with `early`, calls are handed out as they are completed.
     pub(super) fn new(
         opening: ProviderFuture<ChunkStream>,
         machine: Box<StreamMachine>,
@@ -148,15 +148,15 @@ impl Reading {
         }
     }
 
-    /// Makes the calls through `call_found_tool` calls of the tools that they name.
+    /// Turns calls made through `call_found_tool` into calls of the tools that they name.
     pub(super) fn unwrapping(mut self, is_on: bool) -> Self {
         self.unwrapping = is_on.then(Box::default);
         self
     }
 
-    /// Reads on, emits the events of the answer, and returns when something is to be done.
+    /// Reads further, emits the events of the answer, and returns when there is something to do.
     ///
-    /// A failure and a cancellation end what is open; what had arrived is kept.
+    /// A failure or a cancellation closes what is open; what had arrived is kept.
     pub(super) async fn next(
         &mut self,
         emitter: &mut Emitter,
@@ -166,11 +166,11 @@ impl Reading {
         let mut cancelled = pin!(cancel.cancelled());
         let hears = Hears::of(self.given.is_some(), calls.as_deref());
         if hears != Hears::Nothing {
-            // A stream that always has more leaves no time for a call on a runtime of one thread.
+            // A stream that always has more items would leave no time for calls on a single-threaded runtime.
             tokio::task::yield_now().await;
         }
         loop {
-            // What a call comes to is told behind its end, and before what follows in the answer.
+            // The outcome of a call is reported after the end of the call, and before what follows in the answer.
             loop {
                 if let Some(sealed) = self.next_sealed() {
                     return Heard::Sealed(sealed);
@@ -202,8 +202,8 @@ impl Reading {
         }
     }
 
-    /// Takes an item of the stream, or its end; its events are in the queue. What is taken here does not take
-    /// a place in the future.
+    /// Takes an item of the stream, or its end, and adds its events to the queue. Values used here
+    /// take no space in the future.
     fn take(&mut self, item: Option<Result<StreamChunk, ProviderError>>) -> Taken {
         match item {
             Some(Ok(mut chunk)) => {
@@ -226,18 +226,18 @@ impl Reading {
         }
     }
 
-    /// Takes what waits of calls, before the answer ends otherwise than by its last chunk.
+    /// Releases held parts of calls, before the answer ends otherwise than by its last chunk.
     fn release(&mut self) {
         let Some(unwrapping) = self.unwrapping.as_mut().filter(|it| it.is_waiting()) else {
             return;
         };
         let (mut rest, queue) = (StreamChunk::default(), &mut self.queue);
         unwrapping.finish(&mut rest);
-        // What passes a limit here ends with the answer.
+        // An answer that exceeds a limit here ends in any case.
         let _ended = self.machine.chunk(rest, &mut |event| queue.push(event));
     }
 
-    /// Returns the next call that has ended, where calls are given as they end.
+    /// Returns the next complete call, where calls are handed out as they are completed.
     fn next_sealed(&mut self) -> Option<Box<SealedCall>> {
         let Given { calls, place, brackets } = &mut **self.given.as_mut()?;
         if self.queue.has_end_of(*calls) {
@@ -249,7 +249,7 @@ impl Reading {
         Some(Box::new(SealedCall { call, body_bytes, parts, ends: brackets.ends() }))
     }
 
-    /// Ends what is open: with the error of a run that was stopped, or as the user interrupted it.
+    /// Closes what is open: with the error of a run that was stopped, or as interrupted by the user.
     fn stopped(&mut self, emitter: &Emitter) -> StreamEnd {
         if !emitter.cancel().is_cancelled() {
             self.interrupt();
@@ -261,7 +261,7 @@ impl Reading {
         StreamEnd::Done
     }
 
-    /// Ends the answer as one that was interrupted.
+    /// Ends the answer as interrupted.
     pub(super) fn interrupt(&mut self) {
         self.release();
         let (end, queue) = (StreamChunk::end(FinishReason::Interrupted), &mut self.queue);
@@ -283,8 +283,8 @@ impl Reading {
         Taken::Ends
     }
 
-    /// Sends the events of the queue up to the end of a call, where calls are given as they end; returns `false`
-    /// when it sent them all.
+    /// Emits the events of the queue up to the end of a call, where calls are handed out as they
+    /// are completed; returns `false` when all events have been emitted.
     async fn forward(&mut self, emitter: &mut Emitter) -> bool {
         while !self.queue.events.is_empty() {
             let (ends_call, waiting) = self.send_one(emitter);
@@ -298,8 +298,8 @@ impl Reading {
         false
     }
 
-    /// Sends the first event of the queue; returns `true` for the end of a call that may be given, and the
-    /// event where it has to wait for a place.
+    /// Emits the first event of the queue; returns `true` for the end of a call that may be handed
+    /// out, and the event if it has to wait for a slot.
     fn send_one(&mut self, emitter: &mut Emitter) -> (bool, Option<Box<Envelope>>) {
         let Some(event) = self.queue.events.pop_front() else { return (false, None) };
         if self.first_token_ms.is_none() && !is_notice(&event) {
@@ -316,7 +316,7 @@ impl Reading {
         (ends_call, emitter.send(event))
     }
 
-    /// Closes the provider's stream and what is open of the answer; its last events are in the queue.
+    /// Closes the provider's stream and what is open of the answer; returns the response and its last events.
     pub(super) fn end(self, end: StreamEnd) -> (Response, VecDeque<AgentEvent>) {
         let Self { source, answered, machine, mut queue, started, first_token_ms, span, .. } = self;
         drop(source);
@@ -330,19 +330,19 @@ impl Reading {
         (Response { completion, body_bytes: queue.body_bytes, answered }, queue.events)
     }
 
-    /// Returns the event that closes a request that was refused.
+    /// Returns the event that closes a refused request.
     pub(super) fn refused(&self) -> AgentEvent {
         AgentEvent::ApiCallEnd { duration_ms: elapsed_ms(self.started), first_token_ms: None }
     }
 }
 
-/// The calls that are heard while an answer is read.
+/// The news that is awaited while an answer is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hears {
     Nothing,
-    /// The calls that run beside the answer.
+    /// News about the calls that run beside the answer.
     Calls,
-    /// These, and agents in the background.
+    /// The same, and events of background agents.
     Agents,
 }
 
@@ -356,7 +356,7 @@ impl Hears {
     }
 }
 
-/// Waits for what is heard meanwhile; `None` when no call runs.
+/// Waits for news; returns `None` when no call is running.
 async fn heard(calls: &mut Option<&mut RunningCalls<'_>>, hears: Hears) -> Option<News> {
     let calls = calls.as_mut()?;
     if hears == Hears::Agents && !calls.is_running() {
@@ -365,16 +365,16 @@ async fn heard(calls: &mut Option<&mut RunningCalls<'_>>, hears: Hears) -> Optio
     calls.heard().await
 }
 
-/// Events of one chunk; empty between chunks, but for what follows the end of a call that was given.
+/// The events of one chunk; empty between chunks, except for what follows the end of a call that was handed out.
 #[derive(Default)]
 struct Queue {
     events: VecDeque<AgentEvent>,
-    /// The bytes of each call that arrived, by its index.
+    /// The number of bytes of each call that arrived, by its index.
     body_bytes: Vec<usize>,
 }
 
 impl Queue {
-    /// Returns `true` while the end of this call has not been sent.
+    /// Returns `true` while the end of this call has not been emitted.
     fn has_end_of(&self, call: usize) -> bool {
         let is_end = |event: &AgentEvent| matches!(event, AgentEvent::ToolCallEnd { index, .. } if *index as usize == call);
         self.events.iter().any(is_end)

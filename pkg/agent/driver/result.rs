@@ -1,4 +1,4 @@
-//! The result of a call as the model reads it, within its bounds.
+//! The result of a call as the model reads it, within its limits.
 
 use crate::{
     agent::{
@@ -10,10 +10,10 @@ use crate::{
     types::Part,
 };
 
-/// Most bytes of the pictures and documents of one result.
+/// Maximum bytes of the images and documents of one result.
 pub(super) const MAX_PART_BYTES: usize = 20 << 20;
 
-/// Returns the text that the model reads as the result, and the parts behind it that it is `able` to take.
+/// Returns the text that the model reads as the result, and the parts after it that the model is `able` to take.
 pub(super) fn read(
     name: &str,
     result: Result<ToolOutput, ToolError>,
@@ -35,7 +35,7 @@ pub(super) fn read(
     }
 }
 
-/// Leaves out of a result what the model does not take, and what a vendor would refuse, and says so in its text.
+/// Leaves out the parts of a result that the model does not take or a vendor would refuse, and notes that in the text.
 fn takeable(output: ToolOutput, able: Takes) -> Result<ToolOutput, ToolError> {
     let ToolOutput { mut content, parts, origin } = output;
     let bytes = parts.iter().map(length).fold(0, usize::saturating_add);
@@ -74,7 +74,7 @@ fn takeable(output: ToolOutput, able: Takes) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { content, parts: kept, origin })
 }
 
-/// Returns the length of a picture or a document as it was given.
+/// Returns the length of the data of an image or document, as it was given.
 fn length(part: &Part) -> usize {
     match part {
         Part::Image { data, .. } | Part::Document { data, .. } => data.len(),
@@ -86,7 +86,7 @@ fn length(part: &Part) -> usize {
     }
 }
 
-/// Returns the failure and the text that the model reads of an error.
+/// Returns the kind of failure, and the text of the error that the model reads.
 fn failure(name: &str, error: &ToolError, limit: usize) -> (Failure, String) {
     let problem = feedback::brief(error.to_string());
     let chars = over([&*problem], limit);
@@ -104,9 +104,9 @@ fn failure(name: &str, error: &ToolError, limit: usize) -> (Failure, String) {
     (failure, feedback::tool_failed(name, &problem))
 }
 
-/// Returns the number of characters, if there are more than `limit`.
+/// Returns the number of characters if it is greater than `limit`.
 fn over<'t>(texts: impl IntoIterator<Item = &'t str> + Clone, limit: usize) -> Option<usize> {
-    // Characters are counted only where the bytes do not settle it.
+    // Characters are counted only when the number of bytes does not settle it.
     if texts.clone().into_iter().map(str::len).sum::<usize>() <= limit {
         return None;
     }

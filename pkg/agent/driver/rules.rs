@@ -16,7 +16,7 @@ use crate::{
 impl Parts {
     /// Returns the marks of the tools, on which the runs of a journal depend.
     pub(in crate::agent) fn tool_marks(&self) -> Vec<ToolMark> {
-        // The search depends on the model's window, and not on what a run has called.
+        // The search tool depends on the model's context window, not on the calls of a run.
         let specs = self.tools.specs().filter(|spec| spec.name != TOOL_SEARCH);
         let marks = specs.map(|spec| {
             let facts = self
@@ -52,7 +52,7 @@ impl Rules for Parts {
 
     fn identity(&self, call: &ToolCall) -> Option<String> {
         let (entry, arguments) = self.tools.find(&call.name).zip(call.arguments.as_ref())?;
-        // Arguments that do not fit may be more than the tool can bear.
+        // A tool may not be able to cope with arguments that do not match its schema.
         catch_unwind(AssertUnwindSafe(|| entry.tool.identity(arguments))).ok().flatten()
     }
 
@@ -83,7 +83,7 @@ impl Rules for Parts {
     fn grant_pattern(&self, call: &ToolCall) -> Option<String> {
         let (entry, arguments) = self.tools.find(&call.name).zip(call.arguments.as_ref())?;
         let pattern = catch_unwind(AssertUnwindSafe(|| entry.tool.grant_pattern(arguments)));
-        // Where a tool breaks down here, calls with the same arguments are allowed, and no others.
+        // When the tool panics here, only calls with the same arguments are allowed.
         pattern.unwrap_or_else(|_| Some(arguments.as_str().to_owned()))
     }
 

@@ -1,4 +1,4 @@
-//! The search for tools: its result, and what it loads.
+//! The search for tools: its result, and the tools that it loads.
 
 use std::fmt::Write as _;
 
@@ -14,11 +14,11 @@ use crate::{
     types::{Json, Text, slice},
 };
 
-/// Most bytes of a description among the tools that were found; the model gets the whole one with the next request.
+/// Maximum bytes of a found tool's description in the result; the model gets the whole description with the next request.
 const MAX_SHOWN_BYTES: usize = 300;
 
 impl Site<'_> {
-    /// Returns the end of a call that searches for tools; `None` where its tool is another.
+    /// Returns the end of a call that searches for tools; `None` when the call is of another tool.
     pub(super) fn search(&self, name: &str, arguments: &Json, state: &RunState) -> Option<ToolEnd> {
         let index = self.parts.index.as_ref().filter(|_| name == TOOL_SEARCH)?;
         let Self { parts, native, indirect, .. } = *self;
@@ -27,7 +27,7 @@ impl Site<'_> {
         let result = read_arguments(arguments).map(|Searched { query }| {
             let mut found = index.find(&query, parts.config.tool_search.most, may_use);
             let mut text = told(&found, native, indirect);
-            // As many as the result has room for, the best of them.
+            // Keep the best tools that fit into the result.
             while found.len() > 1 && text.chars().count() > most {
                 found.pop();
                 text = told(&found, native, indirect);
@@ -40,7 +40,7 @@ impl Site<'_> {
             Err(error) => (Err(error), Box::default()),
         };
         let able = parts.provider.info();
-        // What the model cannot read is not loaded.
+        // Tools that the model cannot read about are not loaded.
         let is_whole = output.as_ref().is_ok_and(|it| it.content.chars().count() <= most);
         let (result, _) = read(name, output, most, able);
         let found = if is_whole { names } else { Box::default() };
@@ -48,7 +48,7 @@ impl Site<'_> {
     }
 }
 
-/// Returns the result of a search: whole descriptions where the model gets no others, else names and beginnings of them.
+/// Returns the result of a search: whole descriptions where the model gets no others, otherwise the names and the beginnings of descriptions.
 fn told(found: &[&ToolSpec], native: bool, indirect: bool) -> String {
     if found.is_empty() {
         return feedback::NOTHING_FOUND.to_owned();

@@ -1,4 +1,4 @@
-//! The setup of one run: the agent's, with what the sources contribute.
+//! The setup of one run: that of the agent, with the tools that its sources contribute.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -15,10 +15,10 @@ use crate::{
     types::{AgentError, ErrorCode, clipped},
 };
 
-/// Most notices of the sources of one run.
+/// Maximum number of source notices in one run.
 const MAX_NOTICES: usize = 64;
 
-/// Longest words about a tool that cannot be offered, in characters: a part of them may be text from outside.
+/// Maximum length of the message about a tool that cannot be offered, in characters: a part of it may be text from outside.
 const MAX_WORDS: usize = 300;
 
 /// The setup of one run.
@@ -31,8 +31,8 @@ pub(in crate::agent) struct Setting {
 }
 
 impl Shared {
-    /// Asks the sources of the agent for the tools of a run, and takes the model that its input chose; `None` where it
-    /// has the agent's own setup.
+    /// Asks the agent's sources for the tools of a run, and takes the model that its input chose;
+    /// returns `None` when the run uses the agent's setup.
     pub(in crate::agent) async fn setting_of(
         &self,
         run: &RunContext,
@@ -43,7 +43,7 @@ impl Shared {
         let (limit, chosen) = (self.parts.config.source_timeout, self.parts.chosen(run)?);
         let own = chosen.map_or_else(|| Parts::clone(&self.parts), |it| self.parts.with_model(it));
         let (parts, notices) = within(self.key(), contributed(own, run, limit)).await?;
-        // The mode that was found is that of the agent's own model.
+        // The mode found so far is that of the agent's own model.
         let modes = if chosen.is_some() { Modes::new(&parts) } else { self.modes.of_run(&parts) };
         let modes = Arc::new(modes);
         Ok(Some(Setting { parts: Arc::new(parts), modes, notices: notices.into() }))
@@ -51,7 +51,7 @@ impl Shared {
 }
 
 impl Parts {
-    /// Returns `true` when a run may have another setup than the agent.
+    /// Returns `true` when a run may have a setup other than the agent's.
     pub(super) fn may_differ(&self, run: &RunContext) -> bool {
         !self.sources.is_empty() || run.model().is_some()
     }
@@ -64,8 +64,8 @@ impl Parts {
     }
 }
 
-/// Asks the sources of an agent, each within `limit` unless it asks a person; returns the parts of a run with what they
-/// contribute, and what is to be said of them.
+/// Asks an agent's sources, each within `limit` unless it is asking a person; returns the parts of
+/// a run with the contributed tools, and the notices of the sources.
 async fn contributed(
     mut own: Parts,
     run: &RunContext,

@@ -1,4 +1,4 @@
-//! The spans of a run, by OpenTelemetry's names for generative AI. No text of the conversation is in them.
+//! The spans of a run, named by OpenTelemetry's conventions for generative AI. They contain no text of the conversation.
 
 use tracing::{Span, field::Empty};
 
@@ -75,7 +75,7 @@ pub(super) fn execute_tool(name: &Text, call_id: &Text) -> Span {
     )
 }
 
-/// Notes on the span of a request what its answer came to.
+/// Records the result of an answer on the span of its request.
 pub(super) fn answered(span: &Span, completion: &Completion, first_token_ms: Option<u64>) {
     if span.is_disabled() {
         return;
@@ -93,7 +93,7 @@ pub(super) fn answered(span: &Span, completion: &Completion, first_token_ms: Opt
     }
 }
 
-/// Notes on the span of a run what it came to.
+/// Records the result of a run on its span.
 pub(super) fn ended(span: &Span, outcome: &RunOutcome) {
     if span.is_disabled() {
         return;
@@ -106,7 +106,7 @@ pub(super) fn ended(span: &Span, outcome: &RunOutcome) {
     }
 }
 
-/// Notes on a span that its work has failed.
+/// Records on a span that its work failed.
 pub(super) fn failed(span: &Span, error: &AgentError) {
     span.record("error.type", error_type(error.code).as_str());
 }

@@ -1,4 +1,4 @@
-//! The beginning of a run.
+//! The start of a run.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,16 +12,16 @@ use crate::{
     types::{AgentError, ModelInfo},
 };
 
-/// The beginning of a run.
+/// The start of a run.
 pub(in crate::agent) enum Start {
-    /// A new run, of this input.
+    /// A new run with this input.
     Input(Box<RunInput>),
-    /// A run that was put away, the place where its journal ended, and its setup where that is its own.
+    /// A suspended run, the point where its journal ended, and its setup where that is not the agent's.
     Open(OpenRun, Chain, Option<Setting>),
 }
 
 impl Start {
-    /// Checks that the run can begin.
+    /// Checks that the run can start.
     pub(super) fn check(&self, agent: &Shared) -> Result<(), AgentError> {
         match self {
             Self::Input(input) => {
@@ -39,7 +39,7 @@ impl Start {
         chosen.unwrap_or(&agent.parts.provider).info()
     }
 
-    /// Returns what the input said about the run.
+    /// Returns the context that the input supplied.
     pub(super) fn context(&self) -> &RunContext {
         match self {
             Self::Input(input) => &input.context,
@@ -47,7 +47,7 @@ impl Start {
         }
     }
 
-    /// Returns the time after which the run is cut, and why.
+    /// Returns the time after which the run is stopped, and the reason.
     pub(super) fn limit(&self, run_timeout: Option<Duration>) -> Option<(Duration, CancelReason)> {
         let context = self.context();
         let left = |at: SystemTime| at.duration_since(clock::system_now()).unwrap_or_default();

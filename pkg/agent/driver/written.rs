@@ -1,5 +1,5 @@
-//! Messages that are kept in parts and sent as text: results of calls that a model wrote as text, and
-//! answers with their reasoning.
+//! Messages that are kept as parts and sent as text: results of calls that a model wrote as text,
+//! and answers with their reasoning.
 
 use std::{
     collections::HashMap,
@@ -11,33 +11,33 @@ use crate::{
     types::{Message, MessageRole, Transcript},
 };
 
-/// The messages that were written for kept ones, by the address of these.
+/// The messages written for kept ones, by the address of the kept message.
 ///
-/// A provider knows a message again by its address, so each is written once.
+/// A provider recognizes a message by its address, so each message is written once.
 #[derive(Default)]
 pub(in crate::agent) struct Written(Mutex<HashMap<(usize, bool), Pair>>);
 
-/// A kept message and its text.
+/// A kept message and its written form.
 struct Pair {
-    /// Holds the address that the pair is found by.
+    /// The kept message, which holds the address that is the key of the pair.
     kept: Arc<Message>,
     text: Arc<Message>,
 }
 
 impl Written {
-    /// Returns the messages to send for a conversation: results whose calls are text become text, reasoning goes back, and
-    /// calls of found tools go as they were made.
+    /// Returns the messages to send for a conversation: results of calls written as text become
+    /// text, reasoning is sent back, and calls of found tools are sent as the model made them.
     pub(super) fn history(&self, kept: &Transcript, mode: &Mode) -> Transcript {
         let mut places = places(kept, mode).peekable();
         if places.peek().is_none() {
             return kept.clone();
         }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of a conversation that has ended, the only holder is this.
+        // Messages of a conversation that has ended are held only here.
         known.retain(|_, pair| Arc::strong_count(&pair.kept) > 1);
         let mut messages = kept.messages().to_vec();
         for Place { at, message, asked } in places {
-            // Another model of the same agent may get its calls in another form.
+            // Another model of the same agent may need its calls in another form.
             let key = (Arc::as_ptr(message).addr(), mode.indirect);
             let pair = known.entry(key).or_insert_with(|| {
                 let text = write(message, asked, mode);
@@ -51,16 +51,16 @@ impl Written {
     }
 }
 
-/// A message that is written, with its place.
+/// A message to write, with its place.
 struct Place<'a> {
     at: usize,
     message: &'a Arc<Message>,
-    /// Of results, the message with their calls; `None` where these are text.
+    /// For results, the message with their calls; `None` where the calls are text.
     asked: Option<&'a Message>,
 }
 
-/// Returns the messages to write: results whose calls are not parts of the message before them, answers whose reasoning
-/// goes back, and calls of found tools with their results.
+/// Returns the messages to write: results whose calls are not parts of the message before them,
+/// answers whose reasoning is sent back, and calls of found tools with their results.
 fn places<'a>(kept: &'a Transcript, mode: &Mode) -> impl Iterator<Item = Place<'a>> {
     let mut asked: Option<&Message> = None;
     let mut later = kept.iter().skip(1);

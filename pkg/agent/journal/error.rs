@@ -1,8 +1,8 @@
-//! The error of a journal that cannot be gone on with.
+//! The error of a journal from which a conversation cannot be restored.
 
 use crate::types::{AgentError, ErrorCode};
 
-/// The error of a journal that cannot be gone on with.
+/// The error of a journal from which a conversation cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RestoreError {
     #[error(

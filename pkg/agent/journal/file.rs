@@ -12,14 +12,14 @@ use tokio::{sync::Mutex, task::spawn_blocking};
 use super::{Journal, JournalError, JournalFuture};
 use crate::own_file::own_file;
 
-/// Largest file, in bytes: a longer one is neither written nor read.
+/// Maximum file size, in bytes: a larger file is neither written nor read.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A journal in a file that only its owner can read: JSON lines, appended.
 ///
-/// The file is created with the first line. A line is kept once the system has it: it outlives the
-/// process, and a loss of power only if the system has written it by then. What a process that was killed
-/// had written of a line is dropped.
+/// The file is created with the first line. A line counts as stored once the operating system has
+/// accepted it: the line survives the end of the process, but survives a power failure only if the
+/// system has written it to disk by then. An incomplete line left by a killed process is dropped.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ const MAX_BYTES: u64 = 256 << 20;
 #[derive(Debug, Clone)]
 pub struct FileJournal {
     path: Arc<Path>,
-    /// The file, once it is open. A task that writes holds it, though its future is dropped.
+    /// The file, once it is open. A task that is writing holds the lock, even if its future is dropped.
     file: Arc<Mutex<Option<Open>>>,
 }
 
@@ -45,10 +45,10 @@ pub struct FileJournal {
 #[derive(Debug)]
 struct Open {
     file: File,
-    /// The length of its whole lines.
+    /// The length of the complete lines, in bytes.
     length: u64,
-    /// `true` when a line was written in part.
-    is_torn: bool,
+    /// The maximum number of bytes after them that belong to an incomplete line.
+    torn: u64,
 }
 
 impl FileJournal {
@@ -58,7 +58,7 @@ impl FileJournal {
         Self { path: path.into().into(), file: Arc::default() }
     }
 
-    /// Does `work` on the open file, on a thread that may wait for a disk.
+    /// Runs `work` on the open file, on a thread that may block on a disk.
     fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Open) -> io::Result<T> + Send + 'static,
@@ -80,12 +80,12 @@ impl FileJournal {
 impl Open {
     fn at(path: &Path) -> io::Result<Self> {
         let file = own_file().read(true).append(true).create(true).open(path)?;
-        let mut open = Self { file, length: 0, is_torn: false };
+        let mut open = Self { file, length: 0, torn: 0 };
         open.read()?;
         Ok(open)
     }
 
-    /// Reads the whole lines.
+    /// Reads the complete lines.
     fn read(&mut self) -> io::Result<Vec<String>> {
         let length = self.file.metadata()?.len();
         if length > MAX_BYTES {
@@ -95,7 +95,7 @@ impl Open {
         let mut bytes = Vec::new();
         (&self.file).take(MAX_BYTES).read_to_end(&mut bytes)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        self.is_torn = whole < bytes.len();
+        self.torn = (bytes.len() - whole) as u64;
         bytes.truncate(whole);
         self.length = whole as u64;
         let text = String::from_utf8(bytes).map_err(io::Error::other)?;
@@ -103,21 +103,21 @@ impl Open {
     }
 
     fn append(&mut self, mut line: String) -> io::Result<()> {
-        if self.is_torn {
-            self.file.set_len(self.length)?;
-            self.is_torn = false;
-        }
-        if self.file.metadata()?.len() != self.length {
+        let end = self.file.metadata()?.len();
+        if !(self.length..=self.length.saturating_add(self.torn)).contains(&end) {
             return Err(io::Error::other("another process has written to it"));
+        }
+        if end > self.length {
+            self.file.set_len(self.length)?;
         }
         line.push('\n');
         let length = self.length.saturating_add(line.len() as u64);
         if length > MAX_BYTES {
             return Err(too_long(length));
         }
-        self.is_torn = true;
+        self.torn = line.len() as u64;
         self.file.write_all(line.as_bytes())?;
-        self.is_torn = false;
+        self.torn = 0;
         self.length = length;
         Ok(())
     }
@@ -150,6 +150,22 @@ mod tests {
         let error = open.append("four".to_owned()).unwrap_err().to_string();
         assert_eq!(error, "268435457 bytes are more than 268435456");
         open.append("two".to_owned()).unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_line_that_another_process_is_writing_is_not_cut() {
+        let path = std::env::temp_dir().join(format!("forgeline-torn-{}", std::process::id()));
+        let mut other = own_file().append(true).create(true).open(&path).unwrap();
+        other.write_all(b"one\ntw").unwrap();
+        let mut open = Open::at(&path).unwrap();
+        other.write_all(b"o\n").unwrap();
+        let error = open.append("three".to_owned()).unwrap_err().to_string();
+        assert_eq!(error, "another process has written to it");
+        other.write_all(b"thr").unwrap();
+        assert_eq!(open.read().unwrap(), ["one", "two"]);
+        open.append("three".to_owned()).unwrap();
+        assert_eq!(open.read().unwrap(), ["one", "two", "three"], "what is torn is dropped");
         std::fs::remove_file(path).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::error::RestoreError;
 use crate::agent::digest::digest;
 
-/// The place behind a line, and the digest of all lines up to there.
+/// A position after a line, with the digest of all lines up to there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Chain {
     number: u64,
@@ -17,14 +17,14 @@ pub(crate) struct Chain {
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
     n: u64,
-    /// In hexadecimal: not every reader of JSON keeps 64 bits.
+    /// The digest in hexadecimal, since not every JSON reader keeps 64 bits.
     digest: String,
     #[serde(borrow)]
     record: &'a RawValue,
 }
 
 impl Chain {
-    /// Returns the number of lines before this place.
+    /// Returns the number of lines before this position.
     pub(crate) fn number(self) -> u64 {
         self.number
     }
@@ -35,7 +35,7 @@ impl Chain {
         Self { number: self.number + 1, digest: digest(bytes) }
     }
 
-    /// Returns the next line, and the place behind it.
+    /// Returns the next line, and the position after it.
     pub(super) fn write(self, record: &str) -> serde_json::Result<(String, Self)> {
         let next = self.after(record);
         let record = serde_json::from_str(record)?;
@@ -43,11 +43,11 @@ impl Chain {
         Ok((serde_json::to_string(&line)?, next))
     }
 
-    /// Returns the record of the next line, and moves behind it.
+    /// Returns the record of the next line, and moves past it.
     ///
     /// # Errors
     ///
-    /// When the line is not the one that was written here.
+    /// Returns an error when the line is not the one that was written at this position.
     pub(super) fn read(&mut self, text: &str) -> Result<String, RestoreError> {
         let edited = RestoreError::Edited { line: self.number + 1 };
         let Ok(line) = serde_json::from_str::<Line<'_>>(text) else { return Err(edited) };

@@ -7,11 +7,11 @@ use std::{
 
 use super::{Journal, JournalFuture};
 
-/// A journal in memory; clones share its lines. Its text is a snapshot, which is put away and read again.
+/// A journal in memory, whose lines are shared by its clones. Its text is a snapshot that can be stored and read again.
 ///
 /// # Examples
 ///
-/// A run that is put away in the middle of an answer and finished by another agent:
+/// A run that is suspended in the middle of an answer and finished by another agent:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -45,7 +45,7 @@ pub struct MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// Returns the lines so far, to be kept elsewhere.
+    /// Returns the lines so far, for storage elsewhere.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.lock().clone()
@@ -56,8 +56,8 @@ impl MemoryJournal {
     }
 }
 
-/// Writes the lines, each with its end: what a [`FileJournal`](super::FileJournal) has in its file. The text
-/// is a snapshot of the conversation and its open run; read it with `From`.
+/// Writes the lines, each with a line end, as in the file of a [`FileJournal`](super::FileJournal).
+/// The text is a snapshot of the conversation and its open run; read it with `From`.
 impl fmt::Display for MemoryJournal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lock().iter().try_for_each(|line| {
@@ -68,8 +68,8 @@ impl fmt::Display for MemoryJournal {
 }
 
 /// Reads the text of a journal. Nothing is checked before
-/// [`resume`](crate::agent::DefaultAgent::resume), which refuses what was edited or cut, and what another version
-/// or another agent wrote, and says so.
+/// [`resume`](crate::agent::DefaultAgent::resume), which rejects, with an error that says so, text
+/// that was edited or truncated, or written by another version or another agent.
 impl From<&str> for MemoryJournal {
     fn from(text: &str) -> Self {
         Self::from(text.lines().map(str::to_owned).collect::<Vec<_>>())

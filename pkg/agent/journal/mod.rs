@@ -1,4 +1,4 @@
-//! Journals: a conversation, written down while it goes on.
+//! Journals, which record a conversation as it proceeds.
 
 mod error;
 mod file;

@@ -13,24 +13,24 @@ use crate::{
     types::{Message, Text},
 };
 
-/// The version of the form of records, and of what a state makes of its inputs.
+/// The version of the record format, and of the way in which a state processes its inputs.
 pub(crate) const VERSION: u32 = 4;
 
-/// One thing that a journal keeps. What is written borrows, what is read owns.
+/// A record of a journal. Records to write borrow their data, records that were read own it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Record<S = Box<RunState>, I = StepInput, M = Vec<Arc<Message>>> {
-    /// A run begins.
+    /// A run starts.
     Began { version: u32, tools: Vec<ToolMark>, state: S },
-    /// The run has taken an input, by which these messages were added, behind this number of events.
+    /// The run has accepted an input, which added these messages; `events` is the number of events emitted before.
     Took { at: Time, input: I, messages: M, events: u64, done: bool },
     /// The conversation was cleared.
     Cleared,
-    /// A run, and those behind it, were taken out of the conversation.
+    /// A run, and those after it, were removed from the conversation.
     Rewound { run: Text },
 }
 
-/// A tool, as far as a run depends on it.
+/// The properties of a tool that a run depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolMark {
     pub(crate) name: Text,
@@ -45,7 +45,7 @@ impl ToolMark {
     }
 }
 
-/// Returns what of two lists of tools differs first; `None` when they are equal.
+/// Returns the first difference between two lists of tools; `None` when they are equal.
 pub(super) fn difference(written: &[ToolMark], own: &[ToolMark]) -> Option<String> {
     let by_name =
         |tools: &[ToolMark], name: &Text| tools.iter().find(|tool| tool.name == *name).cloned();

@@ -1,4 +1,4 @@
-//! A conversation and its open run, out of a journal.
+//! Restoring a conversation and its open run from a journal.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::{
     types::{AgentEvent, Message, Text},
 };
 
-/// A conversation out of a journal, and its open run as it was written.
+/// A conversation restored from a journal, with its open run as recorded.
 #[derive(Default)]
 pub(crate) struct Restored {
     pub(crate) messages: Vec<Arc<Message>>,
     /// The marks of the part of the conversation that is sent.
     pub(crate) marks: Option<Box<Marks>>,
-    /// The messages with which runs began, with the ids of the runs.
+    /// The messages with which runs started, with the ids of the runs.
     pub(crate) inputs: Vec<(Text, Arc<Message>)>,
     open: Option<Run>,
     /// The ids of all runs.
@@ -36,15 +36,15 @@ pub(crate) struct Restored {
 #[derive(Debug)]
 pub(crate) struct OpenRun {
     pub(crate) state: Box<RunState>,
-    /// The number of events that were told before the last line.
+    /// The number of events that had been emitted before the last line.
     pub(crate) events: u64,
-    /// The effects of the last input that readers hear of; they may not have.
+    /// The effects of the last input that readers receive, and may not have received.
     pub(crate) untold: Vec<Effect>,
-    /// The events behind that number which readers have, where they are kept.
+    /// The events after that number which readers have received, where they are kept.
     pub(crate) told: Vec<AgentEvent>,
 }
 
-/// The version of a record, whatever else it has.
+/// The version of a record, ignoring its other fields.
 #[derive(Deserialize)]
 struct Head {
     began: Option<HeadOfRun>,
@@ -55,24 +55,24 @@ struct HeadOfRun {
     version: u32,
 }
 
-/// A run, as far as it was read.
+/// A run as read so far.
 struct Run {
     tools: Vec<ToolMark>,
     state: Box<RunState>,
-    /// The inputs that were taken, by line.
+    /// The accepted inputs, with the numbers of their lines.
     took: Vec<(u64, Record)>,
     is_done: bool,
 }
 
-/// The state of the run that had not ended, for whoever reads the journal.
+/// The treatment of a run that had not ended, as requested by the reader of the journal.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "server"), expect(dead_code, reason = "only a service leaves runs"))]
 pub(crate) enum OpenIs<'r> {
-    /// The run goes on.
+    /// The run resumes.
     Resumed,
-    /// The run goes on, and so does the one of this id although it is over: it may not have been told to its end.
+    /// The run resumes, and so does the run with this id even if it has ended: its end may not have been reported.
     ResumedOr(&'r str),
-    /// The run is left as it is; the next run answers what is open.
+    /// The run is left as it is; the next run answers its open calls.
     Left,
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum OpenIs<'r> {
 pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, RestoreError> {
     let mut restored = Restored::default();
     let (mut run, mut begin): (Option<Run>, usize) = (None, 0);
-    // The runs that have messages, and the places of the first ones.
+    // The runs that have messages, with the indices of their first messages.
     let mut begins: Vec<(Text, usize)> = Vec::new();
     for text in lines {
         let record = restored.chain.read(text)?;
@@ -96,7 +96,7 @@ pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, Re
         };
         match record {
             Record::Began { tools, state, .. } => {
-                // Of a run that was dropped, the next answers what is open.
+                // The open calls of a dropped run are answered by the next run.
                 let missing = restored.messages.last().and_then(|last| missing_results(last));
                 restored.messages.extend(missing.map(Arc::new));
                 restored.marks = state.marks().cloned().map(Box::new);
@@ -124,12 +124,12 @@ pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, Re
                 if !restored.runs.contains(&of) {
                     return Err(unfit);
                 }
-                // Whoever did not hear of the end has said it twice.
+                // A caller that did not learn of the first rewind has requested it twice.
                 let Some(at) = begins.iter().position(|(run, _)| *run == of) else { continue };
                 begin = begins.drain(at..).next().map_or(0, |(_, begin)| begin);
                 restored.messages.truncate(begin);
                 restored.marks = restored.marks.and_then(|marks| marks.before(begin).map(Box::new));
-                // One that is over may not have been told to its end.
+                // The end of a run that has ended may not have been reported.
                 run = run.filter(|run| run.is_done);
             }
         }
@@ -146,8 +146,8 @@ pub(crate) fn restore(lines: &[String], open: OpenIs<'_>) -> Result<Restored, Re
 }
 
 impl Restored {
-    /// Repairs the messages of runs that had ended; those of the open run, which begin at this place, are compared
-    /// with what its inputs lead to.
+    /// Repairs the messages of runs that had ended. Those of the open run, which start at index
+    /// `begin`, are compared with the result of its inputs instead.
     fn repair(&mut self, begin: usize) {
         let ended = if self.open.is_some() { begin } else { self.messages.len() };
         let stored = self.messages.get(..ended).unwrap_or_default();
@@ -157,12 +157,12 @@ impl Restored {
         if !is_same {
             tracing::warn!("the stored conversation was broken, and is repaired");
             self.messages.splice(..ended, whole);
-            // Places in it are others now.
+            // The repair has shifted the indices of messages.
             self.marks = self.marks.take().map(|marks| Box::new(Marks::scaled(marks.scale)));
         }
     }
 
-    /// Returns `true` when a run of this id has begun.
+    /// Returns `true` when a run with this id has started.
     #[cfg(feature = "server")]
     pub(crate) fn has_begun(&self, run_id: &str) -> bool {
         self.runs.iter().any(|run| run == run_id)
@@ -173,7 +173,7 @@ impl Restored {
         self.open.as_ref().map(|run| run.state.context())
     }
 
-    /// Gives the run that had not ended what it had of the process before.
+    /// Restores the values that the open run had in the previous process.
     pub(crate) fn share(&mut self, share: impl FnOnce(&str, &mut RunContext)) {
         if let Some(run) = &mut self.open {
             let id = run.state.outcome().run_id.clone();
@@ -181,7 +181,7 @@ impl Restored {
         }
     }
 
-    /// Takes the inputs of the open run once more, in an agent with these tools.
+    /// Replays the inputs of the open run, in an agent with these tools.
     pub(crate) fn replay(
         &mut self,
         tools: &[ToolMark],
@@ -195,13 +195,13 @@ impl Restored {
     }
 }
 
-/// Takes the inputs of a run once more; the effects were done, or are outstanding.
+/// Replays the inputs of a run, whose effects have been performed or are outstanding.
 fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
     let (mut state, mut effects, mut before) = (run.state, Vec::new(), Vec::new());
     let mut told = 0;
     for (line, record) in run.took {
         let Record::Took { at, input, messages, events, done } = record else { continue };
-        // Of an answer that goes on, readers keep what was told up to its last call that was given.
+        // For an answer in progress, readers keep what was reported up to its last complete call.
         let is_of_answer = matches!(input, StepInput::Called(..) | StepInput::Answered(..));
         if is_of_answer || !state.has_early_calls() {
             told = events;
@@ -221,7 +221,7 @@ fn replay(run: Run, rules: &dyn Rules) -> Result<OpenRun, RestoreError> {
         }
     }
     effects.retain(|effect| {
-        // A call that runs again was told when it ran first.
+        // A call that runs again was announced when it ran first.
         let is_new = matches!(effect, Effect::Run(id) if !before.contains(id));
         is_new || matches!(effect, Effect::Emit(_) | Effect::Audit(_))
     });

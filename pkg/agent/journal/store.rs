@@ -1,10 +1,10 @@
-//! The trait of journals.
+//! The trait for journals.
 
 use futures_core::future::BoxFuture;
 
 use crate::types::Text;
 
-/// The work of a journal.
+/// The future of a journal operation.
 pub type JournalFuture<T> = BoxFuture<'static, Result<T, JournalError>>;
 
 /// The error of a journal.
@@ -32,19 +32,19 @@ impl JournalError {
     }
 }
 
-/// The journal of one conversation: lines of text that are kept in order.
+/// The journal of one conversation: lines of text, kept in order.
 ///
-/// An agent with a journal writes down all that happens to its runs, each message included, before the
-/// loop goes on; [`DefaultAgent::resume`](crate::agent::DefaultAgent::resume) goes on from there, in
-/// another process too. Each line is one JSON object without line ends, with a number and a digest of
-/// itself and of the lines before it: what was edited, lost or put elsewhere is noticed. The digest is
-/// not a signature. The lines hold what the conversation holds, but no keys.
+/// An agent with a journal records everything that happens to its runs, each message included, before the
+/// loop continues; [`DefaultAgent::resume`](crate::agent::DefaultAgent::resume) continues from there, in
+/// another process too. Each line is one JSON object without line ends, with a number and a digest of itself
+/// and of the lines before it, so that edited, lost or moved lines are detected. The digest is not a
+/// signature. The lines contain what the conversation contains, but no keys.
 ///
-/// A journal serves one agent at a time; its futures hold what they need, behind `Arc`s.
+/// A journal serves one agent at a time; its futures own what they need, behind `Arc`s.
 ///
 /// # Examples
 ///
-/// A journal in a table of lines:
+/// A journal stored in a table of lines:
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -73,17 +73,17 @@ impl JournalError {
 /// }
 /// ```
 pub trait Journal: Send + Sync {
-    /// Appends a line. Once the future has ended, the line is kept.
+    /// Appends a line. Once the future has completed, the line is stored.
     ///
     /// # Errors
     ///
-    /// When the line could not be kept; the run ends with this error.
+    /// Returns an error when the line could not be stored; the run ends with this error.
     fn append(&self, line: String) -> JournalFuture<()>;
 
-    /// Returns all lines, the oldest first; a line whose appending had not ended may be among them.
+    /// Returns all lines, the oldest first; a line whose append had not completed may be among them.
     ///
     /// # Errors
     ///
-    /// When the lines cannot be read.
+    /// Returns an error when the lines cannot be read.
     fn read(&self) -> JournalFuture<Vec<String>>;
 }

@@ -8,14 +8,14 @@ use tokio::time::timeout;
 use super::{Journal, JournalError, line::Chain};
 use crate::types::{AgentError, ErrorCode};
 
-/// Appends the records of an agent to its journal, one after the other.
+/// A writer that appends an agent's records to its journal, one after the other.
 pub(crate) struct Writer {
     journal: Arc<dyn Journal>,
-    /// Longest wait for the journal.
+    /// Maximum wait for the journal.
     limit: Duration,
-    /// The end of the journal; `None` when an appending failed or was dropped, and before the first.
+    /// The end of the journal; `None` when an append failed or was dropped, and before the first.
     end: Option<Chain>,
-    /// `true` once the conversation of the agent is that of the journal.
+    /// `true` once the agent's conversation is that of the journal.
     is_own: bool,
 }
 
@@ -29,7 +29,7 @@ impl Writer {
         self.bounded(self.journal.read()).await
     }
 
-    /// Goes on behind the lines that were read.
+    /// Continues after the lines that were read.
     pub(crate) fn go_on(&mut self, chain: Chain) {
         (self.end, self.is_own) = (Some(chain), true);
     }
@@ -39,7 +39,7 @@ impl Writer {
         self.end == Some(chain)
     }
 
-    /// Makes sure that the end of the journal is known and belongs to the agent's conversation.
+    /// Checks that the end of the journal is known and belongs to the agent's conversation.
     pub(crate) async fn ready(&mut self) -> Result<(), AgentError> {
         if self.end.is_some() {
             return Ok(());
@@ -63,7 +63,7 @@ impl Writer {
         &mut self,
         record: &(impl Serialize + Sync),
     ) -> Result<(), AgentError> {
-        // A wait that is dropped may have appended.
+        // A dropped append may have stored the line.
         let Some(end) = self.end.take() else { return Err(failed("its end is not known")) };
         let line = serde_json::to_string(record).and_then(|text| end.write(&text));
         let (line, next) = line.map_err(|error| failed(&error.to_string()))?;

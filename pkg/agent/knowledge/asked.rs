@@ -1,4 +1,4 @@
-//! Checks of what a model asks for, and bounds of what it gets.
+//! Checks of a model's arguments, and limits on its results.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use crate::agent::{
     tools::{ToolContext, ToolError},
 };
 
-/// Longest query, in bytes.
+/// Maximum length of a query, in bytes.
 const MAX_QUERY_BYTES: usize = 1 << 10;
-/// Most finds of one call.
+/// Maximum number of results of one call.
 const MAX_FOUND: usize = 20;
-/// Most bytes of the finds of one call; the first is there in any case.
+/// Maximum bytes of the results of one call; the first result is always included.
 const MAX_RESULT_BYTES: usize = 64 << 10;
-/// Finds of a call that names no limit.
+/// Number of results of a call that names no limit.
 const FOUND: usize = 5;
-/// Longest wait for a store or an index.
+/// Maximum wait for a store or an index.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Returns the owner that the caller of a run is.
+/// Returns the owner for the caller of a run.
 pub(super) fn owner_of(context: &ToolContext) -> Owner {
     Owner::of(context.run().caller())
 }
@@ -50,7 +50,7 @@ pub(super) fn few(limit: Option<usize>) -> Result<usize, ToolError> {
     }
 }
 
-/// Keeps the finds that a result may have. Returns how many are left out.
+/// Truncates the results to what one call may return. Returns the number of results left out.
 pub(super) fn within_result<T>(
     found: &mut Vec<T>,
     most: usize,

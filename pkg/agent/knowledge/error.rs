@@ -1,9 +1,9 @@
-//! The error of memories and of knowledge.
+//! The error of memory stores and knowledge indexes.
 
 use crate::types::Text;
 
-/// The error of memories and of knowledge. Its message is for the model too: it quotes no file and no text of
-/// another owner.
+/// The error of memory stores and knowledge indexes. Its message is also shown to the model: it
+/// quotes neither a file nor the text of another owner.
 ///
 /// # Examples
 ///
@@ -27,12 +27,12 @@ pub enum KnowledgeError {
     TooLarge {
         /// The part.
         what: &'static str,
-        /// Its bytes.
+        /// The number of bytes of the part.
         bytes: usize,
-        /// Most bytes of it.
+        /// The maximum number of bytes.
         most: usize,
     },
-    /// Another text has the key.
+    /// Another text is stored under the key.
     #[error(
         "a memory with another text has the key `{key}`; choose another key, or delete that one \
          first"
@@ -41,12 +41,12 @@ pub enum KnowledgeError {
         /// The key.
         key: Text,
     },
-    /// There is no room.
+    /// A limit is reached.
     #[error("the limit of {most} {what} is reached; delete what is not needed any more")]
     Full {
         /// The thing that is limited.
         what: &'static str,
-        /// Most of it.
+        /// The maximum.
         most: usize,
     },
     /// The file cannot be read.
@@ -59,7 +59,7 @@ pub enum KnowledgeError {
         line: u64,
         /// The byte of the file, from 0.
         offset: u64,
-        /// The fault.
+        /// The problem.
         problem: &'static str,
     },
     /// Another version of the library wrote the file.
@@ -73,7 +73,7 @@ pub enum KnowledgeError {
         /// The version that is read.
         own: u64,
     },
-    /// Another process changes the file.
+    /// Another process is changing the file.
     #[error("another process is changing the file; retry")]
     Busy,
     /// The store failed.

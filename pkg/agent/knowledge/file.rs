@@ -1,4 +1,4 @@
-//! Files that are read whole, and replaced whole.
+//! Files that are read and replaced as a whole.
 
 use std::{
     ffi::OsString,
@@ -12,17 +12,17 @@ use tokio::task::spawn_blocking;
 use super::KnowledgeError;
 use crate::own_file::own_file;
 
-/// Largest file, in bytes: a longer one is neither written nor read.
+/// Maximum file size, in bytes: a larger file is neither written nor read.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Does `work` on a thread that may wait for a disk. It ends though the wait for it is dropped.
+/// Runs `work` on a thread that may block on a disk. The work completes even if the future is dropped.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, KnowledgeError> + Send + 'static,
 ) -> Result<T, KnowledgeError> {
     spawn_blocking(work).await.map_err(|error| failed(&io::Error::other(error))).flatten()
 }
 
-/// Returns the content of the file; `None` when it is not there.
+/// Returns the content of the file; `None` when it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, KnowledgeError> {
     Ok(Some(bytes))
 }
 
-/// Puts a file with this content in the place of the one at `path`: the old one is there, or the new one, whole.
+/// Replaces the file at `path` with one of this content, atomically: either the old file is there or the new one, complete.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), KnowledgeError> {
     within(bytes)?;
     let beside = beside(path, ".new");
@@ -51,7 +51,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), KnowledgeError> {
     write().map_err(|error| failed(&error))
 }
 
-/// Locks the file at `path` for a change, by a file beside it; the lock ends when what is returned is dropped.
+/// Locks the file at `path` for a change, by a lock file beside it; the lock ends when the returned file is dropped.
 pub(super) fn lock(path: &Path) -> Result<File, KnowledgeError> {
     let lock = own_file().create(true).truncate(false).open(beside(path, ".lock"));
     let lock = lock.map_err(|error| failed(&error))?;

@@ -9,18 +9,18 @@ use super::{
 };
 use crate::{agent::lexical::Ranking, types::Text};
 
-/// Most bytes of the texts of an index.
+/// Maximum bytes of the texts of an index.
 const MAX_BYTES: usize = 32 << 20;
 
-/// The kind of the file.
+/// The kind of the file, in its header.
 const KIND: &str = "knowledge";
 
 /// An index of documents that needs no model: passages of at most 2 KiB are ranked by their words (BM25).
 ///
-/// Words are runs of letters and digits of any script, in lower case; where writing has no spaces, letters and
-/// pairs of them. The same documents give the same order, whatever order they came in. The texts have at most
-/// 32 MiB. Each caller sees all documents: give agents indexes of their own, or implement [`KnowledgeIndex`],
-/// where callers may not.
+/// Words are runs of letters and digits of any script, in lower case; in scripts without spaces,
+/// letters and pairs of letters. The same documents give the same order, regardless of the order in
+/// which they were added. The texts are limited to 32 MiB. Every caller sees all documents: where
+/// callers must not, give each agent its own index, or implement [`KnowledgeIndex`].
 ///
 /// # Examples
 ///
@@ -46,11 +46,11 @@ struct Content {
 }
 
 impl LexicalIndex {
-    /// Returns the index of documents, each a name and a text. It takes time in proportion to the texts.
+    /// Creates an index of documents, each a name and a text. Takes time in proportion to the texts.
     ///
     /// # Errors
     ///
-    /// When the texts have more than 32 MiB.
+    /// Returns an error when the texts exceed 32 MiB.
     pub fn new(
         documents: impl IntoIterator<Item = (impl Into<Text>, impl AsRef<str>)>,
     ) -> Result<Self, KnowledgeError> {
@@ -72,15 +72,15 @@ impl LexicalIndex {
         Self { content: Arc::new(Content { passages, ranking }) }
     }
 
-    /// Reads the index that [`write_to`](Self::write_to) wrote.
+    /// Reads an index written by [`write_to`](Self::write_to).
     ///
     /// # Errors
     ///
-    /// When the file is not there, is damaged, with line and byte, or is of another version.
+    /// Returns an error when the file does not exist, is damaged (with line and byte), or has another version.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has no effect.
+    /// Dropping the future has no effect.
     pub async fn read_from(path: impl Into<PathBuf>) -> Result<Self, KnowledgeError> {
         let path = path.into();
         blocking(move || {
@@ -97,16 +97,16 @@ impl LexicalIndex {
         .await
     }
 
-    /// Writes the texts to a file that only its owner can read, in place of what is there: the old file is
-    /// there or the new one, whole.
+    /// Writes the texts to a file that only its owner can read, replacing an existing file
+    /// atomically: either the old file is there or the new one, complete.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written, or another process writes it.
+    /// Returns an error when the file cannot be written, or another process is writing it.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait may write the file.
+    /// The file may still be written after the future is dropped.
     pub async fn write_to(&self, path: impl Into<PathBuf>) -> Result<(), KnowledgeError> {
         let (path, content) = (path.into(), Arc::clone(&self.content));
         blocking(move || {
@@ -126,7 +126,7 @@ fn counted(bytes: usize, text: &str) -> Result<usize, KnowledgeError> {
     Ok(bytes)
 }
 
-/// Texts are counted, not shown.
+/// Shows the number of passages, not their texts.
 impl fmt::Debug for LexicalIndex {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let passages = self.content.passages.len();

@@ -1,4 +1,4 @@
-//! The tool for knowledge.
+//! The tool for searching documents.
 
 use std::{fmt, sync::Arc};
 
@@ -49,7 +49,7 @@ impl KnowledgeTools {
         Self { index: Arc::new(index), origin: TextOrigin::Project }
     }
 
-    /// Sets the place that the documents come from: [`TextOrigin::Outside`] where others write them. Default:
+    /// Sets the origin of the documents: [`TextOrigin::Outside`] where others write them. Default:
     /// [`TextOrigin::Project`].
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {

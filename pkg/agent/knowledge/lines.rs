@@ -1,4 +1,4 @@
-//! Files of lines of JSON: a header with kind, version and count, then the items.
+//! Files of JSON lines: a header with kind, version and number of lines, then the items.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ const VERSION: u64 = 1;
 struct Header {
     kind: String,
     version: u64,
-    /// The lines that follow.
+    /// The number of lines that follow.
     #[serde(default)]
     lines: u64,
 }
@@ -43,7 +43,7 @@ fn failed(error: &impl fmt::Display) -> KnowledgeError {
     KnowledgeError::failed(format!("an item cannot be written: {error}"))
 }
 
-/// A line, and where it is.
+/// The position of a line.
 struct Place {
     line: u64,
     offset: u64,
@@ -54,7 +54,7 @@ impl Place {
         KnowledgeError::Damaged { line: self.line, offset: self.offset, problem }
     }
 
-    /// Reads the line as an item. What it holds is not quoted: it may be of another owner.
+    /// Parses the line as an item. Its content is not quoted: it may belong to another owner.
     fn read<T: DeserializeOwned>(
         &self,
         line: &[u8],
@@ -71,7 +71,7 @@ impl Place {
     }
 }
 
-/// Reads a file, and hands each item to `take`, which says what is wrong with it.
+/// Reads a file and passes each item to `take`, which returns the problem of an invalid item.
 pub(super) fn read<T: DeserializeOwned>(
     bytes: &[u8],
     kind: &str,

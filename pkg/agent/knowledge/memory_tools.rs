@@ -1,4 +1,4 @@
-//! Tools for memories.
+//! The tools for memories.
 
 use std::{fmt, sync::Arc};
 
@@ -15,14 +15,14 @@ use crate::{
     types::{Preview, TextOrigin},
 };
 
-/// Most keys of one list.
+/// Maximum number of keys in one list.
 const MAX_KEYS: usize = 100;
 
 /// The tools `memory.save`, `memory.load` and `memory.delete` over a store.
 ///
-/// A run works with the memories of its [`Caller`](crate::agent::Caller), and with no others. `memory.save` keeps a
-/// text under a key and replaces none; `memory.load` gives one by its key, some by their words, or the list of keys;
-/// `memory.delete` cannot be changed back, so a person is asked and sees the text.
+/// A run works only with the memories of its [`Caller`](crate::agent::Caller). `memory.save` stores a text
+/// under a key and never replaces one; `memory.load` returns a memory by its key, several by their words, or
+/// the list of keys; `memory.delete` cannot be undone, so a person is asked and sees the text.
 ///
 /// # Examples
 ///
@@ -92,8 +92,8 @@ impl MemoryTools {
         Self { store: Arc::new(store), origin: TextOrigin::Outside }
     }
 
-    /// Sets the place that loaded text comes from: [`TextOrigin::Own`] where no text from outside reaches the model
-    /// that saves. Default: [`TextOrigin::Outside`], as a page may have told the model to save it.
+    /// Sets the origin of loaded text: [`TextOrigin::Own`] where no text from outside reaches the model that
+    /// saves. Default: [`TextOrigin::Outside`], as a page may have told the model to save it.
     #[must_use]
     pub fn origin(mut self, origin: TextOrigin) -> Self {
         self.origin = origin;
@@ -141,7 +141,7 @@ impl MemoryTools {
             }
         });
         vec![
-            // The same text under the same key changes nothing.
+            // Saving the same text under the same key changes nothing.
             Arc::new(save.idempotent().timeout(MAX_WAIT)),
             Arc::new(
                 load.idempotent().effects(ToolEffects::Reads).origin(origin).timeout(MAX_WAIT),
@@ -151,7 +151,7 @@ impl MemoryTools {
     }
 }
 
-/// Returns the memories that are asked for.
+/// Returns the requested memories.
 async fn load(
     store: Arc<dyn MemoryStore>,
     owner: Owner,
@@ -186,7 +186,7 @@ async fn load(
     }
 }
 
-/// Returns the error of a key that the owner has not.
+/// Returns the error for a key that the owner does not have.
 fn unknown(key: &str) -> ToolError {
     ToolError::failed(format!(
         "nothing is remembered under `{key}`; memory.load without arguments lists the keys"

@@ -1,4 +1,4 @@
-//! Memories that outlive a conversation and knowledge of documents, and the tools for both; off by default.
+//! Memories that outlive a conversation, searchable documents, and the tools for both; off by default.
 
 mod asked;
 mod error;

@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use super::{KnowledgeError, Note, Owner, lines};
 use crate::{agent::lexical::Ranking, types::Text};
 
-/// Longest key, in bytes.
+/// Maximum length of a key, in bytes.
 const MAX_KEY_BYTES: usize = 128;
-/// Longest text of a memory, in bytes.
+/// Maximum length of a memory's text, in bytes.
 const MAX_TEXT_BYTES: usize = 16 << 10;
-/// Most memories of one owner.
+/// Maximum number of memories of one owner.
 const MAX_NOTES: usize = 1_000;
-/// Most bytes of one owner's memories.
+/// Maximum bytes of one owner's memories.
 const MAX_OWNER_BYTES: usize = 1 << 20;
-/// Most bytes of all memories.
+/// Maximum bytes of all memories.
 const MAX_BYTES: usize = 16 << 20;
-/// The bytes that a memory counts beside its words.
+/// The bytes counted for a memory in addition to its text.
 const NOTE_BYTES: usize = 64;
 
-/// The kind of the file.
+/// The kind of the file, in its header.
 const KIND: &str = "memories";
 
 /// The memories of all owners.
@@ -40,7 +40,7 @@ struct Line {
 }
 
 impl Notes {
-    /// Keeps a memory. Returns `true` when that changed something.
+    /// Stores a memory. Returns `true` when that changed something.
     pub(super) fn save(&mut self, owner: &Owner, note: Note) -> Result<bool, KnowledgeError> {
         within("key", note.key.len(), MAX_KEY_BYTES)?;
         within("text", note.text.len(), MAX_TEXT_BYTES)?;
@@ -75,7 +75,7 @@ impl Notes {
         Some(Note::new(key.clone(), text.clone()))
     }
 
-    /// Returns the memories that hold words of `query` in key or text, the best first.
+    /// Returns the memories that contain words of `query` in key or text, the best first.
     pub(super) fn find(&self, owner: &Owner, query: &str, most: usize) -> Vec<Note> {
         let Some(notes) = self.owners.get(owner) else { return Vec::new() };
         let texts: Vec<_> = notes.iter().map(|(key, text)| format!("{key}\n{text}")).collect();
@@ -89,12 +89,12 @@ impl Notes {
             .collect()
     }
 
-    /// Returns the first keys.
+    /// Returns the first keys, at most `most`.
     pub(super) fn keys(&self, owner: &Owner, most: usize) -> Vec<Text> {
         self.owners.get(owner).into_iter().flat_map(BTreeMap::keys).take(most).cloned().collect()
     }
 
-    /// Removes the memory under a key. Returns `false` when there is none.
+    /// Removes the memory under a key. Returns `false` when the key is unknown.
     pub(super) fn delete(&mut self, owner: &Owner, key: &str) -> bool {
         let Some(notes) = self.owners.get_mut(owner) else { return false };
         let Some(text) = notes.remove(key) else { return false };
@@ -105,7 +105,7 @@ impl Notes {
         true
     }
 
-    /// Returns the content of a file of the memories.
+    /// Returns the memories as the content of a file.
     pub(super) fn to_file(&self) -> Result<Vec<u8>, KnowledgeError> {
         let lines = self.owners.iter().flat_map(|(owner, notes)| {
             notes.iter().map(|(key, text)| Line {
@@ -117,7 +117,7 @@ impl Notes {
         lines::write(KIND, lines)
     }
 
-    /// Reads the content of a file.
+    /// Parses the content of a file.
     pub(super) fn from_file(bytes: &[u8]) -> Result<Self, KnowledgeError> {
         let mut notes = Self::default();
         lines::read(bytes, KIND, |Line { owner, key, text }| {
@@ -131,7 +131,7 @@ impl Notes {
     }
 }
 
-/// Checks that a part has content, and not too much of it.
+/// Checks that a part is not empty and not too large.
 fn within(what: &'static str, bytes: usize, most: usize) -> Result<(), KnowledgeError> {
     match bytes {
         0 => Err(KnowledgeError::Empty { what }),
@@ -140,7 +140,7 @@ fn within(what: &'static str, bytes: usize, most: usize) -> Result<(), Knowledge
     }
 }
 
-/// Returns the bytes that a memory counts.
+/// Returns the number of bytes that a memory counts for.
 fn size(owner: &Owner, key: &str, text: &str) -> usize {
     owner.len() + key.len() + text.len() + NOTE_BYTES
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{agent::run::Caller, types::Text};
 
-/// The owner of memories: the caller that a run works for, in its scope. Runs without a caller share an owner.
+/// The owner of memories: the caller on whose behalf a run works, in its scope. Runs without a caller share one owner.
 ///
 /// # Examples
 ///
@@ -26,7 +26,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Returns the owner that `caller` is.
+    /// Returns the owner for `caller`.
     #[must_use]
     pub fn of(caller: Option<&Caller>) -> Self {
         caller.map_or_else(Self::default, |caller| Self {
@@ -35,7 +35,7 @@ impl Owner {
         })
     }
 
-    /// Returns the bytes of the names.
+    /// Returns the number of bytes of the owner's names.
     pub(super) fn len(&self) -> usize {
         [&self.scope, &self.id].into_iter().flatten().map(|name| name.len()).sum()
     }

@@ -1,10 +1,10 @@
-//! Documents in passages.
+//! Documents split into passages.
 
-/// Longest passage, in bytes.
+/// Maximum length of a passage, in bytes.
 const MAX_PASSAGE_BYTES: usize = 2 << 10;
 
-/// Returns the passages of a text: at most 2 KiB, cut behind the last empty line, line or word that fits. Joined
-/// they are the text.
+/// Returns the passages of a text: at most 2 KiB each, cut after the last empty line, line or word
+/// that fits. Joined, they are the whole text.
 pub(super) fn of(text: &str) -> Vec<&str> {
     let mut passages = Vec::new();
     let mut rest = text;
@@ -24,7 +24,7 @@ fn cut(text: &str) -> usize {
     let most = text.floor_char_boundary(MAX_PASSAGE_BYTES);
     let head = text.get(..most).unwrap_or(text);
     let ends = ["\n\n", "\n", " "].into_iter().filter_map(|end| Some(head.rfind(end)? + end.len()));
-    // A cut near the start would leave passages of nothing.
+    // A cut near the start would leave tiny passages.
     ends.into_iter().find(|end| *end > MAX_PASSAGE_BYTES / 2).unwrap_or(most)
 }
 

@@ -1,4 +1,4 @@
-//! The traits of memories and of knowledge.
+//! The traits for memory stores and knowledge indexes.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::{KnowledgeError, Owner};
 use crate::types::Text;
 
-/// The work of a store or an index.
+/// The future of an operation on a store or an index.
 pub type KnowledgeFuture<T> = BoxFuture<'static, Result<T, KnowledgeError>>;
 
-/// A memory: a text under a key.
+/// A memory: a text stored under a key.
 ///
 /// # Examples
 ///
@@ -23,14 +23,14 @@ pub type KnowledgeFuture<T> = BoxFuture<'static, Result<T, KnowledgeError>>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Note {
-    /// The key, which the owner has once.
+    /// The key, unique per owner.
     pub key: Text,
     /// The text.
     pub text: String,
 }
 
 impl Note {
-    /// Returns the memory of this text under this key.
+    /// Returns a memory with this key and text.
     #[must_use]
     pub fn new(key: impl Into<Text>, text: impl Into<String>) -> Self {
         Self { key: key.into(), text: text.into() }
@@ -63,10 +63,10 @@ impl Passage {
     }
 }
 
-/// A store of memories, which outlive a conversation; [`MemoryTools`](super::MemoryTools) are for a model.
+/// A store of memories that outlive a conversation; [`MemoryTools`](super::MemoryTools) make it available to a model.
 ///
-/// What belongs to one [`Owner`] is neither returned to nor changed by another. Futures hold what they need,
-/// behind `Arc`s; the tools wait for at most ten seconds.
+/// The memories of one [`Owner`] are neither returned to another nor changed by one. Futures own
+/// what they need, behind `Arc`s; the tools wait for at most ten seconds.
 ///
 /// # Examples
 ///
@@ -83,40 +83,40 @@ impl Passage {
 /// # }
 /// ```
 pub trait MemoryStore: Send + Sync {
-    /// Keeps a memory. The same text under the same key changes nothing; another text is refused, never
-    /// replaced.
+    /// Stores a memory. Saving the same text under the same key changes nothing; another text is
+    /// refused and never replaces the first.
     ///
     /// # Errors
     ///
-    /// When a part is empty or too large, the key is taken, there is no room, or the store fails.
+    /// Returns an error when a part is empty or too large, the key is taken, a limit is reached, or the store fails.
     fn save(&self, owner: Owner, note: Note) -> KnowledgeFuture<()>;
 
     /// Returns the memory under a key.
     ///
     /// # Errors
     ///
-    /// When the store fails.
+    /// Returns an error when the store fails.
     fn load(&self, owner: Owner, key: Text) -> KnowledgeFuture<Option<Note>>;
 
-    /// Returns at most `most` memories that fit a query, the best first.
+    /// Returns at most `most` memories that match a query, the best first.
     ///
     /// # Errors
     ///
-    /// When the store fails.
+    /// Returns an error when the store fails.
     fn find(&self, owner: Owner, query: String, most: usize) -> KnowledgeFuture<Vec<Note>>;
 
     /// Returns at most `most` keys of the owner, in order.
     ///
     /// # Errors
     ///
-    /// When the store fails.
+    /// Returns an error when the store fails.
     fn keys(&self, owner: Owner, most: usize) -> KnowledgeFuture<Vec<Text>>;
 
-    /// Removes the memory under a key. Returns `false` when the owner has none.
+    /// Removes the memory under a key. Returns `false` when the owner does not have the key.
     ///
     /// # Errors
     ///
-    /// When the store fails.
+    /// Returns an error when the store fails.
     fn delete(&self, owner: Owner, key: Text) -> KnowledgeFuture<bool>;
 }
 
@@ -142,7 +142,7 @@ impl<T: MemoryStore + ?Sized> MemoryStore for Arc<T> {
     }
 }
 
-/// An index of documents; [`KnowledgeTools`](super::KnowledgeTools) are for a model.
+/// An index of documents; [`KnowledgeTools`](super::KnowledgeTools) make it available to a model.
 ///
 /// # Examples
 ///
@@ -158,10 +158,10 @@ impl<T: MemoryStore + ?Sized> MemoryStore for Arc<T> {
 /// # }
 /// ```
 pub trait KnowledgeIndex: Send + Sync {
-    /// Returns at most `most` passages that fit a query and that the owner may see, the best first.
+    /// Returns at most `most` passages that match a query and that the owner may see, the best first.
     ///
     /// # Errors
     ///
-    /// When the index fails.
+    /// Returns an error when the index fails.
     fn query(&self, owner: Owner, query: String, most: usize) -> KnowledgeFuture<Vec<Passage>>;
 }

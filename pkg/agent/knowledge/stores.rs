@@ -1,4 +1,4 @@
-//! Stores of memories in memory and in a file.
+//! Memory stores that keep memories in the process or in a file.
 
 use std::{
     fmt,
@@ -13,9 +13,9 @@ use super::{
 };
 use crate::types::Text;
 
-/// A store of memories in this process; clones share it. It ends with the process.
+/// A memory store in this process, shared by its clones. Its content is lost when the process ends.
 ///
-/// An owner has at most 1,000 memories of 16 KiB, and 1 MiB of them.
+/// An owner can have at most 1,000 memories of 16 KiB each, and 1 MiB in total.
 ///
 /// # Examples
 ///
@@ -40,14 +40,14 @@ impl LocalMemoryStore {
     }
 }
 
-/// Memories are not shown.
+/// Shows the type only, without the memories.
 impl fmt::Debug for LocalMemoryStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("LocalMemoryStore").finish_non_exhaustive()
     }
 }
 
-/// Returns a future that has ended.
+/// Returns a future that is ready.
 fn ready<T: Send + 'static>(done: Result<T, KnowledgeError>) -> KnowledgeFuture<T> {
     Box::pin(std::future::ready(done))
 }
@@ -74,12 +74,12 @@ impl MemoryStore for LocalMemoryStore {
     }
 }
 
-/// A store of memories in a file that only its owner can read: lines of JSON with a version.
+/// A memory store in a file that only its owner can read: JSON lines with a version.
 ///
-/// The file is created with the first memory. Each change writes it anew, beside the old one, and gives it the
-/// name, so it is there whole. Processes that share it lock a file beside it with the end `.lock`; the one
-/// that comes while another changes the file fails with [`KnowledgeError::Busy`]. A damaged file is an error
-/// with line and byte, and is not written over. Limits are those of [`LocalMemoryStore`].
+/// The file is created with the first memory. Each change writes a new file beside the old one and renames it, so the
+/// file is always complete. Processes that share the file lock another one beside it with the suffix `.lock`; a process
+/// that arrives while another is changing the file fails with [`KnowledgeError::Busy`]. A damaged file is an error with
+/// line and byte, and is not overwritten. The limits are those of [`LocalMemoryStore`].
 ///
 /// # Examples
 ///
@@ -98,7 +98,7 @@ impl MemoryStore for LocalMemoryStore {
 #[derive(Debug, Clone)]
 pub struct FileMemoryStore {
     path: Arc<Path>,
-    /// Held while the file is changed, though the wait is dropped.
+    /// The lock held while the file is changed, even if the future is dropped.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -109,7 +109,7 @@ impl FileMemoryStore {
         Self { path: path.into().into(), turn: Arc::default() }
     }
 
-    /// Reads something of the memories.
+    /// Reads from the memories.
     fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Notes) -> T + Send + 'static,
@@ -118,7 +118,7 @@ impl FileMemoryStore {
         Box::pin(blocking(move || Ok(read(&notes(&path)?))))
     }
 
-    /// Changes the memories; the change returns `true` when there is something to write.
+    /// Changes the memories; `change` returns `true` when there is something to write.
     fn changing(
         &self,
         change: impl FnOnce(&mut Notes) -> Result<bool, KnowledgeError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Texts found by their words, without a model: BM25.
+//! Full-text search by words (BM25), without a model.
 
 mod ranking;
 mod words;

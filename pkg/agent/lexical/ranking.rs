@@ -1,25 +1,25 @@
-//! Documents, ranked by the words of a query.
+//! Documents ranked by the words of a query.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::words;
 
-/// The times of a word beyond which further ones count little.
+/// The number of occurrences of a word beyond which further ones count little.
 const SATURATION: f64 = 1.2;
-/// The share of a score that depends on the length of its document.
+/// The share of a score that depends on the document's length.
 const LENGTH_WEIGHT: f64 = 0.75;
 
-/// The words of documents, numbered in the order in which they came.
+/// The words of documents, which are numbered in the order in which they were added.
 #[derive(Debug, Default)]
 pub(crate) struct Ranking {
-    /// The documents with each word, and how often it stands in them.
+    /// The documents that contain each word, with the number of its occurrences.
     places: BTreeMap<Box<str>, Vec<(usize, u32)>>,
-    /// The words of each document.
+    /// The number of words of each document.
     lengths: Vec<u32>,
 }
 
 impl Ranking {
-    /// Returns the ranking of `documents`.
+    /// Returns a ranking of `documents`.
     pub(crate) fn new<'t>(documents: impl IntoIterator<Item = &'t str>) -> Self {
         let mut ranking = Self::default();
         for document in documents {
@@ -46,8 +46,8 @@ impl Ranking {
         self.lengths.push(length);
     }
 
-    /// Returns the numbers and scores of at most `most` documents that hold a word of `query`, the best first,
-    /// and of equal ones the earlier first.
+    /// Returns the numbers and scores of at most `most` documents that contain a word of `query`,
+    /// the best first; of equal scores, the earlier document comes first.
     pub(crate) fn find(&self, query: &str, most: usize) -> Vec<(usize, f64)> {
         let mut wanted = BTreeSet::new();
         words::each(query, |word| {
@@ -70,19 +70,19 @@ impl Ranking {
         }
         let mut found: Vec<_> =
             scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0).collect();
-        // The sort is stable: equal ones keep their order.
+        // The sort is stable: equal scores keep their order.
         found.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         found.truncate(most);
         found
     }
 
-    /// Returns the mean of the documents' lengths.
+    /// Returns the mean length of the documents.
     fn mean_length(&self) -> f64 {
         let sum = self.lengths.iter().fold(0_u32, |sum, length| sum.saturating_add(*length));
         f64::from(sum.max(1)) / count(self.lengths.len()).max(1.0)
     }
 
-    /// Returns the weight of a word that `holders` documents hold; never zero.
+    /// Returns the weight of a word that occurs in `holders` documents; never zero.
     fn rarity(&self, holders: usize) -> f64 {
         let (all, holders) = (count(self.lengths.len()), count(holders));
         ((all - holders + 0.5) / (holders + 0.5)).ln_1p()

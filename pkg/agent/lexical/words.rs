@@ -1,7 +1,7 @@
 //! The words of a text.
 
-/// Calls `take` with each word of `text`, in lower case: a run of letters and digits, or, where writing has no
-/// spaces, each letter, and each two neighbours.
+/// Calls `take` with each word of `text`, in lower case: a run of letters and digits or, in scripts
+/// without spaces, each letter and each pair of neighbouring letters.
 pub(super) fn each(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     let mut unspaced = None;
@@ -27,7 +27,7 @@ pub(super) fn each(text: &str, mut take: impl FnMut(&str)) {
     flush(&mut word, &mut take);
 }
 
-/// Returns `true` when a word stands in `text`.
+/// Returns `true` when `text` contains a word.
 pub(crate) fn has_words(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
 }
@@ -39,7 +39,7 @@ fn flush(word: &mut String, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Returns the sigma that stands inside words for one at an end: capitals do not tell them apart.
+/// Returns the sigma used inside words for the one used at their end: capitals do not distinguish them.
 fn folded(letter: char) -> char {
     if letter == 'ς' { 'σ' } else { letter }
 }

@@ -6,33 +6,33 @@ use crate::{
     types::Text,
 };
 
-/// Longest description of a tool, in bytes; a longer one is cut.
+/// Maximum length of a tool's description, in bytes; a longer one is truncated.
 const MAX_DESCRIPTION_BYTES: usize = 8 << 10;
 
-/// Longest schema of a tool, in bytes, as JSON.
+/// Maximum length of a tool's schema, in bytes, as JSON.
 const MAX_SCHEMA_BYTES: usize = 64 << 10;
 
-/// Longest descriptions and schemas of all tools of a server together, in bytes.
+/// Maximum length of the descriptions and schemas of all tools of a server together, in bytes.
 const MAX_ALL_BYTES: usize = 1 << 20;
 
-/// Longest name of a tool, with `mcp.<server>.` before it, in bytes: vendors take no more.
+/// Maximum length of a tool's name, including the prefix `mcp.<server>.`, in bytes: vendors accept no more.
 const MAX_WHOLE_NAME: usize = 64;
 
-/// Most characters of a name in an error.
+/// Maximum number of characters of a name in an error.
 const MAX_NAME: usize = 100;
 
-/// The room that the tools of one server have taken.
+/// The space taken by the tools of one server.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
     bytes: usize,
 }
 
 impl Bounds {
-    /// Returns the tool with a description that is not too long.
+    /// Returns the tool, with its description truncated if it is too long.
     ///
     /// # Errors
     ///
-    /// When its schema is too long, or the server has no room left.
+    /// Returns an error when the tool's schema is too long, or the server has no space left.
     pub(super) fn fit(&mut self, mut tool: McpTool) -> Result<McpTool, RegistryError> {
         let name = || Text::from(tool.name().chars().take(MAX_NAME).collect::<String>());
         let too_long =
@@ -58,7 +58,7 @@ impl Bounds {
     }
 }
 
-/// Returns a description that is too long as it is shown: cut, and with words that say so.
+/// Returns an overlong description as shown: truncated, with a note that says so.
 fn cut(description: &str) -> Option<String> {
     if description.len() <= MAX_DESCRIPTION_BYTES {
         return None;

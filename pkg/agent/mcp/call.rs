@@ -15,15 +15,15 @@ use tokio::time::sleep;
 use super::session::Session;
 use crate::agent::tools::{ToolContext, ToolError};
 
-/// Most times that a server asks for input before one result.
+/// Maximum number of times that a server may ask for input before one result.
 pub(super) const MAX_ROUNDS: u32 = 10;
 
-/// The pause before a server is asked again that wants nothing else.
+/// The pause before repeating a call of a server that requests this and nothing else.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
 
 impl Session {
-    /// Calls a tool, as often as the server asks for input first. A call that is cancelled or dropped is cancelled at the
-    /// server.
+    /// Calls a tool, repeating the call each time that the server asks for input first. A cancelled
+    /// or dropped call is cancelled at the server.
     pub(super) async fn call(
         &self,
         name: String,
@@ -36,7 +36,7 @@ impl Session {
             if let ServerResult::CallToolResult(result) = answer {
                 return Ok(result);
             }
-            // Some servers leave out what they have none of.
+            // Some servers omit empty members.
             if matches!(answer, ServerResult::EmptyResult(_)) {
                 return Ok(CallToolResult::default());
             }
@@ -56,7 +56,7 @@ impl Session {
         Err(ToolError::failed(message))
     }
 
-    /// Answers the requests of a result that asks for input, unless the call is cancelled.
+    /// Answers the requests in a result that asks for input, unless the call is cancelled.
     async fn inputs(
         &self,
         requests: InputRequests,
@@ -69,7 +69,7 @@ impl Session {
         }
     }
 
-    /// Gives the server time: it wants to be asked again, and nothing else.
+    /// Gives the server time, when it asks for the call to be repeated and for nothing else.
     async fn pause<T>(&self, context: &ToolContext) -> Result<Option<T>, ToolError> {
         tokio::select! {
             biased;
@@ -78,19 +78,19 @@ impl Session {
         }
     }
 
-    /// Keeps the time of logins apart from the call's.
+    /// Excludes the time of logins from the time of the call.
     async fn logins(&self, context: &ToolContext) -> Infallible {
         let Some(watch) = &self.remote else { return pending().await };
         loop {
             watch.asking(true).await;
             if context.wait_for_person(watch.asking(false)).await.is_none() {
-                // The call has its own time again.
+                // The call's own time limit applies again.
                 watch.asking(false).await;
             }
         }
     }
 
-    /// Sends a call once, and waits for what the server says to it.
+    /// Sends a call once, and waits for the server's response.
     async fn round(
         &self,
         params: CallToolRequestParams,
@@ -109,7 +109,7 @@ impl Session {
         let answer = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(cancelled()),
-            // Before the answer: what was said before it.
+            // Served before the answer, so that earlier messages are handled first.
             never = self.client.serve(&mut inbox, context) => match never {},
             never = self.logins(context) => match never {},
             answer = waiting.answer() => answer,

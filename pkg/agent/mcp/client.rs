@@ -38,19 +38,19 @@ use crate::{
     types::{Text, ToolAnswer},
 };
 
-/// Most events of progress of one call.
+/// Maximum number of progress events of one call.
 const MAX_PROGRESS: u32 = 1_000;
 
-/// Most characters of a server's message of progress, or for its log.
+/// Maximum number of characters of a server's progress message or log message.
 pub(super) const MAX_SAID: usize = 500;
 
-/// Most requests of a server in one result that asks for input.
+/// Maximum number of a server's requests in one result that asks for input.
 const MAX_INPUTS: usize = 16;
 
-/// Longest wait for the program's answer to a question that belongs to no call.
+/// Maximum wait for the program's answer to a question that belongs to no call.
 const WITHOUT_CALL_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// This end of a session; clones are the same end.
+/// This end of a session; clones refer to the same end.
 #[derive(Clone)]
 pub(super) struct Client(pub(super) Arc<Inner>);
 
@@ -58,11 +58,11 @@ pub(super) struct Inner {
     pub(super) server: Text,
     pub(super) options: McpOptions,
     pub(super) calls: OpenCalls,
-    /// The times that the server has said that its list of tools has changed.
+    /// The number of times that the server has reported a change of its tool list.
     pub(super) changes: AtomicU64,
-    /// The times that it had said so before the list was asked for that is there.
+    /// The value of `changes` when the current list was requested.
     listed: AtomicU64,
-    /// The questions that belong to no call, and are answered by the program.
+    /// The permits for questions that belong to no call, which the program answers.
     pub(super) without_call: Semaphore,
 }
 
@@ -81,22 +81,22 @@ impl Client {
         &self.0.options
     }
 
-    /// Returns `true` when the list of tools has changed since that one was asked for which is there.
+    /// Returns `true` when the tool list has changed since the current list was requested.
     pub(super) fn has_changed(&self) -> bool {
         self.changes() > self.0.listed.load(Ordering::Acquire)
     }
 
-    /// Returns the times that the list of tools has changed so far.
+    /// Returns the number of changes of the tool list so far.
     pub(super) fn changes(&self) -> u64 {
         self.0.changes.load(Ordering::Acquire)
     }
 
-    /// Takes note of a list that has come, and was asked for after this number of changes.
+    /// Records that a list has arrived which was requested after this number of changes.
     pub(super) fn has_list(&self, changes: u64) {
         self.0.listed.fetch_max(changes, Ordering::AcqRel);
     }
 
-    /// Passes on what a server says and asks while it works on a call.
+    /// Passes on what a server reports and asks while it works on a call.
     pub(super) async fn serve(&self, inbox: &mut Inbox, context: &ToolContext) -> Infallible {
         let mut told = 0;
         loop {
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// Answers a server, unless it takes its question back.
+    /// Answers a server, unless it withdraws its question.
     async fn give(&self, wanted: Wanted, context: &ToolContext) {
         match wanted {
             Wanted::Input(params, reply) => {
@@ -123,7 +123,7 @@ impl Client {
         }
     }
 
-    /// Asks the model that servers may ask, if there is one and a person allows it.
+    /// Asks the model that servers may use, if there is one and a person allows it.
     async fn sample(&self, params: CreateMessageRequestParams, context: &ToolContext) -> Sampled {
         match &self.0.options.sampling {
             Some(sampling) => sample(sampling, &self.0.server, params, context).await,
@@ -131,7 +131,7 @@ impl Client {
         }
     }
 
-    /// Answers the requests of a result that asks for input.
+    /// Answers the requests in a result that asks for input.
     pub(super) async fn inputs(
         &self,
         requests: InputRequests,
@@ -165,7 +165,7 @@ impl Client {
         ToolError::failed(format!("the MCP server `{}` {problem}", self.0.server))
     }
 
-    /// Asks the program, and else the user of the run.
+    /// Asks the program or, failing that, the user of the run.
     pub(super) async fn input(
         &self,
         params: ElicitRequestParams,
@@ -182,14 +182,14 @@ impl Client {
         result(&question, answer)
     }
 
-    /// Asks the program alone, about a question that belongs to no call; one too many is not asked about.
+    /// Asks only the program, about a question that belongs to no call; questions beyond the limit are not asked.
     pub(super) async fn input_without_call(&self, params: ElicitRequestParams) -> ElicitResult {
         let Ok(_place) = self.0.without_call.try_acquire() else { return cancelled() };
         let answer = timeout(WITHOUT_CALL_TIMEOUT, self.input(params, None)).await;
         answer.unwrap_or_else(|_late| cancelled())
     }
 
-    /// Asks the program; `None` when it leaves the answer to the user.
+    /// Asks the program; returns `None` when the program leaves the answer to the user.
     async fn respond(
         &self,
         question: &Question,
@@ -217,19 +217,19 @@ impl Client {
     }
 }
 
-/// Hands over an answer, unless the server takes its question back.
+/// Sends an answer, unless the server withdraws its question.
 async fn hand<T>(mut reply: oneshot::Sender<T>, answer: impl Future<Output = T>) {
     tokio::select! {
         biased;
         () = reply.closed() => {}
         answer = answer => {
-            // The server may have ended meanwhile.
+            // The server may have ended in the meantime.
             let _gone = reply.send(answer);
         }
     }
 }
 
-/// Returns progress as a line.
+/// Returns progress as one line.
 fn line(progress: &Progress) -> String {
     let Progress { done, total, message } = progress;
     let message = message.iter().flat_map(|message| message.chars()).take(MAX_SAID);

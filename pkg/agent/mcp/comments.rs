@@ -1,9 +1,9 @@
 //! JSON with comments, as editors write it.
 
-/// Replaces comments, and commas in front of a closing bracket, by spaces: lines and columns stay what they were.
+/// Replaces comments, and commas before a closing bracket, by spaces, so that lines and columns stay the same.
 pub(super) fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    // The byte of `plain` at which a comma stands behind which nothing else has come yet.
+    // The byte offset in `plain` of a comma that nothing but whitespace or comments has followed yet.
     let mut comma = None;
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
@@ -29,7 +29,7 @@ pub(super) fn without_comments(text: &str) -> String {
     plain
 }
 
-/// Returns the length of the comment, of the string or of the one letter at the start.
+/// Returns the length of the comment, the string or the single character at the start.
 fn token(text: &str) -> usize {
     if text.starts_with("//") {
         return text.find('\n').unwrap_or(text.len());

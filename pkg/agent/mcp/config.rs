@@ -15,10 +15,10 @@ use super::{
 };
 use crate::types::Text;
 
-/// Most servers of one configuration.
+/// Maximum number of servers in one configuration.
 const MAX_SERVERS: usize = 64;
 
-/// The members that hold servers: those of most clients, of VS Code, and of Zed.
+/// The members that contain servers: those of most clients, of VS Code, and of Zed.
 const HOLDERS: [&str; 3] = ["mcpServers", "servers", "context_servers"];
 
 /// A configuration of MCP servers, in the form that other clients use.
@@ -70,7 +70,7 @@ impl McpConfig {
         })
     }
 
-    /// Reads a configuration with these variables.
+    /// Parses a configuration, with these variables.
     pub(super) fn parse_with(
         text: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -78,7 +78,7 @@ impl McpConfig {
         let read = serde_json::from_str(text);
         let value: Value =
             read.or_else(|_| serde_json::from_str(&without_comments(text))).map_err(|error| {
-                // The message of the parser may quote what it met, the place does not.
+                // The parser's message may quote the input; its position does not.
                 let place =
                     format!("is not JSON at line {}, column {}", error.line(), error.column());
                 wrong("(file)", place)
@@ -115,7 +115,7 @@ impl McpConfig {
         Ok(config)
     }
 
-    /// Reads a server, or the reason why it is left out.
+    /// Parses a server, or records the reason why it is left out.
     fn read(&mut self, name: &str, member: &Member<'_>) -> Result<(), McpConfigError> {
         let used = RefCell::default();
         let variable = |name: &str| {
@@ -144,7 +144,7 @@ impl McpConfig {
         Ok(())
     }
 
-    /// Refuses servers whose names could have tools that are called as those of another.
+    /// Refuses servers whose names could give tools the same name as those of another server.
     fn check_names(&mut self) -> Result<(), McpConfigError> {
         let names: Vec<Text> = self.servers.iter().map(|server| server.name.clone()).collect();
         let mut kept = Vec::new();

@@ -18,10 +18,10 @@ use crate::{
     types::{AgentError, ErrorCode, Part, Text},
 };
 
-/// Longest text of a resource in the system prompt, in bytes; a longer one is cut.
+/// Maximum length of a resource's text in the system prompt, in bytes; a longer text is truncated.
 const MAX_PROMPT_BYTES: usize = 32 << 10;
 
-/// Largest prompt or resource in an input, in bytes.
+/// Maximum size of a prompt or resource in an input, in bytes.
 const MAX_CONTEXT_BYTES: usize = 1 << 20;
 
 impl McpServers {
@@ -199,7 +199,7 @@ impl SystemPrompt for McpResourcePrompt {
     }
 }
 
-/// Refuses what is too large to be context.
+/// Refuses parts that are too large for an input.
 fn bounded(server: &str, parts: Vec<Part>) -> Result<Vec<Part>, McpError> {
     let bytes = parts.iter().map(|part| {
         if let Part::Image { data, .. } | Part::Document { data, .. } = part {
@@ -214,7 +214,7 @@ fn bounded(server: &str, parts: Vec<Part>) -> Result<Vec<Part>, McpError> {
     Ok(parts)
 }
 
-/// Returns blocks of a server as parts of an input.
+/// Returns a server's content blocks as parts of an input.
 fn of_blocks(blocks: impl IntoIterator<Item = ContentBlock>) -> impl Iterator<Item = Part> {
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     for block in blocks {

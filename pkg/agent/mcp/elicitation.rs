@@ -7,20 +7,20 @@ use crate::{
     types::{Json, ToolAnswer},
 };
 
-/// Most characters of a question; a longer one is cut.
+/// Maximum number of characters of a question; a longer one is truncated.
 const MAX_MESSAGE: usize = 4_000;
 
-/// Longest form, in bytes.
+/// Maximum length of a form, in bytes.
 const MAX_FORM_BYTES: usize = 64 << 10;
 
-/// Longest address, in bytes.
+/// Maximum length of a URL, in bytes.
 const MAX_URL_BYTES: usize = 2_048;
 
-/// Returns what the user is asked; `None` for what cannot be asked.
+/// Returns the question to the user; `None` for a request that cannot be asked.
 pub(super) fn question(params: ElicitRequestParams) -> Option<Question> {
     match params {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
-            // As text: it has the fields in the order of the server.
+            // Serialized as text, which keeps the server's order of the fields.
             let schema = serde_json::to_string(&requested_schema).ok()?;
             let schema = Json::parse(&schema).ok().filter(|_| schema.len() <= MAX_FORM_BYTES)?;
             Some(Question { message: cut(&message), schema: Some(schema), url: None })
@@ -33,7 +33,7 @@ pub(super) fn question(params: ElicitRequestParams) -> Option<Question> {
     }
 }
 
-/// Returns an answer as the server reads it.
+/// Returns an answer in the form that the server reads.
 pub(super) fn result(question: &Question, answer: ToolAnswer) -> ElicitResult {
     match answer {
         ToolAnswer::Accept { content } if question.schema.is_some() => {
@@ -45,7 +45,7 @@ pub(super) fn result(question: &Question, answer: ToolAnswer) -> ElicitResult {
     }
 }
 
-/// Returns the answer where there is none.
+/// Returns the result for a question without an answer.
 pub(super) fn cancelled() -> ElicitResult {
     ElicitResult::new(ElicitationAction::Cancel)
 }

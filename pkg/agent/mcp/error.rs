@@ -127,7 +127,7 @@ pub enum McpError {
 }
 
 impl McpError {
-    /// Adds the last words of the process to an error that has room for them.
+    /// Adds the last output of the process to an error that has a field for it.
     pub(super) fn with_words(mut self, words: &LastWords) -> Self {
         if let Self::TimedOut { said, .. } | Self::Ended { said, .. } = &mut self {
             *said = words.text();

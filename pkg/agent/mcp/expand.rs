@@ -1,10 +1,10 @@
 //! Variables in the values of a configuration.
 
-/// Variables that say where something is: not secrets.
+/// Variables that contain locations, which are not secrets.
 const PLACES: [&str; 8] =
     ["HOME", "PATH", "PWD", "TMPDIR", "USER", "USERPROFILE", "userHome", "workspaceFolder"];
 
-/// Returns `true` for a variable that says where something is.
+/// Returns `true` for a variable that contains a location.
 pub(super) fn is_place(name: &str) -> bool {
     PLACES.contains(&name)
 }
@@ -13,7 +13,7 @@ pub(super) fn is_place(name: &str) -> bool {
 ///
 /// # Errors
 ///
-/// The problem, which has the variable's name and no value.
+/// Returns a description of the problem, which contains the variable's name and no value.
 pub(super) fn expand(
     text: &str,
     variable: &dyn Fn(&str) -> Option<String>,

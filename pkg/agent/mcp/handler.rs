@@ -105,7 +105,7 @@ impl ClientHandler for Client {
         self.0.calls.tell(progress).await;
     }
 
-    /// Keeps the log of a server from the terminal: control characters are escaped, and only who traces sees it.
+    /// Logs a server's message at debug level, with control characters escaped to protect the terminal.
     async fn on_logging_message(
         &self,
         message: LoggingMessageNotificationParam,

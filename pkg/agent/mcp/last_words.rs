@@ -18,19 +18,19 @@ use tokio::{
 
 use crate::llm::http::redact::Redactor;
 
-/// The part of a process's standard error that is kept, in bytes: its end.
+/// Maximum length of the kept end of a process's standard error, in bytes.
 const MAX_KEPT_BYTES: usize = 8 << 10;
 
-/// Most characters of it in the words of an error.
+/// Maximum number of its characters in the message of an error.
 const MAX_SHOWN: usize = 2_000;
 
-/// Longest wait for the last words of a process that has closed its output.
+/// Maximum wait for the last output of a process that has closed its standard output.
 pub(super) const LAST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Most pieces that are read at once: a process that never stops holds up nothing.
+/// Maximum number of pieces read at once, so that a process that writes endlessly does not block others.
 const PIECES: usize = 16;
 
-/// The last words of a process, as they are kept.
+/// The kept last output of a process.
 #[derive(Clone, Default)]
 pub(super) struct LastWords(Arc<Inside>);
 
@@ -43,18 +43,18 @@ struct Inside {
 #[derive(Default)]
 struct Kept {
     bytes: VecDeque<u8>,
-    /// `true` once the beginning is gone.
+    /// `true` once the beginning has been dropped.
     is_cut: bool,
 }
 
 impl LastWords {
-    /// Creates a place for the words of a process, which are kept without these secrets.
+    /// Creates a store for the last output of a process, from which these secrets are removed.
     pub(super) fn without<'a>(all: impl IntoIterator<Item = &'a SecretString>) -> Self {
         let mut secrets = Redactor::default();
         for secret in all {
             let secret = secret.expose_secret();
             secrets.guess(secret);
-            // A secret of several lines may come a line at a time.
+            // A secret of several lines may arrive one line at a time.
             secret.lines().for_each(|line| secrets.guess(line));
         }
         Self(Arc::new(Inside { kept: Mutex::default(), secrets }))
@@ -70,14 +70,14 @@ impl LastWords {
         }
     }
 
-    /// Returns the words, from the beginning of a line on and without secrets; they may be none.
+    /// Returns the output, starting at the beginning of a line and without secrets; may be empty.
     pub(super) fn text(&self) -> String {
         let (bytes, is_cut) = {
             let kept = self.kept();
             (kept.bytes.iter().copied().collect::<Vec<_>>(), kept.is_cut)
         };
         let text = String::from_utf8_lossy(&bytes);
-        // The rest of a line could be the rest of a secret, which would not be known again.
+        // The rest of a line could be the rest of a secret, which would not be recognized.
         let whole = if is_cut { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
         self.0.secrets.text(whole.trim())
     }
@@ -93,7 +93,7 @@ impl fmt::Debug for LastWords {
     }
 }
 
-/// The standard error of a process, which is read beside its output. Clones are the same.
+/// The standard error of a process, which is read in addition to its output. Clones refer to the same one.
 #[derive(Clone)]
 pub(super) struct Aside(Arc<Mutex<Reader>>);
 
@@ -101,7 +101,7 @@ struct Reader {
     errors: Pin<Box<dyn AsyncRead + Send>>,
     words: LastWords,
     has_ended: bool,
-    /// The end of the wait for the last words.
+    /// The end of the wait for the last output.
     late: Option<Pin<Box<Sleep>>>,
 }
 
@@ -111,17 +111,17 @@ impl Aside {
         Self(Arc::new(Mutex::new(Reader { errors, words, has_ended: false, late: None })))
     }
 
-    /// Keeps what is there.
+    /// Keeps the available output.
     pub(super) fn read(&self, context: &mut Context<'_>) {
         self.reader().read(context);
     }
 
-    /// Waits for the last words, for a bounded time: what the process has started may never close them.
+    /// Waits for the last output, for a limited time: processes started by this one may never close the pipe.
     pub(super) fn poll_end(&self, context: &mut Context<'_>) -> Poll<()> {
         self.reader().poll_end(context)
     }
 
-    /// Returns the last words of a process whose output is read no more.
+    /// Returns the last output of a process whose standard output is not read any more.
     pub(super) async fn last_words(&self) -> String {
         poll_fn(|context| self.poll_end(context)).await;
         self.reader().words.text()
@@ -148,7 +148,7 @@ impl Reader {
                 Poll::Ready(_) => self.has_ended = true,
             }
         }
-        // There may be more, which nothing else would tell.
+        // There may be more output, of which no other wake-up would notify the task.
         context.waker().wake_by_ref();
     }
 
@@ -162,7 +162,7 @@ impl Reader {
     }
 }
 
-/// Returns last words as the end of a message, nothing where there are none.
+/// Returns the last output as the end of a message; empty if there is none.
 pub(super) fn shown(words: &str) -> String {
     if words.is_empty() {
         return String::new();

@@ -14,25 +14,25 @@ use tokio::{
 
 use super::last_words::{Aside, LAST_TIMEOUT};
 
-/// Longest line of a server; a longer one is dropped.
+/// Maximum length of a server's line, in bytes; a longer line is dropped.
 pub(super) const MAX_LINE_BYTES: usize = 8 << 20;
 
-/// The knowledge of a server's output.
+/// The state of a server's output.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Heard {
-    /// Lines that were too long.
+    /// The number of lines that were too long.
     too_long: u64,
-    /// `true` once the server can say nothing more.
+    /// `true` once the server cannot send anything more.
     pub(super) has_ended: bool,
 }
 
 impl Heard {
-    /// Takes note of a line that was too long.
+    /// Counts a line that was too long.
     pub(super) fn count_too_long(&mut self) {
         self.too_long += 1;
     }
 
-    /// Returns the trouble since an earlier look, if there is any.
+    /// Returns the trouble that occurred since an earlier state, if any.
     pub(super) fn since(self, earlier: Self) -> Option<Trouble> {
         if self.too_long != earlier.too_long {
             return Some(Trouble::TooLong);
@@ -41,22 +41,22 @@ impl Heard {
     }
 }
 
-/// The reason for which no answer can be waited for.
+/// The reason for which it is useless to wait for an answer.
 pub(super) enum Trouble {
     TooLong,
     Ended,
 }
 
-/// The output of a server, which tells of each line that is too long, and of its end.
+/// The output of a server, which reports each overlong line, and the end of the output.
 pub(super) struct Lines<R> {
     output: R,
     /// The standard error of the same process.
     aside: Option<Aside>,
-    /// The end of the process, and a while for what it wrote last: whoever it started may hold its output open.
+    /// The end of the process, plus a delay for its last output: processes that it started may hold the output open.
     exit: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    /// `true` once the output has ended, though its end may not be told yet.
+    /// `true` once the output has ended, even if its end has not been reported yet.
     is_at_end: bool,
-    /// Bytes of the line so far.
+    /// The length of the current line so far, in bytes.
     length: usize,
     heard: watch::Sender<Heard>,
 }
@@ -67,7 +67,7 @@ impl<R> Lines<R> {
         (Self { output, aside, exit: None, is_at_end: false, length: 0, heard }, told)
     }
 
-    /// Ends soon after the process has, though others may hold the output open.
+    /// Ends the output soon after the process ends, even if others hold the output open.
     pub(super) fn until(mut self, exit: impl Future<Output = ()> + Send + 'static) -> Self {
         self.exit = Some(Box::pin(async {
             exit.await;
@@ -117,7 +117,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
             }
         }
         if *is_at_end {
-            // What is told of the end has the last words.
+            // The report of the end includes the last output.
             if let Some(aside) = aside {
                 ready!(aside.poll_end(context));
             }

@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use super::waiting::Waiting;
 
-/// A page of a list of tools.
+/// A page of a tool list.
 pub(super) struct Page {
     pub(super) tools: Vec<Listed>,
-    /// The mark of the next page, if there is one.
+    /// The cursor of the next page, if there is one.
     pub(super) next: Option<String>,
 }
 
-/// Returns the page behind a mark.
+/// Returns the page at a cursor.
 pub(super) async fn page(
     peer: &Peer<RoleClient>,
     cursor: Option<String>,
@@ -27,8 +27,8 @@ pub(super) async fn page(
     let params = PaginatedRequestParams::default().with_cursor(cursor);
     match peer.list_tools(Some(params.clone())).await {
         Ok(page) => Ok(Page { tools: page.tools, next: page.next_cursor }),
-        // The protocol is read as a whole: one tool that is none takes the others with it. So it is asked for once more, and
-        // read tool by tool.
+        // The protocol parses a page as a whole, so that one invalid tool makes all others invalid.
+        // The page is therefore requested once more, and parsed tool by tool.
         Err(ServiceError::UnexpectedResponse) => {
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
             let options = PeerRequestOptions::no_options();
@@ -49,8 +49,8 @@ fn read(page: &Value) -> Option<Page> {
     Some(Page { tools, next })
 }
 
-/// Returns a tool. Of one that is wrong it is what is right of it: without a schema it is left out by name, and what else it
-/// says wrong counts as not said.
+/// Parses a tool. Of an invalid tool the valid parts are used: a tool without a valid schema is
+/// left out by name, and other invalid members are treated as absent.
 fn tool(value: &Value) -> Listed {
     if let Ok(tool) = serde_json::from_value(value.clone()) {
         return tool;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{McpConfigError, expand::expand};
 
-/// A member of the file and its path.
+/// A member of the file, with its path.
 pub(super) struct Member<'a> {
     pub(super) path: String,
     pub(super) value: &'a Value,
@@ -21,7 +21,7 @@ impl<'a> Member<'a> {
         wrong(self.path.clone(), problem)
     }
 
-    /// Returns the error of a value of another kind, without the value: it may be a secret.
+    /// Returns the error for a value of another kind, without the value, which may be a secret.
     pub(super) fn expected(&self, expected: &str) -> McpConfigError {
         let kind = match self.value {
             Value::Null => "null",
@@ -42,7 +42,7 @@ impl<'a> Member<'a> {
         self.value.as_bool().ok_or_else(|| self.expected("`true` or `false`"))
     }
 
-    /// Returns a string with its variables replaced.
+    /// Returns a string with its variables expanded.
     pub(super) fn string(&self) -> Result<String, McpConfigError> {
         let text = self.value.as_str().ok_or_else(|| self.expected("a string"))?;
         if text.contains('\0') {
@@ -72,7 +72,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Returns the error of a member.
+/// Returns the error for a member.
 pub(super) fn wrong(member: impl Into<String>, problem: impl Into<String>) -> McpConfigError {
     McpConfigError { member: member.into(), problem: problem.into() }
 }

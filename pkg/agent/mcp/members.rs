@@ -9,27 +9,27 @@ use super::{
     server::McpServer,
 };
 
-/// Longest name of a server, in bytes.
+/// Maximum length of a server's name, in bytes.
 const MAX_NAME_BYTES: usize = 32;
 
-/// Longest limit that a server may be given.
+/// Maximum time limit that a server may be given.
 const MAX_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// The number from which on a limit counts milliseconds: some clients write seconds, others milliseconds.
+/// The number from which a time limit is in milliseconds: some clients write seconds, others milliseconds.
 const FIRST_MILLISECONDS: f64 = 1_000.0;
 
-/// Members that have an effect, for who looks for a wrong letter.
+/// The members that have an effect, listed in warnings about misspelt ones.
 const MEMBERS: &str = "`type`, `command`, `args`, `env`, `cwd`, `url`, `headers`, `oauth`, `required`, \
      `trustAnnotations`, `timeout`, `disabled`, `includeTools` or `excludeTools`";
 
-/// A server as it was read.
+/// The result of parsing a server.
 pub(super) enum Read {
     Server(Box<McpServer>),
-    /// The file switches it off.
+    /// The file disables the server.
     Disabled,
 }
 
-/// Reads a server, and adds what has no effect to `warnings`.
+/// Parses a server, and adds members without effect to `warnings`.
 pub(super) fn server(
     name: &str,
     of: &Member<'_>,
@@ -63,13 +63,13 @@ pub(super) fn server(
         excluded_tools: Vec::new(),
         secrets: Vec::new(),
     });
-    // Some clients write members that they have no value for.
+    // Some clients write members that have no value.
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         let member = of.below(name, value);
         match name.as_str() {
             "type" | "transport" | "transportType" | "url" | "serverUrl" | "httpUrl"
             | "headers" | "oauth" => {}
-            // What only says something to people, or to the program that wrote it.
+            // Members that only inform people, or the program that wrote them.
             "disabled" | "enabled" | "description" | "name" | "version" | "gallery" | "source"
             | "icon" => {}
             "required" => server.is_required = member.boolean()?,
@@ -78,7 +78,7 @@ pub(super) fn server(
             "includeTools" | "enabledTools" => server.included_tools = Some(member.strings()?),
             "excludeTools" | "disabledTools" => server.excluded_tools.extend(member.strings()?),
             "command" | "args" | "env" | "cwd" if server.remote.is_some() => {
-                // Some clients write empty ones beside an address.
+                // Some clients write empty members next to a URL.
                 if !member.is_empty() {
                     let problem = "is of a process, and the server has a `url`; remove one";
                     return Err(member.wrong(problem));
@@ -115,7 +115,7 @@ pub(super) fn server(
 }
 
 impl Member<'_> {
-    /// Returns `true` for what says nothing: `false`, `""`, `[]`, `{}`.
+    /// Returns `true` for an empty value: `false`, `""`, `[]`, `{}`.
     fn is_empty(&self) -> bool {
         let Self { value, .. } = self;
         value.is_null()
@@ -125,7 +125,7 @@ impl Member<'_> {
             || value.as_object().is_some_and(serde_json::Map::is_empty)
     }
 
-    /// Reads a limit of time: seconds below 1,000, and milliseconds from there on.
+    /// Parses a time limit: seconds below 1,000, milliseconds from there on.
     fn limit(&self) -> Result<Duration, McpConfigError> {
         let number = self.value.as_f64().ok_or_else(|| self.expected("a number of seconds"))?;
         let seconds = if number < FIRST_MILLISECONDS { number } else { number / 1_000.0 };

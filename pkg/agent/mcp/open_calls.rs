@@ -14,10 +14,10 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use super::{sampling::Sampled, waiting::Waiting};
 use crate::types::Text;
 
-/// Most questions of a server that wait behind the one that is open.
+/// Maximum number of a server's questions that wait behind the open one.
 const MAX_WAITING: usize = 8;
 
-/// The calls that wait at a server.
+/// The calls pending at a server.
 #[derive(Default)]
 pub(super) struct OpenCalls(Mutex<Vec<OpenCall>>);
 
@@ -29,19 +29,19 @@ struct OpenCall {
     progress: watch::Sender<Option<Progress>>,
 }
 
-/// The ends at which a call hears from its server before its answer.
+/// The channels through which a call receives messages from its server before its answer.
 pub(super) struct Inbox {
     pub(super) wants: mpsc::Receiver<Wanted>,
     pub(super) progress: watch::Receiver<Option<Progress>>,
 }
 
-/// Something that a server wants of the call it works on, and where the answer goes.
+/// A request of a server to the call that it works on, with the sender of the answer.
 pub(super) enum Wanted {
     Input(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
     Sample(Box<CreateMessageRequestParams>, oneshot::Sender<Sampled>),
 }
 
-/// The progress of a server.
+/// The progress reported by a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Progress {
     pub(super) done: f64,
@@ -50,7 +50,7 @@ pub(super) struct Progress {
 }
 
 impl OpenCalls {
-    /// Sends a call. What the server says of it before this returns waits.
+    /// Sends a call. Messages of the server about the call wait until this function returns.
     pub(super) async fn send(
         &self,
         peer: &Peer<RoleClient>,
@@ -68,7 +68,7 @@ impl OpenCalls {
         Ok((Waiting::new(handle), Inbox { wants: wants_here, progress: progress_here }))
     }
 
-    /// Tells a call how far the server has come; what does not go on, or belongs to no call, is dropped.
+    /// Passes a server's progress on to its call; progress that does not increase, or belongs to no call, is dropped.
     pub(super) async fn tell(&self, heard: ProgressNotificationParam) {
         let calls = self.0.lock().await;
         let Some(call) = calls.iter().find(|call| call.token == heard.progress_token) else {
@@ -84,8 +84,8 @@ impl OpenCalls {
         });
     }
 
-    /// Hands to a call what its server wants; returns it where no call can be told for sure. Without a mark of the
-    /// transport, calls of two runs could be of two users.
+    /// Passes a server's request on to its call; returns the request when the call cannot be determined with
+    /// certainty. Without a mark of the transport, calls of two runs could belong to two users.
     pub(super) async fn want(
         &self,
         origin: Option<&InboundStreamOrigin>,

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::llm::Provider;
 
-/// Longest wait for the greeting of a server, where the program sets no other.
+/// Maximum wait for the handshake of a server, unless the program sets another.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Longest wait for a whole list of a server, where the program sets no other.
+/// Maximum wait for a complete list of a server, unless the program sets another.
 const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The requests that a program accepts from servers, and the time limits of servers.
@@ -55,7 +55,7 @@ impl Default for McpOptions {
     }
 }
 
-/// The model that servers may ask.
+/// The model that servers may use.
 #[derive(Clone)]
 pub(super) struct Sampling {
     pub(super) provider: Arc<dyn Provider>,

@@ -21,11 +21,11 @@ use super::{
 };
 use crate::types::Text;
 
-/// Longest wait for a remote server to hear of the end.
+/// Maximum wait for a remote server to be notified of the end.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Session {
-    /// Greets a server that is reached over HTTP.
+    /// Performs the handshake with a server that is reached over HTTP.
     pub(super) async fn remote(
         server: Text,
         options: &McpOptions,
@@ -37,7 +37,7 @@ impl Session {
         .await
     }
 
-    /// Greets the server at the other end of a transport, of the newest or of an older version of the protocol.
+    /// Performs the handshake over a transport, in the newest or an older version of the protocol.
     pub(super) async fn over_http<C: StreamableHttpClient + Sync>(
         server: Text,
         options: &McpOptions,
@@ -56,7 +56,7 @@ impl Session {
         let newest = ClientLifecycleMode::Auto { preferred_versions, legacy_version };
         let (mut service, mut watch) = greet(newest).await?;
         if matches!(service, Err(ClientInitializeError::ExpectedInitResult(_))) {
-            // An older server that says yes to what it does not know.
+            // An older server may answer an unknown request with success.
             (service, watch) = greet(ClientLifecycleMode::Initialize).await?;
         }
         let service = service.map_err(|error| greeting_error(&server, &watch, &error))?;
@@ -66,7 +66,7 @@ impl Session {
         Ok(Self { server, client, service, offered, remote, heard, words, _group: None })
     }
 
-    /// Ends the session, and waits until a remote server has heard of it, for a bounded time.
+    /// Ends the session, and waits for a limited time until a remote server has been notified.
     pub(super) async fn close(&self) {
         self.service.cancellation_token().cancel();
         if let Some(watch) = &self.remote {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Pause after the second failure in a row; it doubles with each.
+/// Pause after the second consecutive failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Longest pause.
+/// Maximum pause.
 const LAST_PAUSE: Duration = Duration::from_mins(5);
 
-/// The failures in a row of a server, and the time until which it is left alone.
+/// The consecutive failures of a server, and the time until which it is not tried again.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
     failures: u32,
@@ -19,7 +19,7 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    /// Counts a failure of an attempt that began at this time. Those who waited for the same attempt count once.
+    /// Counts a failure of an attempt that started at `began`. All that waited for the same attempt count once.
     pub(super) fn failed(&mut self, began: Instant, now: Instant) {
         if self.failed_at.is_some_and(|at| at > began) {
             return;
@@ -32,7 +32,7 @@ impl Pause {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// Returns `true` while the server is left alone.
+    /// Returns `true` during a pause.
     pub(super) fn is_on(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| now < until)
     }

@@ -13,36 +13,36 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use super::McpServer;
 use crate::agent::tools::process_group::{PASSED, PASSED_TOO, ProcessGroup};
 
-/// Variables that servers see besides those of commands: the programs that start them look at them.
+/// Variables passed to servers in addition to those passed to commands, since programs that start servers use them.
 const OF_SERVERS: [&str; 2] = ["USER", "APPDATA"];
 
-/// The pause between two looks at a process where the system tells of no end.
+/// The pause between two checks of a process, where the system does not report its end.
 const EXIT_PAUSE: Duration = Duration::from_millis(500);
 
-/// A process that runs, until the last of its handles is dropped.
+/// A running process, which is killed when its last handle is dropped.
 pub(super) type Held = Arc<Mutex<ProcessGroup>>;
 
-/// The number of a start of a server.
+/// The number of a server's start.
 pub(super) type Attempt = u64;
 
-/// The place at which the process of a server is found to be killed.
+/// A slot that holds the process of a server, so that it can be killed.
 #[derive(Debug, Default)]
 pub(super) struct Place(Mutex<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
-    /// The start that may hold a process here.
+    /// The start that may put a process into this slot.
     attempt: Attempt,
     may: May,
     group: Weak<Mutex<ProcessGroup>>,
 }
 
-/// The processes that may run at a place.
+/// The processes that may run in a slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum May {
     #[default]
     Run,
-    /// Not the process of the last start.
+    /// Not the process of the last start, only later ones.
     Later,
     Never,
 }
@@ -58,7 +58,7 @@ impl Place {
         inside.attempt
     }
 
-    /// Keeps a process that has just been started; where none may run any more, it is killed.
+    /// Stores a process that has just been started, or kills it if it may not run any more.
     pub(super) fn hold(&self, attempt: Attempt, mut group: ProcessGroup) -> Held {
         let mut inside = self.inside();
         let is_last = inside.attempt == attempt;
@@ -72,7 +72,7 @@ impl Place {
         group
     }
 
-    /// Kills the process of a start that is given up, also when it comes later.
+    /// Kills the process of an abandoned start, even if the process is started later.
     pub(super) fn stop(&self, attempt: Attempt) {
         let mut inside = self.inside();
         if inside.attempt == attempt && inside.may == May::Run {
@@ -81,7 +81,7 @@ impl Place {
         }
     }
 
-    /// Kills the process, and each that is started later.
+    /// Kills the process, and every process started later.
     pub(super) fn kill(&self) {
         let mut inside = self.inside();
         inside.may = May::Never;
@@ -101,11 +101,11 @@ impl Inside {
     }
 }
 
-/// Waits until a process has ended. What it has started may go on, and hold its output open.
+/// Waits until a process has ended. Processes that it started may continue, and hold its output open.
 pub(super) async fn ended(held: Weak<Mutex<ProcessGroup>>) {
     #[cfg(unix)]
     let children = tokio::signal::unix::SignalKind::child();
-    // Before the first look, so that no end is missed.
+    // Created before the first check, so that no end is missed.
     #[cfg(unix)]
     let mut children = tokio::signal::unix::signal(children).ok();
     loop {
@@ -124,7 +124,7 @@ pub(super) async fn ended(held: Weak<Mutex<ProcessGroup>>) {
     }
 }
 
-/// A process that has been started, and its ends.
+/// A started process, with its pipes.
 pub(super) struct Process {
     pub(super) group: ProcessGroup,
     pub(super) output: ChildStdout,

@@ -20,13 +20,13 @@ use super::{
 };
 use crate::agent::tools::ToolError;
 
-/// Longest wait for a prompt or a resource.
+/// Maximum wait for a prompt or a resource.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Most prompts, resources and templates of one server, each.
+/// Maximum number of prompts, of resources and of templates of one server.
 const MAX_FOUND: usize = 1_000;
 
-/// Lists all pages of something, at most [`MAX_FOUND`].
+/// Requests all pages of a list, at most [`MAX_FOUND`] items.
 macro_rules! pages {
     ($session:ident, $list:ident, $items:ident, $what:literal) => {
         async {
@@ -50,7 +50,7 @@ macro_rules! pages {
 }
 
 impl Session {
-    /// Lists the prompts of the server, all pages; none where it has no such thing.
+    /// Lists the prompts of the server, from all pages; empty if the server does not offer prompts.
     pub(super) async fn prompts(&self) -> Result<Vec<Prompt>, McpError> {
         if !self.offers_other(|offered| offered.prompts.is_some()) {
             return Ok(Vec::new());
@@ -59,7 +59,7 @@ impl Session {
         self.within("prompts/list", self.list_timeout(), pages).await?
     }
 
-    /// Lists the resources of the server and its templates, all pages; none where it has no such thing.
+    /// Lists the resources and templates of the server, from all pages; empty if the server does not offer them.
     pub(super) async fn resources(
         &self,
     ) -> Result<(Vec<Resource>, Vec<ResourceTemplate>), McpError> {
@@ -72,7 +72,7 @@ impl Session {
         let templates = self.within("resources/templates/list", self.list_timeout(), pages).await?;
         match templates {
             Ok(templates) => Ok((resources, templates)),
-            // Some servers with resources know no templates.
+            // Some servers with resources do not support templates.
             Err(McpError::Failed { .. }) => Ok((resources, Vec::new())),
             Err(error) => Err(error),
         }
@@ -85,7 +85,7 @@ impl Session {
     ) -> Result<GetPromptResult, McpError> {
         let mut params = GetPromptRequestParams::new(name).with_arguments(arguments);
         for _ in 0..MAX_ROUNDS {
-            // In a box: it is large.
+            // Boxed, since the future is large.
             let asked = Box::pin(self.service.peer().get_prompt_once(params.clone()));
             match self.answer("prompts/get", asked).await? {
                 GetPromptResponse::Complete(prompt) => return Ok(prompt),
@@ -115,7 +115,7 @@ impl Session {
         Err(self.error(&ServiceError::UnexpectedResponse))
     }
 
-    /// Answers what a server asks for outside of a run: only the program can.
+    /// Answers a server's request for input outside of a run, which only the program can.
     async fn input(
         &self,
         required: InputRequiredResult,
@@ -132,7 +132,7 @@ impl Session {
         responses.map(Some).map_err(failed)
     }
 
-    /// Waits for an answer, which may be too long or never come.
+    /// Waits for an answer, which may be too long or never arrive.
     async fn answer<T>(
         &self,
         request: &'static str,

@@ -8,7 +8,7 @@ use crate::{
     types::Part,
 };
 
-/// Converts a result: its text and parts, or the error that it is.
+/// Converts a result into its text and parts, or into the error that it represents.
 pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let mut texts = Vec::new();
     let mut parts = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     Ok(parts.into_iter().fold(ToolOutput::new(text), ToolOutput::part))
 }
 
-/// Adds a block to the texts and parts before it.
+/// Adds a content block to the texts and parts before it.
 pub(super) fn content(block: ContentBlock, texts: &mut Vec<String>, parts: &mut Vec<Part>) {
     match block {
         ContentBlock::Text(text) => texts.push(text.text),
@@ -62,7 +62,7 @@ pub(super) fn resource(contents: ResourceContents, texts: &mut Vec<String>, part
     }
 }
 
-/// Adds a picture or a document: its bytes, its text, or a note. An address in its place is left out, for a vendor would ask there.
+/// Adds an image or a document: its bytes, its text, or a note. A URL in place of data is left out, since a vendor would fetch it.
 fn file(part: Part, texts: &mut Vec<String>, parts: &mut Vec<Part>) {
     match inline(part) {
         Ok(Part::Text { text }) => texts.push(text),

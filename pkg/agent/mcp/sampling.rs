@@ -21,7 +21,7 @@ use crate::{
     types::{Completion, FinishReason, Message, MessageRole, Part, Preview, Text, UsageInfo},
 };
 
-/// Longest request to a model, in bytes of its texts and pictures.
+/// Maximum size of a request to a model, in bytes of its texts and images.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
 /// The answer of a model, or the reason for which there is none.
@@ -56,9 +56,9 @@ pub(super) async fn sample(
     }
     let draw = nesting::above().draw;
     if let Some(draw) = &draw {
-        // A part of what the run has left, as an agent below gets.
+        // A part of what is left of the run's budget, as for a sub-agent.
         let left = draw.take(Budget::default());
-        // What is read is paid first.
+        // The input is counted first.
         let input = TokenEstimator::new().request(&request);
         let tokens = left.tokens.map(|tokens| tokens.saturating_sub(input));
         if tokens == Some(0) || left.cost == Some(Cost::ZERO) {
@@ -75,7 +75,7 @@ pub(super) async fn sample(
         () = context.cancelled().cancelled() => return Err(refused()),
         completion = used.count(sampling.provider.stream_completion(request)) => completion,
     };
-    // The error of a provider may have what a server has no business to know.
+    // The provider's error may contain details that the server must not learn.
     let completion = completion.map_err(|error| {
         tracing::warn!(%error, "the model that a server asked has failed");
         ErrorData::internal_error("the model has failed", None)
@@ -83,12 +83,12 @@ pub(super) async fn sample(
     Ok(result(completion, &info.model))
 }
 
-/// The use that a request makes of the run's budget, which is told when this is dropped: a model that is stopped in the
-/// middle has used what it read and wrote until then.
+/// The part of the run's budget that a request uses, reported when this is dropped: a model that is
+/// stopped halfway has used what it read and wrote until then.
 struct Used {
     draw: Option<Draw>,
     card: Option<&'static ModelCard>,
-    /// An estimate, until the provider tells more; `None` when nothing was answered.
+    /// An estimate, until the provider reports more; `None` when nothing was answered.
     usage: Option<UsageInfo>,
     is_told: bool,
 }
@@ -103,7 +103,7 @@ impl Used {
         Self { draw, card: ModelCard::for_model(model), usage: Some(usage), is_told: false }
     }
 
-    /// Joins an answer, and counts it while it comes.
+    /// Joins the chunks of an answer, and counts them as they arrive.
     async fn count(
         &mut self,
         answer: ProviderFuture<ChunkStream>,
@@ -143,18 +143,18 @@ impl Drop for Used {
         draw.end(self.usage.as_ref().map_or(SpentBelow::NOTHING, |usage| {
             let mut spent = Spent::default();
             spent.add(Some(usage), self.card.and_then(|card| card.cost(usage)));
-            // The run counts it as use, and not as a turn.
+            // The run counts this as usage, but not as a turn.
             SpentBelow::of(0, &spent)
         }));
     }
 }
 
-/// Returns a message as a person reads it: who is said to have said it, its text, and what else it has.
+/// Returns a message as a person reads it: its stated role, its text, and its other parts.
 fn shown(message: &Message) -> String {
     let role = if message.role == MessageRole::Assistant { "assistant" } else { "user" };
     let part = |part: &Part| {
         if let Part::Image { media_type, data } = part {
-            // Four letters are three bytes.
+            // Four base64 characters are three bytes.
             let bytes = data.trim_end_matches('=').len() * 3 / 4;
             return format!("[picture: {media_type}, {bytes} bytes]");
         }
@@ -164,7 +164,7 @@ fn shown(message: &Message) -> String {
     format!("{role}: {}", parts.join("\n"))
 }
 
-/// Returns the error of a request that was not allowed.
+/// Returns the error for a request that was not allowed.
 pub(super) fn refused() -> ErrorData {
     ErrorData::invalid_request("the user has not allowed it", None)
 }
@@ -206,7 +206,7 @@ fn message(message: &SamplingMessage) -> Result<Message, &'static str> {
         if let SamplingMessageContentBlock::Text(text) = block {
             Ok(Part::Text { text: text.text })
         } else if let SamplingMessageContentBlock::Image(image) = block {
-            // An address would make the model's vendor ask there, and a person would not see it.
+            // A URL would make the model's vendor fetch it, and a person would not see the content.
             let part = Part::Image { media_type: image.mime_type, data: image.data };
             media::inline(part).map_err(|_| "a picture is not PNG, JPEG, GIF or WebP in base64")
         } else {

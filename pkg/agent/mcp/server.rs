@@ -35,12 +35,12 @@ pub struct McpServer {
     pub included_tools: Option<Vec<String>>,
     /// The names of tools not to offer, as the server defines them. Default: none.
     pub excluded_tools: Vec<String>,
-    /// Values of variables in the file, which may be anywhere in its texts.
+    /// Values of variables in the file, which may occur anywhere in its texts.
     pub(super) secrets: Vec<SecretString>,
 }
 
 impl fmt::Debug for McpServer {
-    /// Writes the server without its arguments and the values of its variables: both may hold secrets.
+    /// Formats the server without its arguments and the values of its variables, since both may contain secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
         formatter

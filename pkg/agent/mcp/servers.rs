@@ -20,13 +20,13 @@ use crate::{
     types::{AgentError, ErrorCode},
 };
 
-/// The kind of a notice of a server that had worked and whose tools are not there any more.
+/// The kind of the notice about a server that had worked and whose tools are missing now.
 const GONE: &str = "mcp_server_gone";
 
-/// The kind of a notice of a server that never worked, and for which a run has waited.
+/// The kind of the notice about a server that never worked, and for which a run has waited.
 const LATE: &str = "mcp_server_late";
 
-/// Most names of tools in such a notice.
+/// Maximum number of tool names in such a notice.
 const MAX_GONE: usize = 20;
 
 /// Running MCP servers as a [`ToolSource`]: their tools are named `mcp.<server>.<tool>`.
@@ -151,7 +151,7 @@ impl McpServers {
         &self.0
     }
 
-    /// Returns the server of this name.
+    /// Returns the server with this name.
     pub(super) fn slot(&self, name: &str) -> Result<&Slot, McpError> {
         let slot = self.0.iter().find(|slot| slot.name() == name);
         slot.ok_or_else(|| {
@@ -160,7 +160,7 @@ impl McpServers {
         })
     }
 
-    /// Returns a server with which there is a session.
+    /// Returns a set with one server, whose session exists.
     #[cfg(test)]
     pub(super) fn with_session(server: McpServer, session: Session) -> Self {
         Self([Slot::with_session(server, session)].into())
@@ -204,7 +204,7 @@ impl ToolSource for McpServers {
         self.0.iter().any(Slot::is_asking)
     }
 
-    /// Returns a notice of each server that had worked and is left out now, and once of one that never worked.
+    /// Returns a notice for each server that had worked and is left out now, and, once, for each that never worked.
     fn notices(&self) -> Vec<Value> {
         let notice = |Gone { server, error, tools }: Gone| {
             let (count, tools) = (tools.len(), tools.get(..MAX_GONE).unwrap_or(&tools));

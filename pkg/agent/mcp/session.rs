@@ -32,10 +32,10 @@ use super::{
 };
 use crate::{agent::tools::ToolError, types::Text};
 
-/// Most tools of one server.
+/// Maximum number of tools of one server.
 const MAX_TOOLS: usize = 1_000;
 
-/// Most characters of a server's own message in an error.
+/// Maximum number of characters of a server's own message in an error.
 const MAX_MESSAGE: usize = 500;
 
 /// A session, which ends when it is dropped.
@@ -43,20 +43,20 @@ pub(super) struct Session {
     pub(super) server: Text,
     pub(super) client: Client,
     pub(super) service: RunningService<RoleClient, Client>,
-    /// The names of the tools that were listed last.
+    /// The names of the tools in the last list.
     pub(super) offered: Mutex<BTreeSet<String>>,
-    /// `None` when the server is not reached over HTTP.
+    /// `None` if the server is not reached over HTTP.
     pub(super) remote: Option<Arc<Watch>>,
-    /// Knowledge of the server's output.
+    /// The state of the server's output.
     pub(super) heard: watch::Receiver<Heard>,
-    /// The last words of a process.
+    /// The last output of the process.
     pub(super) words: LastWords,
-    /// `None` when the server is not a process of ours.
+    /// `None` if the server is not a process started here.
     pub(super) _group: Option<Held>,
 }
 
 impl Session {
-    /// Starts a server and greets it.
+    /// Starts a server and performs the handshake.
     pub(super) async fn start(
         server: &McpServer,
         options: &McpOptions,
@@ -79,7 +79,7 @@ impl Session {
         Self::over(server.name.clone(), options, output, input, beside).await
     }
 
-    /// Greets the server at the other end.
+    /// Performs the handshake over a transport.
     pub(super) async fn over(
         server: Text,
         options: &McpOptions,
@@ -117,13 +117,13 @@ impl Session {
         Ok(Self { server, client, service, offered, remote: None, heard, words, _group: group })
     }
 
-    /// Returns `true` once the server can answer nothing more.
+    /// Returns `true` once the server cannot answer any more.
     pub(super) fn has_ended(&self) -> bool {
         let has_ended = self.heard.borrow().has_ended;
         has_ended || self.service.is_closed() || self.service.peer().is_transport_closed()
     }
 
-    /// Lists the tools of the server that are `wanted`, all pages.
+    /// Lists the server's tools that are `wanted`, from all pages.
     pub(super) async fn tools(
         &self,
         wanted: impl Fn(&str) -> bool,
@@ -140,13 +140,13 @@ impl Session {
         Ok(listed)
     }
 
-    /// Returns `false` for a tool that the server offers no more: it has changed its list, and the new one is without.
+    /// Returns `false` for a tool that the server does not offer any more: it has changed its list, and the new list lacks the tool.
     pub(super) async fn offers(&self, name: &str) -> bool {
         let offered = || self.offered.lock().unwrap_or_else(PoisonError::into_inner);
         if self.client.has_changed() {
             let before = offered().clone();
             let wanted = |listed: &str| listed == name || before.contains(listed);
-            // A list that cannot be had decides nothing: the call tells.
+            // A list that cannot be obtained decides nothing: the call itself will show.
             if self.tools(wanted).await.is_err() {
                 return true;
             }
@@ -154,7 +154,7 @@ impl Session {
         offered().contains(name)
     }
 
-    /// Waits for an answer, at most this long.
+    /// Waits for an answer, for at most the given time.
     pub(super) async fn within<T>(
         &self,
         request: &'static str,
@@ -165,17 +165,17 @@ impl Session {
         answer.map_err(|error| error.with_words(&self.words))
     }
 
-    /// Returns the longest wait for a whole list.
+    /// Returns the maximum wait for a complete list.
     pub(super) fn list_timeout(&self) -> Duration {
         self.client.options().list_timeout
     }
 
-    /// Lists all pages. Those that are not wanted do not count: of a server with thousands, a file may name three.
+    /// Lists all pages. Unwanted tools do not count towards the limit: of a server with thousands, a file may name three.
     async fn pages(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Listed>, McpError> {
         let mut tools = Vec::new();
         let mut cursor = None;
         loop {
-            // In a box: it is large.
+            // Boxed, since the future is large.
             let page = Box::pin(list::page(self.service.peer(), cursor.take())).await;
             let page = page.map_err(|error| self.error(&error))?;
             tools.extend(page.tools.into_iter().filter(|tool| wanted(&tool.name)));
@@ -190,7 +190,7 @@ impl Session {
         }
     }
 
-    /// Waits for something that may have cost an answer, from now on.
+    /// Waits for the next event, from now on, that may have cost an answer.
     pub(super) fn next_trouble(&self) -> impl Future<Output = Trouble> + use<> {
         let mut heard = self.heard.clone();
         let before = *heard.borrow_and_update();
@@ -223,7 +223,7 @@ impl Session {
     }
 }
 
-/// Waits for an answer, at most this long; while a person logs in, the wait begins anew.
+/// Waits for an answer, for at most the given time; while a person logs in, the wait starts anew.
 pub(super) async fn within<T>(
     server: &Text,
     remote: Option<&Watch>,

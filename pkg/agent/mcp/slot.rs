@@ -18,13 +18,13 @@ use crate::{
     types::Text,
 };
 
-/// Longest time in which a server that is not required lists its tools for a run, its start included.
+/// Maximum time in which an optional server lists its tools for a run, including its start.
 const OPTIONAL_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// Longest greeting, and longest list, of a server whose `timeout` is longer.
+/// Maximum time for the handshake, and for the list, of a server whose `timeout` is longer.
 const MAX_START: Duration = Duration::from_secs(30);
 
-/// A server and what is known of it.
+/// A server and its state.
 #[derive(Debug)]
 pub(super) struct Slot {
     server: McpServer,
@@ -39,13 +39,13 @@ pub(super) struct Slot {
 struct Last {
     failure: Option<McpError>,
     left_out: Vec<RegistryError>,
-    /// The names of the tools of the last list that came.
+    /// The names of the tools in the last list that arrived.
     tools: Vec<Text>,
     pause: Pause,
     late: Late,
 }
 
-/// The notice of a server that never worked and for which a run has waited: it is told once.
+/// The notice about a server that never worked and for which a run has waited, which is reported once.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Late {
     #[default]
@@ -75,14 +75,14 @@ impl Slot {
         Self { server, options, place, sessions, last }
     }
 
-    /// Returns a server with which there is a session.
+    /// Returns a server whose session exists.
     #[cfg(test)]
     pub(super) fn with_session(server: McpServer, session: Session) -> Self {
         let slot = Self::new(server, &McpOptions::default());
         Self { sessions: Sessions::ready(session), ..slot }
     }
 
-    /// Returns the login of the server, which counts who is asked.
+    /// Returns the login of the server, which counts the people being asked.
     #[cfg(test)]
     pub(super) fn login(&self) -> &super::remote::Login {
         &self.options.login
@@ -113,14 +113,14 @@ impl Slot {
         self.last().left_out.clone()
     }
 
-    /// Returns what is gone, where the server had worked and did not list its tools when it was asked last.
+    /// Returns the missing tools, if the server had worked and did not list its tools when last asked.
     pub(super) fn gone(&self) -> Option<Gone> {
         let last = self.last();
         let error = last.failure.clone().filter(|_| !last.tools.is_empty())?;
         Some(Gone { server: self.server.name.clone(), error, tools: last.tools.clone() })
     }
 
-    /// Returns why a server that never worked is not there, once, after a run has waited for it in vain.
+    /// Returns, once, the reason why a server that never worked is missing, after a run has waited for it in vain.
     pub(super) fn late(&self) -> Option<McpError> {
         let mut last = self.last();
         if last.late != Late::ToTell {
@@ -130,7 +130,7 @@ impl Slot {
         last.failure.clone()
     }
 
-    /// Returns the last error while the server is left alone: it has failed twice in a row or more, and no session has come of a start since.
+    /// Returns the last error during a pause of the server: it has failed at least twice in a row, and no start has led to a session since.
     fn paused(&self) -> Option<McpError> {
         if self.server.is_required || self.is_asking() || self.sessions.is_ready() {
             return None;
@@ -146,13 +146,13 @@ impl Slot {
         }
     }
 
-    /// Returns the session, a new one when there is none or it has ended.
+    /// Returns the session, or a new one when there is none or it has ended.
     pub(super) async fn session(&self) -> Result<Arc<Session>, McpError> {
         self.sessions.get(&self.server, &self.options, &self.place).await
     }
 
-    /// Lists the tools, and keeps what was wrong. A server that is not required holds up no run for long, and not each of them; `first` is for the
-    /// first list, which takes as long as the server may, and as this says.
+    /// Lists the tools, and records errors. An optional server does not delay a run for long, nor every run;
+    /// `first` is for the first list, which may take as long as the server is allowed, and as `first` says.
     pub(super) async fn tools(
         &self,
         first: Option<Duration>,
@@ -191,7 +191,7 @@ impl Slot {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lists the tools within this time, unless the server is required; while a person logs in, it begins anew.
+    /// Lists the tools within `limit`, unless the server is required; while a person logs in, the limit starts anew.
     async fn listed_within(&self, limit: Duration) -> Result<ListedTools, McpError> {
         if self.server.is_required {
             return self.listed().await;
@@ -233,14 +233,14 @@ impl Slot {
         Ok((tools, left_out))
     }
 
-    /// Returns `false` for a tool that the file leaves out.
+    /// Returns `false` for a tool that the file excludes.
     fn offers(&self, tool: &str) -> bool {
         let McpServer { included_tools, excluded_tools, .. } = &self.server;
         let has = |names: &Vec<String>| names.iter().any(|name| name == tool);
         included_tools.as_ref().is_none_or(has) && !has(excluded_tools)
     }
 
-    /// Lists the tools, over a new session where a remote server does not know the old one any more.
+    /// Lists the tools, over a new session if a remote server does not know the old one any more.
     async fn session_and_list(&self) -> Result<(Arc<Session>, Vec<Listed>), McpError> {
         let session = self.session().await?;
         let is_old = session.is_remote() && session.has_listed();
@@ -253,7 +253,7 @@ impl Slot {
         Ok((session, listed))
     }
 
-    /// Lists the tools; a server that does not answer is started again with the next run.
+    /// Lists the tools; a server that does not answer is restarted with the next run.
     async fn list_of(&self, session: &Arc<Session>) -> Result<Vec<Listed>, McpError> {
         let listed = session.tools(|name| self.offers(name)).await;
         let is_lost = session.is_remote() && listed.is_err();

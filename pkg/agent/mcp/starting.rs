@@ -13,7 +13,7 @@ use super::{
 };
 use crate::types::Text;
 
-/// The session with a server: there is none, it is being started, or it is there.
+/// The session with a server: absent, being started, or ready.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sessions(Arc<Mutex<State>>);
 
@@ -27,7 +27,7 @@ enum State {
 
 type Started = Shared<BoxFuture<'static, Result<Arc<Session>, McpError>>>;
 
-/// A start under way, in a task of its own: it goes on when those who wait for it have gone, and ends with this.
+/// A start in progress, as a separate task: it continues when those that wait for it are dropped, and ends with this value.
 #[derive(Debug)]
 struct Starting {
     started: Started,
@@ -41,18 +41,18 @@ impl Drop for Starting {
     fn drop(&mut self) {
         if !self.is_over {
             self.task.abort();
-            // At once: the program may exit before its runtime drops the task.
+            // Stopped immediately: the program may exit before its runtime drops the task.
             self.place.stop(self.attempt);
         }
     }
 }
 
 impl Sessions {
-    /// Returns the session, a new one when there is none or it has ended.
+    /// Returns the session, or a new one when there is none or it has ended.
     ///
     /// # Cancel safety
     ///
-    /// A start goes on when its wait is dropped, and the next one waits for it.
+    /// A start continues when its future is dropped, and the next call waits for it.
     pub(super) async fn get(
         &self,
         server: &McpServer,
@@ -63,12 +63,12 @@ impl Sessions {
             let mut state = self.state();
             match &*state {
                 State::Ready(session) if !session.has_ended() => return Ok(Arc::clone(session)),
-                // One that has ended and is still here has panicked.
+                // A task that has ended and is still stored here has panicked.
                 State::Starting(starting) if !starting.task.is_finished() => {
                     starting.started.clone()
                 }
                 State::None | State::Starting(_) | State::Ready(_) => {
-                    // The old process goes before the new one comes: both may want the same files.
+                    // The old process ends before the new one starts: both may need the same files.
                     *state = State::None;
                     let starting = self.start(server, options, place);
                     let started = starting.started.clone();
@@ -94,18 +94,18 @@ impl Sessions {
         Starting { started, task: abort, place, attempt, is_over: false }
     }
 
-    /// Returns `true` when there is a session that has not ended.
+    /// Returns `true` when a session exists that has not ended.
     pub(super) fn is_ready(&self) -> bool {
         matches!(&*self.state(), State::Ready(session) if !session.has_ended())
     }
 
-    /// Takes the session out, and gives up a start.
+    /// Takes the session out, and abandons a start.
     pub(super) fn take(&self) -> Option<Arc<Session>> {
         let taken = std::mem::take(&mut *self.state());
         if let State::Ready(session) = taken { Some(session) } else { None }
     }
 
-    /// Forgets this session, unless there is another by now.
+    /// Drops this session, unless another one has replaced it.
     pub(super) fn forget(&self, session: &Arc<Session>) {
         let mut state = self.state();
         if matches!(&*state, State::Ready(kept) if Arc::ptr_eq(kept, session)) {
@@ -113,7 +113,7 @@ impl Sessions {
         }
     }
 
-    /// Returns the place of a session that is there.
+    /// Returns the state with a ready session.
     #[cfg(test)]
     pub(super) fn ready(session: Session) -> Self {
         Self(Arc::new(Mutex::new(State::Ready(Arc::new(session)))))
@@ -124,7 +124,7 @@ impl Sessions {
     }
 }
 
-/// Keeps what a start has led to, unless another one has begun.
+/// Stores the result of a start, unless another one has begun.
 fn settle(sessions: &Weak<Mutex<State>>, attempt: Attempt, session: Option<&Arc<Session>>) {
     let Some(sessions) = sessions.upgrade() else { return };
     let mut state = lock(&sessions);

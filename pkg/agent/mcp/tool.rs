@@ -11,7 +11,7 @@ use crate::{
     types::{Json, Preview, TextOrigin},
 };
 
-/// A tool of a server, under a name that begins with the server's.
+/// A tool of a server, under a name that begins with the server's name.
 pub(super) struct McpTool {
     session: Arc<Session>,
     server: String,
@@ -32,7 +32,7 @@ impl McpTool {
         Self { session, server: server.to_owned(), name, listed, trusts_annotations, timeout: None }
     }
 
-    /// Sets the limit of a call.
+    /// Sets the time limit of a call.
     pub(super) fn limited(self, timeout: Option<Duration>) -> Self {
         Self { timeout, ..self }
     }
@@ -56,7 +56,7 @@ impl Tool for McpTool {
         Value::Object((*self.listed.input_schema).clone())
     }
 
-    /// Returns what the server says when it is trusted, and otherwise the worst.
+    /// Returns the effects that a trusted server declares, and otherwise the most restrictive.
     fn effects(&self) -> ToolEffects {
         match &self.listed.annotations {
             Some(hints) if self.trusts_annotations => {
@@ -80,8 +80,8 @@ impl Tool for McpTool {
         TextOrigin::Outside
     }
 
-    /// Returns a line that says whose words the model has read: descriptions of tools are text from outside, and do not count as such in the
-    /// conversation.
+    /// Returns a line that states who wrote the description that the model has read: descriptions
+    /// of tools are text from outside, and do not count as such in the conversation.
     fn preview(&self, _context: ToolContext, _arguments: Json) -> PreviewFuture {
         let text = format!(
             "The MCP server {} runs it, and wrote what the model has read of it.",

@@ -7,7 +7,7 @@ use rmcp::{
     service::{RequestHandle, RoleClient},
 };
 
-/// A call that waits, and is cancelled at the server when it is dropped before its answer.
+/// A pending call, which is cancelled at the server when it is dropped before its answer.
 pub(super) struct Waiting(Option<RequestHandle<RoleClient>>);
 
 impl Waiting {
@@ -19,7 +19,7 @@ impl Waiting {
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has lost nothing.
+    /// If the future is dropped, nothing is lost.
     pub(super) async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.0 else { return Err(ServiceError::TransportClosed) };
         let answer = (&mut handle.rx).await.unwrap_or(Err(ServiceError::TransportClosed));
@@ -31,7 +31,7 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(handle) = self.0.take() {
-            // One poll puts the word into the queue of the session; that it is written is not waited for.
+            // One poll puts the message into the queue of the session; its delivery is not awaited.
             let _queued = handle.cancel(None).now_or_never();
         }
     }

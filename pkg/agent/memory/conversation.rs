@@ -1,11 +1,11 @@
-//! The conversation, kept whole.
+//! A memory that keeps the whole conversation.
 
 use std::sync::Arc;
 
 use crate::types::subslice;
 use crate::types::{Message, Transcript};
 
-/// The memory of an agent: it keeps the conversation.
+/// The memory of an agent, which keeps the conversation.
 ///
 /// # Examples
 ///
@@ -50,12 +50,11 @@ pub trait Memory: Send {
     /// Appends a message; the outcome of the run shares it.
     fn add(&mut self, message: Arc<Message>);
 
-    /// Returns the messages to send, the oldest first. Cloning takes constant time; while a clone
-    /// is alive,
-    /// the next [`add`](Self::add) costs a copy of the list of pointers.
+    /// Returns the messages to send, the oldest first. Cloning the transcript takes constant time;
+    /// while a clone is alive, the next [`add`](Self::add) copies the list of pointers.
     fn transcript(&self) -> &Transcript;
 
-    /// Forgets everything.
+    /// Removes all messages.
     fn clear(&mut self);
 
     /// Returns an empty memory of the same kind, for another conversation; see
@@ -96,7 +95,7 @@ pub struct ConversationMemory {
     transcript: Transcript,
 }
 
-/// A memory of a conversation that was stored, [`repaired`](super::repaired) where it was broken.
+/// Creates a memory of a stored conversation, [`repaired`](super::repaired) where it was broken.
 impl From<Transcript> for ConversationMemory {
     fn from(transcript: Transcript) -> Self {
         Self { transcript: super::repaired(&transcript) }
@@ -121,7 +120,7 @@ impl Memory for ConversationMemory {
     }
 }
 
-/// A memory of the same kind with the same messages.
+/// Creates a memory of the same kind with the same messages.
 impl Clone for Box<dyn Memory> {
     fn clone(&self) -> Self {
         let mut memory = self.fork();

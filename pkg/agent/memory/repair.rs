@@ -1,4 +1,4 @@
-//! Stored conversations that someone has broken.
+//! Repair of stored conversations.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use crate::{
     types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResult, Transcript},
 };
 
-/// Returns a conversation that every provider takes, of one that may have been broken where it was stored; one that
-/// is whole comes back as it is.
+/// Returns a conversation that every provider accepts, made from one that may have been damaged in
+/// storage; an intact conversation is returned unchanged.
 ///
-/// Each call gets one result, behind its answer and in the order of the calls: one that is missing says so, and one
-/// that belongs to no call is dropped. Answers in a row become one, empty messages go, and arguments that are not a
-/// JSON object become an empty one. Words are kept.
+/// Each call gets one result, after its answer and in the order of the calls: a missing result is replaced by
+/// one that says so, and a result without a call is dropped. Consecutive answers become one, empty messages
+/// are removed, and arguments that are not a JSON object become an empty one. The text of messages is kept.
 ///
-/// A [`ConversationMemory`](super::ConversationMemory) that is made from messages does this, as does
-/// [`DefaultAgent::resume`](crate::agent::DefaultAgent::resume) with runs that had ended; it is for memories of your own.
+/// A [`ConversationMemory`](super::ConversationMemory) created from messages does this, as does
+/// [`DefaultAgent::resume`](crate::agent::DefaultAgent::resume) with runs that had ended; call this function in memories of your own.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ pub fn repaired(stored: &Transcript) -> Transcript {
     Transcript::shared(repair(stored.messages()))
 }
 
-/// Returns messages that every provider takes.
+/// Returns messages that every provider accepts.
 pub(in crate::agent) fn repair(stored: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let mut whole: Vec<Arc<Message>> = Vec::with_capacity(stored.len());
     let mut open: Option<Open> = None;
@@ -54,7 +54,7 @@ pub(in crate::agent) fn repair(stored: &[Arc<Message>]) -> Vec<Arc<Message>> {
         let Some(message) = sound(message) else { continue };
         let last = whole.last().map(|last| last.role);
         match message.role {
-            // Calls that were written as text have no calls before their results.
+            // Calls that were written as text leave no native calls before their results.
             MessageRole::Tool if last != Some(MessageRole::Assistant) => continue,
             MessageRole::Assistant if open.is_none() && last == Some(MessageRole::Assistant) => {
                 if let Some(joined) = whole.last().and_then(|last| joined(last, &message)) {
@@ -79,7 +79,7 @@ pub(in crate::agent) fn repair(stored: &[Arc<Message>]) -> Vec<Arc<Message>> {
     whole
 }
 
-/// The calls of an answer, and the results that were found.
+/// The calls of an answer, and the results found for them.
 struct Open {
     calls: Vec<(Text, Text)>,
     /// The messages with the results, as they were stored.
@@ -116,7 +116,7 @@ impl Open {
     }
 }
 
-/// Returns a message with the parts that may be in one of its role; `None` where it says nothing.
+/// Returns the message with only the parts that its role allows; `None` where nothing is left.
 fn sound(message: &Arc<Message>) -> Option<Arc<Message>> {
     let may_be = |part: &Part| match part {
         Part::ToolCall(_) => message.role == MessageRole::Assistant,
@@ -154,9 +154,9 @@ fn readable_part(part: Part) -> Part {
     if let Part::ToolCall(call) = part { Part::ToolCall(readable(call)) } else { part }
 }
 
-/// Replaces arguments that could not be read: servers refuse a history whose arguments are not a
-/// JSON object, so such a call is
-/// kept without them; its result tells the model what was wrong.
+/// Replaces arguments that could not be read: servers reject a history whose arguments are not a
+/// JSON object, so such a call is kept without its arguments; its result tells the model what was
+/// wrong.
 pub(in crate::agent) fn readable(mut call: ToolCall) -> ToolCall {
     if !has_object(&call) {
         "{}".clone_into(&mut call.arguments_raw);
@@ -165,7 +165,7 @@ pub(in crate::agent) fn readable(mut call: ToolCall) -> ToolCall {
     call
 }
 
-/// Returns two answers in a row as one; `None` where a provider has paused between them and goes on by its own items.
+/// Returns two consecutive answers as one; `None` where a provider paused between them and continues from its own items.
 fn joined(first: &Message, second: &Message) -> Option<Arc<Message>> {
     let has_items = |it: &Message| it.parts.iter().any(|part| part.as_provider_item().is_some());
     if has_items(first) || has_items(second) {

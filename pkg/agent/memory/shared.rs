@@ -1,4 +1,4 @@
-//! The memory of an agent, for its run and for those who ask what was said.
+//! The memory of an agent, shared by its run and by readers of the conversation.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
 
 use super::Memory;
 
-/// A memory that is held for the moment of a look or a change, never for a run.
+/// A memory that is locked only for the duration of a read or a change, never for a whole run.
 pub(crate) struct SharedMemory(Mutex<Box<dyn Memory>>);
 
 impl SharedMemory {

@@ -1,4 +1,4 @@
-//! The requests for a summary of a conversation's beginning.
+//! The requests that summarize the beginning of a conversation.
 
 use std::sync::Arc;
 
@@ -8,40 +8,40 @@ use crate::{
     types::{Message, MessageRole, Part, slice},
 };
 
-/// Most requests for one summary; of a longer beginning the next summary has the rest.
+/// Maximum number of requests for one summary; the rest of a longer beginning is left to the next summary.
 const MAX_PARTS: usize = 32;
 
-/// Most bytes of one result, or of the arguments of one call, that a summary is made from.
+/// Maximum bytes of one result, or of the arguments of one call, that go into a summary.
 const MAX_RESULT_BYTES: usize = 4 << 10;
 
-/// Least room for the text of one request, in tokens.
+/// Minimum room for the text of one request, in tokens.
 const LEAST_ROOM: u64 = 128;
 
-/// Returns the most tokens of a summary where a request may have `most`.
+/// Returns the maximum tokens of a summary for requests of at most `most` tokens.
 pub(in crate::agent) fn summary_tokens(most: u64) -> u64 {
     most / 8
 }
 
-/// A conversation's beginning in parts that fit a request each.
+/// The beginning of a conversation, split into parts that each fit a request.
 #[derive(Debug)]
 pub(in crate::agent) struct Parts {
     /// The instructions.
     system: Arc<str>,
     texts: Vec<String>,
-    /// The number of messages that they have.
+    /// The number of messages in the parts.
     messages: usize,
-    /// Most tokens of a summary, and of an answer that may think before it.
+    /// Maximum tokens of a summary; an answer that may think before it has twice as many.
     tokens: u64,
     estimator: TokenEstimator,
 }
 
 impl Parts {
-    /// Writes messages out, so that each request is at most `most` tokens with its answer; `broken` takes the markers
-    /// out of what others wrote. Of more than [`MAX_PARTS`] can hold, the first messages are taken, at least one.
+    /// Writes messages out as text, so that each request with its answer takes at most `most` tokens; `broken` breaks the markers in text
+    /// that others wrote. Where the messages exceed [`MAX_PARTS`], the first ones are taken, at least one.
     ///
     /// # Errors
     ///
-    /// When a request has no room for a part.
+    /// Returns an error when a request has no room for a part.
     pub(in crate::agent) fn of<'a>(
         messages: impl Iterator<Item = &'a Message>,
         most: u64,
@@ -50,7 +50,7 @@ impl Parts {
     ) -> Result<Self, String> {
         let tokens = summary_tokens(most);
         let system: Arc<str> = feedback::sum_up((tokens / 2).max(1)).into();
-        // The summary so far, the answer with its thoughts, and the words around them.
+        // The summary so far, the answer with its thinking, and the text around them.
         let taken = estimator.text(&system) + 3 * tokens + 64;
         let room = most.saturating_sub(taken);
         if room < LEAST_ROOM {
@@ -63,7 +63,7 @@ impl Parts {
             let (text, before) = (broken(&written(message)), filling.mark());
             let mut bytes = text.len();
             let mut has_room = filling.take(&text, room, estimator);
-            // One that is too long for all parts is shortened: each summary would stop at it.
+            // A message too long for all parts is shortened; otherwise every summary would stop at it.
             while !has_room && taken == 0 {
                 filling.back_to(before);
                 bytes /= 2;
@@ -79,7 +79,7 @@ impl Parts {
         Ok(Self { system, texts, messages: taken, tokens, estimator: estimator.clone() })
     }
 
-    /// Returns the number of messages that a summary of the parts is of.
+    /// Returns the number of messages that the summary covers.
     pub(in crate::agent) fn messages(&self) -> usize {
         self.messages
     }
@@ -89,7 +89,7 @@ impl Parts {
         self.texts.len()
     }
 
-    /// Makes a request from a template: of the part at this place, with the summary of what came before it.
+    /// Makes a request from a template for the part at index `at`, with the summary of the parts before it.
     pub(in crate::agent) fn request(
         &self,
         at: usize,
@@ -110,7 +110,7 @@ impl Parts {
         template
     }
 
-    /// Returns a summary that is as long as it may be.
+    /// Returns the summary, truncated to its maximum length.
     pub(in crate::agent) fn cut<'a>(&self, mut text: &'a str) -> &'a str {
         while self.estimator.text(text) > self.tokens && !text.is_empty() {
             text = slice(text, ..text.floor_char_boundary(text.len() * 3 / 4));
@@ -119,16 +119,16 @@ impl Parts {
     }
 }
 
-/// Parts that are being filled.
+/// The parts being filled.
 #[derive(Debug, Default)]
 struct Filling {
     parts: Vec<String>,
-    /// The tokens of the last one.
+    /// The tokens of the last part.
     filled: u64,
 }
 
 impl Filling {
-    /// Adds a text in pieces that have room; returns `false` where it takes more than [`MAX_PARTS`].
+    /// Adds a text, split into pieces that fit; returns `false` when it takes more than [`MAX_PARTS`].
     fn take(&mut self, text: &str, room: u64, estimator: &TokenEstimator) -> bool {
         let tokens = estimator.text(text);
         let half = text.floor_char_boundary(text.len() / 2);
@@ -150,12 +150,12 @@ impl Filling {
         self.parts.len() <= MAX_PARTS
     }
 
-    /// Returns the end of what is filled.
+    /// Returns the current end of the parts.
     fn mark(&self) -> (usize, usize, u64) {
         (self.parts.len(), self.parts.last().map_or(0, String::len), self.filled)
     }
 
-    /// Takes out what is behind a mark.
+    /// Removes everything after a mark.
     fn back_to(&mut self, (parts, bytes, filled): (usize, usize, u64)) {
         self.parts.truncate(parts);
         if let Some(part) = self.parts.last_mut() {
@@ -165,7 +165,7 @@ impl Filling {
     }
 }
 
-/// Writes a message out.
+/// Writes a message out as text.
 fn written(message: &Message) -> String {
     let who = match message.role {
         MessageRole::User => "User",
@@ -190,17 +190,17 @@ fn written(message: &Message) -> String {
                 let name = name.as_deref().unwrap_or("without a name");
                 format!("{who} gives a document: {name}")
             }
-            // Thoughts led to what was said, and only their provider reads its own items.
+            // Thinking led to the text that is kept, and only their provider can read provider items.
             Part::Thinking { .. } | Part::ProviderItem(_) => continue,
         };
-        // A text that goes on in the next line must not look like the line of another.
+        // A continuation line of one message must not look like the line of another.
         out.push_str(&line.replace('\n', "\n  "));
         out.push('\n');
     }
     out
 }
 
-/// Returns a text, of a long one the beginning and the end.
+/// Returns the text; of a long text, only the beginning and the end.
 fn brief(text: &str) -> String {
     feedback::shortened(text, MAX_RESULT_BYTES)
 }

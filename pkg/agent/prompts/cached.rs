@@ -1,4 +1,4 @@
-//! A part of the system prompt that is kept for a time.
+//! A part of the system prompt that is cached for a time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,10 +8,10 @@ use tokio::{sync::Mutex, time::Instant};
 use super::{PromptContext, SystemPrompt};
 use crate::types::{AgentError, Text};
 
-/// A part of the system prompt that is made once and kept for a time, for all runs of the agent.
+/// A part of the system prompt that is built once and cached for a time, for all runs of the agent.
 ///
-/// It is for what all runs share, such as a page of the web: a text about the caller would be shown to
-/// the next one. Runs that begin while it is made wait for the one that makes it. A failure is not kept.
+/// Use it for content that all runs share, such as a web page: a text about one caller would be shown to the
+/// next. Runs that start while the part is being built wait for it. A failure is not cached.
 ///
 /// # Examples
 ///
@@ -35,17 +35,17 @@ pub struct CachedPrompt<P> {
     kept: Arc<Mutex<Option<Kept>>>,
 }
 
-/// The text that is kept.
+/// The cached text.
 #[derive(Debug)]
 struct Kept {
     made: Instant,
     text: String,
-    /// `true` when a part of the prompt had text from outside when it was made.
+    /// `true` when a part of the prompt contained text from outside at the time the text was built.
     is_outside: bool,
 }
 
 impl<P: SystemPrompt + 'static> CachedPrompt<P> {
-    /// Returns a part whose text is kept for a time.
+    /// Returns a part whose text is cached for `kept_for`.
     #[must_use]
     pub fn new(part: P, kept_for: Duration) -> Self {
         Self { part: Arc::new(part), kept_for, kept: Arc::default() }
@@ -70,7 +70,7 @@ impl<P: SystemPrompt + 'static> SystemPrompt for CachedPrompt<P> {
                 return Ok(text.clone());
             }
             let text = part.build(context.clone()).await?;
-            // What answers once is asked again.
+            // A part that answers in place of the model is built again for the next run.
             if !context.has_answered() {
                 let (made, is_outside) = (Instant::now(), context.has_outside_text());
                 *kept = Some(Kept { made, text: text.clone(), is_outside });

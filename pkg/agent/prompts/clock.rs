@@ -1,4 +1,4 @@
-//! The part of the system prompt that says what time it is.
+//! The part of the system prompt that states the time.
 
 use std::{
     fmt,
@@ -12,19 +12,19 @@ use futures_core::future::BoxFuture;
 use super::{PromptContext, SystemPrompt};
 use crate::types::AgentError;
 
-/// The seconds of an hour.
+/// The number of seconds in an hour.
 const HOUR: u64 = 3_600;
 
-/// The end of the time that has a date with a year of four digits, in seconds since the Unix epoch.
+/// The last second whose date has a year of four digits, in seconds since the Unix epoch.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// The greatest offset of a timezone, in minutes.
+/// Maximum offset of a timezone, in minutes.
 const MAX_OFFSET: i16 = 840;
 
-/// The part of the system prompt that says the date, the hour and the timezone.
+/// The part of the system prompt that states the date, the hour and the timezone.
 ///
-/// The time is rounded down to the hour, so that the prompt stays the same for as long, and with it what a
-/// provider has cached. For the same reason this part belongs behind all others.
+/// The time is rounded down to the hour, so that the prompt, and with it a provider's cache, stays
+/// the same for as long. For the same reason this part belongs after all others.
 ///
 /// # Examples
 ///
@@ -59,7 +59,7 @@ impl ClockPrompt {
         self
     }
 
-    /// Sets the function that says what time it is. Default: [`PromptContext::now`].
+    /// Sets the function that returns the current time. Default: [`PromptContext::now`].
     #[must_use]
     pub fn now(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.now = Some(Arc::new(now));

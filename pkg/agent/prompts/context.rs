@@ -1,4 +1,4 @@
-//! The context in which the parts of a system prompt are made.
+//! The context in which the parts of a system prompt are built.
 
 use std::{
     any::Any,
@@ -18,10 +18,10 @@ use crate::{
     types::{Message, Text, Transcript},
 };
 
-/// Most messages of the conversation that a part of the system prompt is shown.
+/// Maximum number of the conversation's messages shown to a part of the system prompt.
 const MAX_RECENT_MESSAGES: usize = 6;
 
-/// The context in which a part of the system prompt is made. Clones share what is large.
+/// The context in which a part of the system prompt is built. Clones share large values.
 ///
 /// # Examples
 ///
@@ -39,30 +39,30 @@ const MAX_RECENT_MESSAGES: usize = 6;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PromptContext {
-    /// Returns the id of the run.
+    /// The id of the run.
     pub run_id: Text,
     /// The user's input.
     pub input: String,
-    /// The context of the run, such as who it works for, the module and the page.
+    /// The context of the run, such as its caller, the module and the page.
     pub run: RunContext,
     state: SharedState,
     around: Option<Arc<Around>>,
-    /// The place of the part among those of the prompt.
+    /// The index of this part among the parts of the prompt.
     part: usize,
 }
 
-/// The value that the parts of one run share.
+/// The values that the parts of one run share.
 #[derive(Debug, Default)]
 struct Around {
     conversation: Transcript,
     agent_number: usize,
     tools: Arc<[ToolSpec]>,
     withheld: Box<[Text]>,
-    /// The answers that parts give in place of the model, with their places.
+    /// The answers that parts give in place of the model, with the indices of the parts.
     answers: Mutex<Vec<(usize, Box<str>)>>,
-    /// The time at which the parts are made.
+    /// The time at which the parts are built.
     now: Option<SystemTime>,
-    /// `true` when it is kept how long each part is.
+    /// `true` when the lengths of the parts are recorded.
     is_observed: bool,
     places: OnceLock<Box<[(usize, usize)]>>,
     is_outside: AtomicBool,
@@ -73,8 +73,8 @@ impl PromptContext {
         Self { run_id, input, run, state, around: None, part: 0 }
     }
 
-    /// Adds the conversation, the number of agents that wait for this one, the tools of the run, and the names of
-    /// those that it may not use.
+    /// Adds the conversation, the number of agents that wait for this one, the tools of the run,
+    /// and the names of the tools that the run may not use.
     pub(crate) fn around(
         mut self,
         conversation: Transcript,
@@ -89,7 +89,7 @@ impl PromptContext {
         self
     }
 
-    /// Keeps how long each part is.
+    /// Enables recording of the parts' lengths.
     pub(crate) fn observed(mut self) -> Self {
         if let Some(around) = self.around.as_mut().and_then(Arc::get_mut) {
             around.is_observed = true;
@@ -97,28 +97,28 @@ impl PromptContext {
         self
     }
 
-    /// Takes note of the places and lengths of the parts that say something, where that is kept.
+    /// Records the indices and lengths of the parts that are not empty, where recording is enabled.
     pub(super) fn keep_places(&self, places: impl Iterator<Item = (usize, usize)>) {
         if let Some(around) = self.around.as_deref().filter(|around| around.is_observed) {
             around.places.get_or_init(|| places.collect());
         }
     }
 
-    /// Returns the places and lengths of the parts that say something.
+    /// Returns the indices and lengths of the parts that are not empty.
     pub(crate) fn places(&self) -> Option<Box<[(usize, usize)]>> {
         let kept = self.around.as_ref().and_then(|around| around.places.get()).cloned();
         kept.or_else(|| self.around.is_none().then(Box::default))
     }
 
-    /// Returns the time at which the prompt is made, the same for all its parts.
+    /// Returns the time at which the prompt is built, which is the same for all parts.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         self.around.as_ref().and_then(|around| around.now).unwrap_or_else(clock::system_now)
     }
 
     /// Answers in place of the model, which is not asked: the run ends with this text as its answer, as
-    /// [`PromptAnswered`](crate::agent::OutcomeKind::PromptAnswered). The first answer of a part counts, of several
-    /// parts that of the first in their order; an empty one is none, and so is that of a part that fails.
+    /// [`PromptAnswered`](crate::agent::OutcomeKind::PromptAnswered). Only the first answer of a part counts, and if several parts answer,
+    /// that of the first part in order. An empty answer is ignored, as is that of a part that fails.
     ///
     /// # Examples
     ///
@@ -147,20 +147,20 @@ impl PromptContext {
         }
     }
 
-    /// Says that the part has text from [outside](crate::types::TextOrigin::Outside): calls that cannot be changed back
-    /// are asked about from now on in the conversation.
+    /// Marks the part as containing text from [outside](crate::types::TextOrigin::Outside): from
+    /// now on in the conversation, calls that cannot be undone need approval.
     pub fn add_outside_text(&self) {
         if let Some(around) = &self.around {
             around.is_outside.store(true, Ordering::Release);
         }
     }
 
-    /// Returns `true` when a part has said that it has text from outside.
+    /// Returns `true` when a part has been marked as containing text from outside.
     pub(super) fn has_outside_text(&self) -> bool {
         self.around.as_ref().is_some_and(|around| around.is_outside.load(Ordering::Acquire))
     }
 
-    /// Returns the same context for the part of this place.
+    /// Returns the same context for the part with this index.
     pub(super) fn of_part(&self, part: usize) -> Self {
         Self { part, ..self.clone() }
     }
@@ -170,7 +170,7 @@ impl PromptContext {
         self.answer_of(self.part).is_some()
     }
 
-    /// Returns the answer of the part of this place.
+    /// Returns the answer of the part with this index.
     pub(super) fn answer_of(&self, part: usize) -> Option<Box<str>> {
         let answers = self.around.as_ref()?.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |it: &&(usize, Box<str>)| it.0 == part && !it.1.trim().is_empty();
@@ -185,13 +185,13 @@ impl PromptContext {
         messages.last_chunk::<MAX_RECENT_MESSAGES>().map_or(messages, |last| last)
     }
 
-    /// Returns the number of agents that wait for this one: 0 for the agent that the user talks to.
+    /// Returns the number of agents that wait for this one: 0 for the agent that talks to the user.
     #[must_use]
     pub fn agent_number(&self) -> usize {
         self.around.as_deref().map_or(0, |around| around.agent_number)
     }
 
-    /// Returns the names of the tools that the model is offered, in the order in which they are.
+    /// Returns the names of the tools that the model is offered, in the order in which they are offered.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
         self.around.iter().flat_map(|around| {
             let names = around.tools.iter().map(|spec| &spec.name);
@@ -199,8 +199,8 @@ impl PromptContext {
         })
     }
 
-    /// Returns the shared value of type `T` that the input of the run brought along, or else the one
-    /// that the agent was built with.
+    /// Returns the shared value of type `T` that the run's input supplied or, failing that, the one
+    /// with which the agent was built.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.run.state().or_else(|| self.state.get())

@@ -1,4 +1,4 @@
-//! The part of the system prompt that is a file.
+//! The part of the system prompt that is read from a file.
 
 use std::{
     io::ErrorKind,
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::types::{AgentError, ErrorCode};
 
-/// The largest file that is a part of the system prompt, in bytes.
+/// Maximum size of the file, in bytes.
 const MAX_FILE_BYTES: usize = 256 << 10;
 
-/// The part of the system prompt that is a file, read for each run.
+/// The part of the system prompt that is read from a file for each run.
 ///
-/// The file is text in UTF-8 of at most 256 KiB. One that is empty, too large or no text fails the run with a
-/// message that names it, and so does one that cannot be opened, or a link to what is not there. So does one that is not
-/// there, unless there is a text for that case.
+/// The file is UTF-8 text of at most 256 KiB. An empty file, one that is too large or not text, one
+/// that cannot be opened, and a broken link each fail the run with a message that names the file.
+/// So does a missing file, unless a fallback text is set.
 ///
 /// # Examples
 ///
@@ -39,13 +39,13 @@ pub struct FilePrompt {
 }
 
 impl FilePrompt {
-    /// Returns the part that is the file at a path.
+    /// Returns the part that reads the file at a path.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), fallback: None }
     }
 
-    /// Sets the text that stands in for a file that is not there. Default: none, the run fails.
+    /// Sets the text used in place of a missing file. Default: none, the run fails.
     #[must_use]
     pub fn or(mut self, text: impl Into<String>) -> Self {
         self.fallback = Some(text.into());
@@ -78,14 +78,14 @@ impl SystemPrompt for FilePrompt {
     }
 }
 
-/// Returns the text at a path; `None` when nothing is there.
+/// Returns the text at a path; `None` when there is nothing.
 fn text(path: &Path) -> Result<Option<FileText>, String> {
-    // Links that the application names are followed; what they lead to is opened without following any.
+    // Links in the application's path are followed; the file they lead to is opened without following any further link.
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         _ => {}
     }
-    // What cannot be opened is there: a text in its place would hide that.
+    // A file that cannot be opened exists: a fallback text would hide that.
     let path = path.canonicalize().map_err(|error| {
         format!("it cannot be opened: {}; make it readable, or remove it", error.kind())
     })?;

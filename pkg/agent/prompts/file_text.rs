@@ -1,4 +1,4 @@
-//! Text files for the system prompt, read with a limit.
+//! Text files for the system prompt, read with a size limit.
 
 use std::{
     io::{self, ErrorKind, Read as _},
@@ -14,11 +14,11 @@ use crate::{
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::agent) struct FileText {
     pub(in crate::agent) text: String,
-    /// `true` when the file goes on.
+    /// `true` when the file continues.
     pub(in crate::agent) is_cut: bool,
 }
 
-/// Opens a folder that the application names; links on the way to it are followed.
+/// Opens a folder named by the application; links on the path are followed.
 pub(in crate::agent) fn open_folder(path: &Path) -> Result<Root, AgentError> {
     let opened = path.canonicalize().and_then(|path| Root::new(&path));
     let mut root = opened.map_err(|error| cannot_open(path, &error))?;
@@ -33,8 +33,8 @@ pub(in crate::agent) fn cannot_open(path: &Path, error: &io::Error) -> AgentErro
     AgentError::new(ErrorCode::InvalidInput, message)
 }
 
-/// Returns at most `max_bytes` of the file `name` below `root`, without space around them; `None` when it is
-/// not there.
+/// Returns at most `max_bytes` of the file `name` below `root`, without surrounding whitespace;
+/// `None` when the file does not exist.
 pub(in crate::agent) fn read(
     root: &Root,
     name: &str,
@@ -44,7 +44,7 @@ pub(in crate::agent) fn read(
     Ok(file.map(|file| FileText { text: file.text.trim().to_owned(), ..file }))
 }
 
-/// Returns at most `max_bytes` of the file `name` below `root`, as its lines are; `None` when it is not there.
+/// Returns at most `max_bytes` of the file `name` below `root`, unchanged; `None` when the file does not exist.
 pub(in crate::agent) fn read_whole(
     root: &Root,
     name: &str,
@@ -60,13 +60,13 @@ pub(in crate::agent) fn read_whole(
     let Opened::File(file) = opened else { return Err(format!("`{name}` is a folder")) };
     let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
-    // The size that a file states may be wrong.
+    // The size that a file reports may be wrong.
     file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
     let is_cut = bytes.len() > max_bytes;
     bytes.truncate(max_bytes);
     let whole = match str::from_utf8(&bytes) {
         Ok(_) => bytes.len(),
-        // A sign that the limit has cut in two.
+        // A character that the limit has cut in two.
         Err(error) if is_cut && error.error_len().is_none() => error.valid_up_to(),
         Err(error) => {
             let at = error.valid_up_to();
@@ -79,7 +79,7 @@ pub(in crate::agent) fn read_whole(
     Ok(Some(FileText { text, is_cut }))
 }
 
-/// Runs file work on a thread for blocking work.
+/// Runs file operations on a thread for blocking work.
 pub(in crate::agent) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, AgentError> + Send + 'static,
 ) -> Result<T, AgentError> {

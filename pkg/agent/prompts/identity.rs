@@ -1,4 +1,4 @@
-//! The part of the system prompt that says which agent speaks.
+//! The part of the system prompt that states which agent is speaking.
 
 use std::future::ready;
 
@@ -7,8 +7,8 @@ use futures_core::future::BoxFuture;
 use super::{PromptContext, SystemPrompt};
 use crate::types::AgentError;
 
-/// The part of the system prompt that says which agent speaks, by its
-/// [number](PromptContext::agent_number): agent 0 talks to the user, the others work for the one before.
+/// The part of the system prompt that states which agent is speaking, by its [number](PromptContext::agent_number):
+/// agent 0 talks to the user, each other agent works for the one before it.
 ///
 /// # Examples
 ///

@@ -8,8 +8,8 @@ use tokio::time::timeout;
 use super::{PromptContext, SystemPrompt};
 use crate::types::{AgentError, ErrorCode, Text};
 
-/// A part of the system prompt that a run can go without: where it fails or takes too long it is left out,
-/// and the log says so.
+/// A part of the system prompt that a run can do without: if the part fails or takes too long, it
+/// is left out, and a log message reports that.
 ///
 /// # Examples
 ///
@@ -39,8 +39,8 @@ impl<P: SystemPrompt> IsolatedPrompt<P> {
         Self { part, limit: None }
     }
 
-    /// Leaves the part out after a time. Default:
-    /// [`prompt_timeout`](crate::agent::AgentConfig::prompt_timeout), which is also the longest.
+    /// Sets the time after which the part is left out. Default:
+    /// [`prompt_timeout`](crate::agent::AgentConfig::prompt_timeout), which is also the maximum.
     #[must_use]
     pub fn within(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);

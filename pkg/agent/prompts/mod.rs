@@ -1,4 +1,4 @@
-//! The system prompt and other texts of the agent.
+//! The system prompt and other texts for the model.
 
 mod cached;
 mod clock;

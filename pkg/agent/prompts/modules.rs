@@ -1,4 +1,4 @@
-//! The part of the system prompt for the module that the user is in.
+//! The part of the system prompt for the user's current module.
 
 use std::{collections::BTreeMap, future::ready};
 
@@ -7,12 +7,12 @@ use futures_core::future::BoxFuture;
 use super::{PromptContext, SystemPrompt};
 use crate::types::{AgentError, Text};
 
-/// The part of the system prompt for the [module](crate::agent::RunInput::module) of the application that the
-/// user is in. A module without a text adds nothing.
+/// The part of the system prompt for the [module](crate::agent::RunInput::module) of the
+/// application in which the user is. A module without a text adds nothing.
 ///
 /// # Examples
 ///
-/// Layers are parts in their order: the platform, the team, the module.
+/// Layers are parts in order: the platform, the team, the module.
 ///
 /// ```
 /// use forgeline::{agent::{DefaultAgent, prompts::ModulePrompts}, llm::demo::DemoProvider};
@@ -30,7 +30,7 @@ pub struct ModulePrompts {
 }
 
 impl ModulePrompts {
-    /// Returns a part that knows no module.
+    /// Returns a part without modules.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

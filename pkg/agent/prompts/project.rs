@@ -17,34 +17,34 @@ use crate::{
     types::{AgentError, ErrorCode, Text},
 };
 
-/// The file with the instructions of a folder.
+/// The name of the file with a folder's instructions.
 const INSTRUCTIONS: &str = "AGENTS.md";
 
-/// Most bytes of the instructions of a project.
+/// Maximum bytes of a project's instructions.
 const MAX_INSTRUCTION_BYTES: usize = 32 << 10;
 
-/// The name that marks the root of a project: the folder or file of its history.
+/// The name that marks the root of a project: the folder or file of its version history.
 const ROOT_MARK: &str = ".git";
 
-/// A file of a project with instructions, as [`ProjectPrompt::files`] finds it.
+/// An instruction file of a project, as found by [`ProjectPrompt::files`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProjectFile {
-    /// The path below the root of the project.
+    /// The path relative to the root of the project.
     pub path: Text,
-    /// `true` when the file has more than the prompt takes of it.
+    /// `true` when the prompt takes only the beginning of the file.
     pub is_cut: bool,
-    /// The reason why nothing of it is taken; `None` when it is used.
+    /// The reason why the file is not used; `None` when it is used.
     pub problem: Option<String>,
 }
 
-/// The part of the system prompt about the project: its name, its description, and the instructions in the
-/// `AGENTS.md` files from its root down to the working folder.
+/// The part of the system prompt about the project: its name, its description, and the instructions
+/// in the `AGENTS.md` files from its root down to the working folder.
 ///
-/// The nearest file comes last, each below the path that it was taken from. All together have at most 32 KiB:
-/// the nearest are taken first, and the text says what is left out. A file that cannot be used, such as one
-/// that is not in UTF-8 or is a link, is left out, and the text says so. The files may be others' work: markers with
-/// which models write calls, roles and reasoning are broken in them.
+/// The nearest file comes last; each file is preceded by its path. All files together are limited to 32 KiB:
+/// the nearest are taken first, and the text states what is left out. A file that cannot be used, such as one
+/// that is not UTF-8 or is a link, is left out, and the text says so. Others may have written the files:
+/// markers with which models write calls, roles and reasoning are broken in them.
 ///
 /// # Examples
 ///
@@ -61,12 +61,12 @@ pub struct ProjectPrompt {
     working_folder: String,
     name: Option<Text>,
     description: Option<String>,
-    /// Breaks the markers of models in what the project's files say.
+    /// The filter that breaks the markers of models in the project's files.
     neutral: Arc<Neutral>,
 }
 
 impl ProjectPrompt {
-    /// Returns the part about the project at a root.
+    /// Returns the part about the project with this root.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let (root, working_folder) = (root.into(), String::new());
@@ -74,11 +74,11 @@ impl ProjectPrompt {
         Self { root, working_folder, name: None, description: None, neutral }
     }
 
-    /// Returns the part about the project that a folder belongs to: its root is the nearest folder, from this one
-    /// upwards, that has a `.git`, or else the folder itself, which is the one that is worked in.
+    /// Returns the part about the project that a folder belongs to. Its root is the nearest folder, from this
+    /// one upwards, that contains a `.git`, or else the folder itself. The folder is also the working folder.
     ///
-    /// Folders above count only as long as they belong to the same user (on Unix), so that another one cannot put
-    /// instructions in front of a folder of yours. Looks at the folders at once.
+    /// Parent folders count only as long as they belong to the same user (on Unix), so that another
+    /// user cannot put instructions above a folder of yours. The folders are examined immediately.
     ///
     /// # Errors
     ///
@@ -96,20 +96,20 @@ impl ProjectPrompt {
         &self.root
     }
 
-    /// Returns the files with instructions that there are now, those of the root first. Each run reads them anew.
+    /// Returns the instruction files that currently exist, those of the root first. Each run reads them again.
     ///
-    /// Reads files: call it where a thread may wait.
+    /// Reads files: call it where blocking is acceptable.
     ///
     /// # Errors
     ///
-    /// As a run has them: [`ErrorCode::InvalidInput`] when the root cannot be opened, or the working folder is not
-    /// below it.
+    /// The same as in a run: [`ErrorCode::InvalidInput`] when the root cannot be opened, or the
+    /// working folder is not below it.
     pub fn files(&self) -> Result<Vec<ProjectFile>, AgentError> {
         let sections = self.sections(&open_folder(&self.root)?)?;
         Ok(sections.into_iter().map(|section| section.file).collect())
     }
 
-    /// Sets the folder that is worked in, as a path below the root. Default: the root.
+    /// Sets the working folder, as a path relative to the root. Default: the root.
     #[must_use]
     pub fn working_folder(mut self, path: impl Into<String>) -> Self {
         self.working_folder = path.into();
@@ -144,7 +144,7 @@ impl ProjectPrompt {
         Ok(sections.iter().map(|it| self.neutral.text(&it.text()).into_owned()).collect())
     }
 
-    /// Returns the files and what is taken of each, those of the root first.
+    /// Returns the files and the text taken from each, those of the root first.
     fn sections(&self, root: &Root) -> Result<Vec<Section>, AgentError> {
         let folders = root.parts(&self.working_folder).map_err(|_| {
             let folder = &self.working_folder;
@@ -168,7 +168,7 @@ impl ProjectPrompt {
     }
 }
 
-/// A file of instructions, and what is taken of it.
+/// An instruction file, and the text taken from it.
 struct Section {
     file: ProjectFile,
     text: String,
@@ -190,7 +190,7 @@ impl Section {
     }
 }
 
-/// Returns the instructions in one file, of at most `left` bytes.
+/// Returns the instructions in one file, at most `left` bytes.
 fn section(root: &Root, name: &str, left: &mut usize) -> Option<Section> {
     let mut file = ProjectFile { path: name.into(), is_cut: false, problem: None };
     let text = match read(root, name, *left) {
@@ -210,14 +210,14 @@ fn section(root: &Root, name: &str, left: &mut usize) -> Option<Section> {
     Some(Section { file, text })
 }
 
-/// Returns the root of the project that a whole path belongs to.
+/// Returns the root of the project that a canonical path belongs to.
 pub(in crate::agent) fn root_of(folder: &Path) -> Option<&Path> {
     let owner = owner(folder)?;
     let mut own = folder.ancestors().take_while(|above| self::owner(above) == Some(owner));
     own.find(|above| above.join(ROOT_MARK).symlink_metadata().is_ok())
 }
 
-/// Returns that root, and the path below it.
+/// Returns the root of the project, and the path relative to it.
 fn root_above(folder: &Path) -> Option<(PathBuf, String)> {
     let root = root_of(folder)?;
     let below = folder.strip_prefix(root).ok()?;
@@ -225,7 +225,7 @@ fn root_above(folder: &Path) -> Option<(PathBuf, String)> {
     Some((root.to_owned(), names?.join("/")))
 }
 
-/// Returns who a folder belongs to; the same for all where the system does not say.
+/// Returns the owner of a folder; the same value for all folders where the system does not report one.
 fn owner(folder: &Path) -> Option<u32> {
     let facts = folder.metadata().ok()?;
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! The form in which the results of calls written as text go back.
+//! The form in which results of calls written as text are sent back.
 
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -23,7 +23,7 @@ fn add(each: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Writes one field of a result, its markers broken; returns `false` when there is none of this name.
+/// Writes one field of a result with its markers broken; returns `false` when no field has this name.
 fn write_field(field: &str, result: &ToolResult, neutral: &Neutral, out: &mut String) -> bool {
     let ToolResult { call_id, name, content, is_error, .. } = result;
     match field {
@@ -41,8 +41,8 @@ fn write_field(field: &str, result: &ToolResult, neutral: &Neutral, out: &mut St
     true
 }
 
-/// Returns the results of a response's calls as one message, in the form of the dialect's models, with
-/// the markers in what the tools returned broken.
+/// Returns the results of a response's calls as one message, in the form of the dialect's models,
+/// with the markers in the output of the tools broken.
 pub(crate) fn render_results<'a>(
     dialect: &ToolDialect,
     neutral: &Neutral,

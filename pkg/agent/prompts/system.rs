@@ -11,10 +11,10 @@ use crate::{
     types::{AgentError, Text},
 };
 
-/// One part of the system prompt, made anew for every run.
+/// One part of the system prompt, built anew for every run.
 ///
-/// The parts of an agent are made concurrently and joined by an empty line in the order in which
-/// they were given; empty ones are left out. A part that waits makes the run wait, for at most
+/// The parts of an agent are built concurrently and joined by an empty line in the order in which
+/// they were given; empty parts are left out. A part that waits delays the run, for at most
 /// [`prompt_timeout`](crate::agent::AgentConfig::prompt_timeout).
 ///
 /// # Examples
@@ -33,25 +33,25 @@ use crate::{
 /// # Ok::<(), forgeline::agent::BuildError>(())
 /// ```
 pub trait SystemPrompt: Send + Sync {
-    /// Returns the text of this part; an empty one is left out.
+    /// Returns the text of this part; an empty text is left out.
     ///
     /// # Errors
     ///
     /// An error ends the run before the model is asked.
     fn build(&self, context: PromptContext) -> BoxFuture<'static, Result<String, AgentError>>;
 
-    /// Returns `true` when a run goes on without this part if it fails or takes too long. Default:
-    /// `false`, the run ends.
+    /// Returns `true` when a run continues without this part if the part fails or takes too long.
+    /// Default: `false`, the run ends.
     fn is_optional(&self) -> bool {
         false
     }
 
-    /// Returns what this part says of tools that a run finds later by `tool_search`, which are not among those of
-    /// [`PromptContext::tool_names`]; it goes with the result of the search. Default: `None`, nothing.
+    /// Returns this part's text about tools that a run finds later by `tool_search`, which are not among
+    /// [`PromptContext::tool_names`]; the text is added to the result of the search. Default: `None`, nothing.
     ///
     /// # Errors
     ///
-    /// With an error the search says nothing of them.
+    /// On an error, the result of the search contains no such text.
     fn on_found(&self, names: &[Text]) -> Option<BoxFuture<'static, Result<String, AgentError>>> {
         let _ = names;
         None
@@ -80,16 +80,16 @@ where
     }
 }
 
-/// The parts of a prompt, joined, and what one of them answers in place of the model.
+/// The joined parts of a prompt, and the answer that one of them gives in place of the model.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Composed {
     pub(crate) text: String,
     pub(crate) answer: Option<Box<str>>,
-    /// `true` when a part has text from outside.
+    /// `true` when a part contains text from outside.
     pub(crate) is_outside: bool,
 }
 
-/// Makes all parts concurrently, each within `limit`, and joins them.
+/// Builds all parts concurrently, each within `limit`, and joins them.
 pub(crate) async fn compose(
     parts: &[Arc<dyn SystemPrompt>],
     context: &PromptContext,
@@ -100,7 +100,7 @@ pub(crate) async fn compose(
         bounded("a part of the system prompt", limit, part.is_optional(), build)
     });
     let made = try_join_all(parts).await?;
-    // A part that failed has not answered.
+    // The answer of a part that failed is ignored.
     let whole = made.iter().enumerate().filter(|(_, text)| text.is_some());
     let answer = whole.into_iter().find_map(|(at, _)| context.answer_of(at));
     let says_something = |text: &&String| !text.trim().is_empty();
@@ -115,7 +115,7 @@ pub(crate) async fn compose(
     Ok(Composed { text, answer, is_outside: context.has_outside_text() })
 }
 
-/// Makes what the parts say of tools that were found, each within `limit`; `None` where none says anything of such.
+/// Builds the parts' texts about found tools, each within `limit`; returns `None` when no part has any.
 pub(crate) fn notes(
     parts: &[Arc<dyn SystemPrompt>],
     names: &[Text],
@@ -126,7 +126,7 @@ pub(crate) fn notes(
         return None;
     }
     let made = made.into_iter().map(move |work| async move {
-        // A tool can be used without what is said of it.
+        // A tool can be used without its text.
         bounded("a note on tools that were found", limit, true, work).await.unwrap_or_default()
     });
     Some(Box::pin(async move {

@@ -10,16 +10,16 @@ use super::{
 };
 use crate::types::{AgentError, ErrorCode, Text};
 
-/// Most bytes of all files about tools together.
+/// Maximum bytes of all tool files together.
 const MAX_TOOL_FILES_BYTES: usize = 64 << 10;
 
-/// The part of the system prompt with the file `tool-<name>.md` of each tool that the model is offered, where
-/// the folder has one.
+/// The part of the system prompt with the file `tool-<name>.md` of each tool that the model is
+/// offered, where the folder contains one.
 ///
-/// Those of tools that a run finds later go with the result of the search that finds them.
+/// The files of tools that a run finds later are added to the result of the search that finds them.
 ///
-/// All together have at most 64 KiB, and so have those of one search. Links are not followed, and the name of a tool that is none of a file
-/// (it has a `/` or a `\\`) has no file.
+/// All files together are limited to 64 KiB, and so are those of one search. Links are not
+/// followed. A tool whose name cannot be a file name (it contains a `/` or a `\\`) has no file.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ pub struct ToolFilesPrompt {
 }
 
 impl ToolFilesPrompt {
-    /// Returns the part with the files of a folder.
+    /// Returns the part with the files of this folder.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
@@ -56,7 +56,7 @@ impl SystemPrompt for ToolFilesPrompt {
 }
 
 impl ToolFilesPrompt {
-    /// Returns the files of these tools, each with its name.
+    /// Returns the files of these tools, each under the name of its tool.
     fn sections(&self, names: Vec<Text>) -> BoxFuture<'static, Result<String, AgentError>> {
         let folder = self.folder.clone();
         Box::pin(blocking(move || {

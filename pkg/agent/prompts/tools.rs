@@ -16,8 +16,8 @@ use crate::{
 /// Returns the section of the system prompt that describes the tools, for models that call them in
 /// text.
 ///
-/// The text depends on the dialect, the tools and their order alone. Markers in what a tool says of
-/// itself are broken.
+/// The text depends only on the dialect, the tools and their order. Markers in the descriptions of
+/// tools are broken.
 pub(crate) fn describe<'a>(
     dialect: &ToolDialect,
     neutral: &Neutral,
@@ -47,8 +47,8 @@ pub(crate) fn line_of(spec: &ToolSpec) -> String {
     line.to_string()
 }
 
-/// Returns the instructions for a call in this dialect: its example, and the calls that the example
-/// makes.
+/// Returns the instructions for a call in this dialect: its example, and the calls made in the
+/// example.
 fn how_to_call(dialect: &ToolDialect) -> String {
     const FORGE: &str = "To call a tool, write a block like this, on lines of its own and in no code fence:\n\n\
          <tool>\n{\"tool_name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool>";
@@ -76,7 +76,7 @@ fn meaning(call: &ToolCall) -> String {
     }
 }
 
-/// Returns the calls in a text of this dialect.
+/// Returns the calls in a text in this dialect.
 fn calls_in(dialect: &ToolDialect, text: &str) -> Vec<ToolCall> {
     let mut machine = StreamMachine::new(&StreamOptions::default().tools(dialect.clone()));
     let _flow = machine.chunk(StreamChunk::message(text), &mut |_| {});
@@ -84,9 +84,9 @@ fn calls_in(dialect: &ToolDialect, text: &str) -> Vec<ToolCall> {
     calls.into_iter().filter(ToolCall::is_complete).collect()
 }
 
-/// Removes what a reader does not need from a schema: local models have small contexts.
+/// Removes the parts of a schema that a reader does not need, since local models have small context windows.
 ///
-/// An optional argument is one that is not required, so that it may be null goes without saying.
+/// An optional argument is one that is not required, so it goes without saying that it may be null.
 fn slim(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let is_native_integer = matches!(

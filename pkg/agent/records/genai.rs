@@ -1,6 +1,6 @@
-//! Names of OpenTelemetry's conventions for generative AI.
+//! Names from OpenTelemetry's conventions for generative AI.
 
-/// Returns the conventions' name of a provider; others keep their own.
+/// Returns the conventions' name for a provider; other providers keep their own names.
 pub(in crate::agent) fn provider_name(provider: &str) -> &str {
     match provider {
         "gemini" => "gcp.gemini",

@@ -1,4 +1,4 @@
-//! Rolling percentiles of what runs take.
+//! Rolling percentiles of the durations of runs.
 
 use std::{
     num::NonZeroUsize,
@@ -7,8 +7,8 @@ use std::{
 
 use super::{CallEnd, CallRecord, LatencyWindow, Observer, TurnRecord};
 
-/// An observer that keeps the last durations of turns and calls, for their percentiles. Clones are handles to the
-/// same windows, which may serve several agents.
+/// An observer that keeps the last durations of turns and calls, for their percentiles. Clones are
+/// handles to the same windows, which may serve several agents.
 ///
 /// # Examples
 ///
@@ -33,32 +33,32 @@ use super::{CallEnd, CallRecord, LatencyWindow, Observer, TurnRecord};
 #[derive(Debug, Clone)]
 pub struct LatencyRecords(Arc<Mutex<Latencies>>);
 
-/// The windows of [`LatencyRecords`] at a moment.
+/// A snapshot of the windows of [`LatencyRecords`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Latencies {
     /// The time from a request to the first text, reasoning or call.
     pub first_token: LatencyWindow,
-    /// The longest time of a turn from a chunk to its last event.
+    /// The longest time of each turn from a chunk to the last event of that chunk.
     pub emission: LatencyWindow,
     /// The time from a request to the end of the answer's last call.
     pub turn: LatencyWindow,
-    /// The time of a call that succeeded.
+    /// The durations of successful calls.
     pub tool: LatencyWindow,
 }
 
-/// Most durations of each window, unless set.
+/// Default maximum number of durations in each window.
 const MAX_DURATIONS: usize = 1024;
 
 impl Default for LatencyRecords {
-    /// Makes windows of 1,024 durations.
+    /// Creates windows of 1,024 durations.
     fn default() -> Self {
         Self::new(NonZeroUsize::new(MAX_DURATIONS).unwrap_or(NonZeroUsize::MIN))
     }
 }
 
 impl LatencyRecords {
-    /// Makes windows of the last `most` durations each.
+    /// Creates windows of the last `most` durations each.
     #[must_use]
     pub fn new(most: NonZeroUsize) -> Self {
         let window = || LatencyWindow::new(most);

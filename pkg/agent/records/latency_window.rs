@@ -2,10 +2,10 @@
 
 use std::{collections::VecDeque, num::NonZeroUsize, time::Duration};
 
-/// The last durations of something, and their percentiles.
+/// A window of the last durations of an operation, with their percentiles.
 ///
-/// A percentile is found by nearest rank: it is always a duration that was recorded, never one between two
-/// of them. Each duration takes 16 bytes; the oldest makes room when the window is full.
+/// Percentiles use the nearest rank: the result is always a recorded duration, never one between two of them.
+/// Each duration takes 16 bytes; when the window is full, the oldest duration is dropped.
 ///
 /// # Examples
 ///
@@ -30,13 +30,13 @@ pub struct LatencyWindow {
 }
 
 impl LatencyWindow {
-    /// Makes an empty window that keeps the last `most` durations. Memory is taken as they come.
+    /// Creates an empty window that keeps the last `most` durations. Memory is allocated as they are recorded.
     #[must_use]
     pub const fn new(most: NonZeroUsize) -> Self {
         Self { most, recent: VecDeque::new() }
     }
 
-    /// Records a duration; in a full window the oldest one is forgotten.
+    /// Records a duration; a full window drops its oldest one.
     pub fn record(&mut self, duration: Duration) {
         if self.recent.len() == self.most.get() {
             self.recent.pop_front();
@@ -50,16 +50,16 @@ impl LatencyWindow {
         self.recent.len()
     }
 
-    /// Returns `true` when nothing was recorded.
+    /// Returns `true` when nothing has been recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.recent.is_empty()
     }
 
-    /// Returns the smallest duration of the window that at least `percent` per cent of its durations do not
-    /// exceed: with 0 the shortest, with 100 or more the longest. `None` when nothing was recorded.
+    /// Returns the smallest duration of the window that at least `percent` per cent of its durations do not exceed:
+    /// with 0 the shortest, with 100 or more the longest. Returns `None` when nothing has been recorded.
     ///
-    /// It looks at a copy of the window, in time linear in its length.
+    /// Works on a copy of the window, in time linear in its length.
     #[must_use]
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
         let mut copy: Vec<_> = self.recent.iter().copied().collect();
@@ -68,7 +68,7 @@ impl LatencyWindow {
     }
 }
 
-/// Returns `count * percent / 100` rounded up, from 1 to `count`, or 0 of nothing; no product overflows.
+/// Returns `count * percent / 100` rounded up, from 1 to `count`, or 0 if `count` is 0; no product overflows.
 fn rank(count: usize, percent: usize) -> usize {
     let rank = count / 100 * percent + (count % 100 * percent).div_ceil(100);
     rank.max(1).min(count)

@@ -1,27 +1,27 @@
-//! Metrics by the names of OpenTelemetry's conventions for generative AI.
+//! Metrics named by OpenTelemetry's conventions for generative AI.
 
 use std::time::Duration;
 
 use super::{CallEnd, CallRecord, RunRecord, TurnRecord, provider_name};
 use crate::types::{ErrorCode, Text};
 
-/// The names that metrics have.
+/// The set of names that metrics use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MetricNames {
-    /// Those that the conventions have released.
+    /// The names in the released conventions.
     #[default]
     Released,
-    /// Those that the conventions are about to release.
+    /// The names that the conventions are about to release.
     Latest,
 }
 
-/// A word of `OTEL_SEMCONV_STABILITY_OPT_IN` that asks for the latest names.
+/// The entry of `OTEL_SEMCONV_STABILITY_OPT_IN` that requests the latest names.
 const LATEST: &str = "gen_ai_latest_experimental";
 
 impl MetricNames {
-    /// Returns the names that the value of the variable `OTEL_SEMCONV_STABILITY_OPT_IN` asks for: the latest ones
-    /// where `gen_ai_latest_experimental` is in its list. The library itself reads no variable.
+    /// Returns the names requested by the value of the variable `OTEL_SEMCONV_STABILITY_OPT_IN`: the latest
+    /// ones if its list contains `gen_ai_latest_experimental`. The library itself does not read the variable.
     ///
     /// # Examples
     ///
@@ -39,7 +39,7 @@ impl MetricNames {
     }
 }
 
-/// One measurement of a metric: a value to record in the histogram of this name.
+/// One measurement of a metric: a value to record in the histogram with this name.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Metric {
@@ -63,7 +63,7 @@ impl Metric {
     }
 }
 
-/// The attributes of metrics.
+/// The attributes of a metric.
 struct Attributes(Vec<(&'static str, Text)>);
 
 impl Attributes {
@@ -89,15 +89,15 @@ impl Attributes {
     }
 }
 
-/// Returns the word of an error, such as `rate_limited`.
+/// Returns the name of an error code, such as `rate_limited`.
 pub(in crate::agent) fn error_type(code: ErrorCode) -> Text {
     let word = serde_json::to_value(code).ok();
     word.as_ref().and_then(|word| word.as_str()).unwrap_or("_OTHER").into()
 }
 
 impl TurnRecord {
-    /// Returns the measurements of the turn's request: the time of the answer, the time to its first token, and
-    /// its tokens.
+    /// Returns the measurements of the turn's request: the time of the answer, the time to its
+    /// first token, and its tokens.
     ///
     /// # Examples
     ///
@@ -175,7 +175,7 @@ impl TurnRecord {
 }
 
 impl CallRecord {
-    /// Returns the measurement of the call: its time.
+    /// Returns the measurement of the call's duration.
     #[must_use]
     pub fn metric(&self, names: MetricNames) -> Metric {
         let name = match names {
@@ -192,7 +192,7 @@ impl CallRecord {
 }
 
 impl RunRecord {
-    /// Returns the measurement of the run: its time.
+    /// Returns the measurement of the run's duration.
     #[must_use]
     pub fn metric(&self, names: MetricNames) -> Metric {
         let name = match names {

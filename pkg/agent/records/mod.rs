@@ -1,4 +1,4 @@
-//! Records: what runs, their turns and calls came to, for observers.
+//! Records of runs, turns and calls, for observers.
 
 mod genai;
 mod latency;

@@ -1,4 +1,4 @@
-//! The trait of those who watch the runs of an agent.
+//! The trait for observers of an agent's runs.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::{CallRecord, RunRecord, TurnRecord};
 use crate::{agent::RunOutcome, types::Text};
 
-/// Watches the runs of an agent: keeps records, counts, measures.
+/// An observer of an agent's runs, which may keep records, count or measure.
 ///
-/// Each method has a default that does nothing. They are called by the run itself, between two of its steps, so
-/// an observer must not wait: one with slow work hands a copy to a thread or a channel of its own, and drops it
-/// when that is full. One that panics takes nothing with it; the run goes on, and it is called again.
+/// Each method has a default that does nothing. The run itself calls the methods between two of its steps, so an observer must not block:
+/// if its work is slow, it should pass a copy to a thread or a channel of its own, and drop the copy when that is full. A panic in an
+/// observer affects nothing else: the run continues, and the observer is called again.
 ///
-/// The text of the conversation is in [`RequestSent`], which is made only for an observer that
-/// [asks for it](Self::wants_requests), in the [`RunOutcome`] of a run that ended, and in what a tool
-/// reports as progress; the records have none of it.
+/// The text of the conversation is contained only in [`RequestSent`], which is made only for an
+/// observer that [asks for it](Self::wants_requests), in the [`RunOutcome`] of a run that ended,
+/// and in the progress that a tool reports; the records do not contain it.
 ///
 /// # Examples
 ///
@@ -51,32 +51,32 @@ use crate::{agent::RunOutcome, types::Text};
 /// # }
 /// ```
 pub trait Observer: Send + Sync {
-    /// Takes note of a run that begins, or goes on after it was put away.
+    /// Notifies of a run that starts, or resumes after it was suspended.
     fn run_began(&self, _run: &RunBegan) {}
 
-    /// Returns `true` when [`request_sent`](Self::request_sent) is to be called: a copy of each request is made for
-    /// it. Asked once a run. Default: `false`.
+    /// Returns `true` when [`request_sent`](Self::request_sent) is to be called, for which each request is copied.
+    /// Called when a run starts and, if an observer returned `true`, again for each request. Default: `false`.
     fn wants_requests(&self) -> bool {
         false
     }
 
-    /// Takes note of a request that is about to be sent.
+    /// Notifies of a request that is about to be sent.
     fn request_sent(&self, _request: &RequestSent) {}
 
-    /// Takes note of a call that is about to run.
+    /// Notifies of a call that is about to run.
     fn call_began(&self, _call: &CallBegan) {}
 
-    /// Takes note of what a tool says while it runs: the name and the data of a
+    /// Notifies of the progress that a tool reports while it runs: the name and the data of a
     /// [custom event](crate::types::AgentEvent::Custom).
     fn progress(&self, _run_id: &str, _name: &str, _data: &Value) {}
 
-    /// Takes note of a call that has ended, or was not run.
+    /// Notifies of a call that has ended, or was not run.
     fn call_ended(&self, _call: &CallRecord) {}
 
-    /// Takes note of a turn whose calls have all ended: also of one that failed, or was cancelled or dropped.
+    /// Notifies of a turn whose calls have all ended, also if the turn failed, was cancelled or was dropped.
     fn turn_ended(&self, _turn: &TurnRecord) {}
 
-    /// Takes note of the end of a run; the outcome is `None` when the run was dropped before its end.
+    /// Notifies of the end of a run; the outcome is `None` when the run was dropped before its end.
     fn run_ended(&self, _run: &RunRecord, _outcome: Option<&RunOutcome>) {}
 }
 
@@ -114,13 +114,13 @@ impl<T: Observer + ?Sized> Observer for Arc<T> {
     }
 }
 
-/// A run that begins.
+/// A run that starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunBegan {
     /// The id of the run.
     pub run_id: Text,
-    /// The id of the conversation, where the input named it.
+    /// The id of the conversation, if the input named it.
     pub conversation: Option<Text>,
     /// The provider's name.
     pub provider: Text,
@@ -128,9 +128,9 @@ pub struct RunBegan {
     pub model: Text,
     /// The number of tools that the agent has.
     pub tools: usize,
-    /// Most answers of the model in the run.
+    /// Maximum number of model responses in the run, unless its budget allows fewer.
     pub max_turns: u32,
-    /// `true` when the run was put away, and goes on.
+    /// `true` when the run was suspended and resumes.
     pub resumed: bool,
 }
 
@@ -146,9 +146,9 @@ pub struct RequestSent {
     pub model: Text,
     /// The number of messages.
     pub messages: usize,
-    /// The [`Request`](crate::llm::Request) as JSON: the system prompt, messages, tools and parameters. What looks
-    /// like a key, and values of names that say that they are secret, are `[key]`; the keys of the provider are
-    /// not a part of it. Other texts are as they are sent.
+    /// The [`Request`](crate::llm::Request) as JSON: the system prompt, messages, tools and parameters. Text
+    /// that looks like a key, and values whose names suggest a secret, are replaced by `[key]`; the
+    /// provider's keys are not a part of the request. Other text is unchanged.
     pub body: Value,
 }
 

@@ -1,4 +1,4 @@
-//! The beginning of requests, as digests of its parts: a provider may keep it as long as it stays the same.
+//! Digests of the parts at the beginning of requests: a provider may cache the beginning as long as it does not change.
 
 use std::sync::Arc;
 
@@ -10,41 +10,41 @@ use crate::{
     types::slice,
 };
 
-/// The bytes between two parts of a system prompt.
+/// The number of bytes between two parts of a system prompt.
 const BETWEEN: usize = "\n\n".len();
 
-/// A part of what requests begin with.
+/// A part of the beginning of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PrefixPart {
     /// The descriptions of the tools, with native calls.
     Tools,
-    /// The part of the system prompt with this place among those that the agent was built with, from 0.
+    /// The part of the system prompt with this index, from 0, among the parts that the agent was built with.
     Prompt(usize),
     /// The system prompt of the agent's [template](crate::agent::AgentBuilder::request).
     Template,
     /// The section of the system prompt that describes the tools, with calls in text.
     ToolSection,
-    /// The whole system prompt, of a run that was resumed: its parts are not known any more.
+    /// The whole system prompt of a resumed run, whose parts are not known any more.
     System,
 }
 
-/// The first change of what requests begin with, from one to the next of a conversation.
+/// The first change in the beginning of requests, from one request of a conversation to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PrefixChange {
-    /// The part that changed, came, or is gone.
+    /// The part that was changed, added or removed.
     pub part: PrefixPart,
-    /// The bytes of the system prompt before that part; of [`PrefixPart::Tools`], the number of tools that are the
-    /// same. What comes before is as it was.
+    /// The number of bytes of the system prompt before that part or, for [`PrefixPart::Tools`], the
+    /// number of unchanged tools before it. Everything before the offset is unchanged.
     pub offset: usize,
 }
 
-/// The beginning of a request, without its text.
+/// The beginning of a request, as digests without text.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct Prefix {
-    /// The list that the agent has, not a copy.
+    /// The agent's list itself, not a copy.
     tools: Arc<[ToolSpec]>,
     parts: Vec<Digested>,
     /// The digest of the whole system prompt.
@@ -59,12 +59,12 @@ struct Digested {
     digest: u64,
 }
 
-/// The places and lengths of the parts of a system prompt, in its order; `None` where they are not known.
+/// The indices and lengths of the parts of a system prompt, in order; `None` where they are not known.
 pub(in crate::agent) type Places = Option<Box<[(usize, usize)]>>;
 
 impl Prefix {
-    /// Returns the beginning of a request whose parts have these places; `template_bytes` of its system prompt are
-    /// the template's.
+    /// Returns the beginning of a request whose parts have these indices and lengths;
+    /// `template_bytes` is the length of the template's system prompt.
     pub(super) fn of(request: &Request, places: &Places, template_bytes: usize) -> Self {
         let text = request.system.as_deref().unwrap_or_default();
         let system = digest(text.as_bytes());
@@ -88,8 +88,8 @@ impl Prefix {
         Self { tools, parts, system }
     }
 
-    /// Returns what the next request begins otherwise with; `defers` where the provider describes found tools at the place
-    /// where they were found. Elsewhere one that comes behind the others changes what stands behind it.
+    /// Returns the first change in the beginning of the next request; `defers` is `true` where the provider describes found tools at the
+    /// point where they were found. Elsewhere, a tool added after the others changes what follows it.
     pub(super) fn change(&self, next: &Self, defers: bool) -> Option<PrefixChange> {
         if !Arc::ptr_eq(&self.tools, &next.tools) {
             let same = self.tools.iter().zip(&*next.tools).take_while(|(one, other)| one == other);

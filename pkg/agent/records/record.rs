@@ -13,13 +13,13 @@ use crate::{
 
 /// The record of a turn: one answer of the model, and its calls.
 ///
-/// It has numbers, names and ids, and no text of the conversation.
+/// The record contains numbers, names and ids, but no text of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TurnRecord {
     /// The id of the run.
     pub run_id: Text,
-    /// The id of the conversation, where the input of the run named it.
+    /// The id of the conversation, if the input of the run named it.
     pub conversation: Option<Text>,
     /// The turn within the run, from 1.
     pub turn: u32,
@@ -29,35 +29,35 @@ pub struct TurnRecord {
     pub model: Text,
     /// The number of messages in the request.
     pub messages: usize,
-    /// The change of what the request begins with, from the one before it in the conversation; `None` where it begins
-    /// with the same, or is the first.
+    /// The change in the beginning of the request since the previous one in the conversation;
+    /// `None` if the beginning is the same, or the request is the first.
     #[serde(default)]
     pub prefix_change: Option<PrefixChange>,
-    /// The number of requests: 2 where the first was refused and sent again in another form. 0 for the rest of a
-    /// turn whose answer came before its run was put away.
+    /// The number of requests: 2 if the first was refused and sent again in another form. 0 for the
+    /// rest of a turn whose answer arrived before its run was suspended.
     pub requests: u32,
-    /// The time from the request to the first text, reasoning or call of its answer.
+    /// The time from the request to the first text, reasoning or call of the answer.
     pub time_to_first_token: Option<Duration>,
     /// The time from the request to the end of the answer.
     pub answer_time: Duration,
-    /// The time from the request to the end of the last call; of a person, too.
+    /// The time from the request to the end of the last call, including the time that people took.
     pub duration: Duration,
-    /// The time from each chunk of the answer to its last event.
+    /// The time from each chunk of the answer to the last event of that chunk.
     pub emission: Emission,
     /// The calls, in the order in which they ended.
     pub calls: Vec<CallRecord>,
-    /// The reason for which the model stopped; `None` when the answer did not come to its end.
+    /// The reason for which the model stopped; `None` when the answer did not complete.
     pub stop_reason: Option<FinishReason>,
-    /// The tokens, as the provider reported them.
+    /// The token usage as the provider reported it.
     pub usage: Option<UsageInfo>,
-    /// The cost by the prices that the [catalog](crate::llm::ModelCard) has; `None` when one is not known.
+    /// The cost by the prices in the [catalog](crate::llm::ModelCard); `None` when it is not known.
     pub cost: Option<Cost>,
     /// The error that ended the answer.
     pub error: Option<ErrorCode>,
 }
 
 impl TurnRecord {
-    /// Returns the part of the prompt's tokens that came from a cache, from 0 to 1; `None` when it is not known.
+    /// Returns the share of the prompt's tokens that came from a cache, from 0 to 1; `None` when it is not known.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     pub fn cached_share(&self) -> Option<f64> {
@@ -67,15 +67,15 @@ impl TurnRecord {
     }
 }
 
-/// The time that chunks of an answer took to become events, a wait for the reader of the events included.
+/// The time in which chunks of an answer became events, including waits for the reader of the events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Emission {
     /// The number of chunks.
     pub chunks: u32,
-    /// The times of all chunks together.
+    /// The sum of the times of all chunks.
     pub total: Duration,
-    /// The longest.
+    /// The longest time of a chunk.
     pub longest: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Emission {
         self.longest = self.longest.max(time);
     }
 
-    /// Returns the time of a chunk on average; `None` without one.
+    /// Returns the mean time of a chunk; `None` without chunks.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {
         self.total.checked_div(self.chunks)
@@ -106,45 +106,45 @@ pub struct CallRecord {
     pub id: Text,
     /// The tool's name.
     pub tool_name: Text,
-    /// The place at which it ran.
+    /// The place where the call ran.
     pub place: ToolPlace,
     /// The time that the tool took, in whole milliseconds.
     pub duration: Duration,
-    /// The bytes of the result that the model reads.
+    /// The number of bytes of the result that the model reads.
     pub result_bytes: usize,
-    /// The result in a word.
+    /// The end of the call.
     pub end: CallEnd,
-    /// `true` when the result was over its [budget](crate::agent::AgentConfig::max_result_chars), and the model reads a note in its place.
+    /// `true` when the result exceeded its [budget](crate::agent::AgentConfig::max_result_chars), so that the model reads a note in its place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_elided: bool,
 }
 
-/// The end of a call in a word.
+/// The outcome of a call, as one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallEnd {
-    /// The tool gave a result.
+    /// The tool returned a result.
     Succeeded,
     /// The answer ended inside the call.
     Cut,
-    /// The call could not be read.
+    /// The call could not be parsed.
     Malformed,
     /// The tool does not exist.
     UnknownTool,
-    /// The arguments do not fit the schema.
+    /// The arguments do not match the schema.
     InvalidArguments,
     /// The tool reported a failure.
     Failed,
-    /// The tool took too long, or a person did to approve it.
+    /// The tool exceeded its time limit, or a person did when approving the call.
     TimedOut,
     /// The tool panicked.
     Panicked,
     /// The call was not allowed.
     Denied,
-    /// The call had just failed and was not repeated.
+    /// The same call had failed before and was not repeated.
     Repeated,
-    /// The call was not run, or not to its end, for a reason other than the call itself.
+    /// The call was not run, or not to its end, for a reason unrelated to the call itself.
     NotRun,
 }
 
@@ -185,20 +185,20 @@ impl From<Failure> for CallEnd {
     }
 }
 
-/// The record of a run, or of its part in this process.
+/// The record of a run, or of the part of it in this process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunRecord {
     /// The id of the run.
     pub run_id: Text,
-    /// The id of the conversation, where the input named it.
+    /// The id of the conversation, if the input named it.
     pub conversation: Option<Text>,
     /// The provider's name.
     pub provider: Text,
     /// The model's id.
     pub model: Text,
-    /// The time that it took here.
+    /// The duration of the run in this process.
     pub duration: Duration,
-    /// The error that ended it.
+    /// The error that ended the run.
     pub error: Option<ErrorCode>,
 }

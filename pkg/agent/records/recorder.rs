@@ -1,4 +1,4 @@
-//! The records of one run, as they are made.
+//! The recorder of one run.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -24,7 +24,7 @@ use crate::{
     types::{AgentEvent, ErrorCode, FinishReason, Text, UsageInfo},
 };
 
-/// Makes the records of a run out of its events, and tells them to the observers.
+/// A recorder that builds the records of a run from its events, and passes them to the observers.
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(in crate::agent) struct Recorder {
     observers: Arc<[Arc<dyn Observer>]>,
@@ -33,15 +33,15 @@ pub(in crate::agent) struct Recorder {
     began: Instant,
     /// The turn whose calls may not have ended.
     turn: Option<OpenTurn>,
-    /// The reason of the failure that is told next.
+    /// The reason for the failure that is reported next.
     failure: Option<Failure>,
-    /// The ids of the calls that are at the client.
+    /// The ids of the calls at the client.
     at_client: Vec<Text>,
     is_ended: bool,
-    /// The parts of the system prompt, and how much of it is the template's.
+    /// The parts of the system prompt, and the number of bytes of the template's system prompt.
     places: Places,
     template_bytes: usize,
-    /// `true` where found tools are described at the place where they were found.
+    /// `true` where found tools are described at the point where they were found.
     defers_tools: bool,
     /// The system prompt and the tools of the last request of the run.
     last: Option<(Arc<str>, Arc<[ToolSpec]>)>,
@@ -50,16 +50,16 @@ pub(in crate::agent) struct Recorder {
 /// A turn that has not ended.
 struct OpenTurn {
     record: TurnRecord,
-    /// The time of its first request.
+    /// The time at which its first request was sent.
     began: Instant,
-    /// The time at which a chunk was received whose events are not sent.
+    /// The time at which a chunk was received whose events have not been sent.
     received: Option<Instant>,
-    /// `true` while the answer is under way.
+    /// `true` while the answer is in progress.
     is_answering: bool,
 }
 
 impl Recorder {
-    /// Begins the records of a run, and tells that it begins.
+    /// Starts the records of a run, and notifies the observers of its start.
     pub(in crate::agent) fn begin(parts: &Parts, state: &RunState, resumed: bool) -> Self {
         let info = parts.provider.info();
         let mut recorder = Self {
@@ -95,7 +95,7 @@ impl Recorder {
         recorder
     }
 
-    /// Calls the observers. One that panics takes nothing with it.
+    /// Calls the observers. A panic in one of them affects nothing else.
     fn tell(&self, mut call: impl FnMut(&dyn Observer)) {
         for observer in self.observers.iter() {
             let called = catch_unwind(AssertUnwindSafe(|| call(&**observer)));
@@ -105,7 +105,7 @@ impl Recorder {
         }
     }
 
-    /// Takes note of an event of the run.
+    /// Records an event of the run.
     pub(in crate::agent) fn see(&mut self, turn: u32, event: &AgentEvent) {
         if let AgentEvent::ApiCallStart { .. } = event {
             self.begin_request(turn);
@@ -126,7 +126,7 @@ impl Recorder {
         }
     }
 
-    /// Returns the open turn; begins it where its answer came before the run was put away.
+    /// Returns the open turn, starting its record if the answer arrived before the run was suspended.
     fn open(&mut self, turn: u32) -> &mut OpenTurn {
         if self.turn.as_ref().is_some_and(|open| open.record.turn != turn) {
             self.end_turn();
@@ -164,12 +164,12 @@ impl Recorder {
         open.is_answering = true;
     }
 
-    /// Takes note of the parts of the system prompt.
+    /// Records the parts of the system prompt.
     pub(in crate::agent) fn prepared(&mut self, places: Places) {
         self.places = places;
     }
 
-    /// Shows a request that is about to be sent to whoever wants to see it; `before` has the beginning of the last one.
+    /// Passes a request that is about to be sent to the observers that want it; `before` holds the beginning of the last one.
     pub(in crate::agent) fn request(
         &mut self,
         turn: u32,
@@ -194,7 +194,7 @@ impl Recorder {
         });
     }
 
-    /// Returns what a request begins otherwise with than the last one. Within a run that is mostly the same text.
+    /// Returns the change in the beginning of a request since the last one. Within a run the text is mostly the same.
     fn look_at_prefix(
         &mut self,
         request: &Request,
@@ -215,14 +215,14 @@ impl Recorder {
         change
     }
 
-    /// Takes note of a chunk that has come.
+    /// Records the arrival of a chunk.
     pub(in crate::agent) fn chunk_received(&mut self) {
         if let Some(open) = &mut self.turn {
             open.received = Some(Instant::now());
         }
     }
 
-    /// Takes note that the events of the last chunk are sent.
+    /// Records that the events of the last chunk have been sent.
     pub(in crate::agent) fn chunk_emitted(&mut self) {
         if let Some(open) = &mut self.turn
             && let Some(received) = open.received.take()
@@ -231,7 +231,7 @@ impl Recorder {
         }
     }
 
-    /// Takes note of the first text, reasoning or call of an answer, this long after its request.
+    /// Records the time from a request to the first text, reasoning or call of its answer.
     pub(in crate::agent) fn first_token(&mut self, time: Duration) {
         if let Some(open) = &mut self.turn {
             open.record.time_to_first_token = Some(time);
@@ -248,7 +248,7 @@ impl Recorder {
         }
     }
 
-    /// Takes note of what an answer came to.
+    /// Records the result of an answer.
     pub(in crate::agent) fn answered(
         &mut self,
         stop_reason: Option<&FinishReason>,
@@ -262,7 +262,7 @@ impl Recorder {
         }
     }
 
-    /// Takes note of why the call failed that is told next.
+    /// Records the reason for the failure of the call that is reported next.
     pub(in crate::agent) fn failed(&mut self, failure: Failure) {
         self.failure = Some(failure);
     }
@@ -311,7 +311,7 @@ impl Recorder {
         }
     }
 
-    /// Tells the end of the run.
+    /// Notifies the observers of the end of the run.
     pub(in crate::agent) fn end(&mut self, outcome: &RunOutcome) {
         if let OutcomeKind::Failed { error } = &outcome.reason {
             self.run.error = Some(error.code);
@@ -329,7 +329,7 @@ impl Recorder {
 }
 
 impl Drop for Recorder {
-    /// Tells the end of a run that was dropped.
+    /// Notifies the observers of the end of a run that was dropped.
     fn drop(&mut self) {
         self.run.error = self.run.error.or(Some(ErrorCode::Cancelled));
         self.close(None);

@@ -1,4 +1,4 @@
-//! The use that runs of agents below made of a budget.
+//! The budget used by the runs of sub-agents.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use super::{Budget, Spent};
 use crate::llm::Cost;
 
-/// The use that runs of agents below made of a budget. Their time is that of the run above.
+/// The part of a budget that runs of sub-agents have used. Their time counts as that of the parent run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SpentBelow {
     pub(crate) turns: u32,
     pub(crate) tokens: u64,
-    /// `None` when the price or the tokens of an answer are not known.
+    /// `None` when the price or the token count of an answer is not known.
     pub(crate) cost: Option<Cost>,
 }
 
 impl SpentBelow {
     pub(crate) const NOTHING: Self = Self { turns: 0, tokens: 0, cost: Some(Cost::ZERO) };
 
-    /// Returns the use that a run and those below it have made.
+    /// Returns what a run and the runs of its sub-agents have used.
     pub(crate) fn of(turns: u32, spent: &Spent) -> Self {
         Self { turns, tokens: spent.tokens, cost: spent.cost }
     }
 
-    /// Returns both together.
+    /// Returns the sum of both.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             turns: self.turns.saturating_add(other.turns),
@@ -33,7 +33,7 @@ impl SpentBelow {
         }
     }
 
-    /// Returns the rest after a part of it that is known; what was not known then is not known.
+    /// Returns the rest after subtracting `part`, which was counted earlier; a cost unknown in either stays unknown.
     pub(crate) fn less(self, part: Self) -> Self {
         Self {
             turns: self.turns.saturating_sub(part.turns),
@@ -42,7 +42,7 @@ impl SpentBelow {
         }
     }
 
-    /// Returns the higher one of each; what is not known counts as nothing.
+    /// Returns the larger of each value; an unknown cost counts as zero.
     pub(crate) fn or_more(self, other: Self) -> Self {
         Self {
             turns: self.turns.max(other.turns),
@@ -53,7 +53,7 @@ impl SpentBelow {
 }
 
 impl Budget {
-    /// Returns what is left after this use.
+    /// Returns what is left of the budget after this use.
     pub(crate) fn without(self, used: SpentBelow) -> Self {
         let Self { turns, tokens, time, cost } = self;
         Self {
@@ -64,12 +64,12 @@ impl Budget {
         }
     }
 
-    /// Returns what is left after this time.
+    /// Returns what is left of the budget after this time has passed.
     pub(crate) fn after(self, passed: Duration) -> Self {
         Self { time: self.time.map(|most| most.saturating_sub(passed)), ..self }
     }
 
-    /// Returns one of this many equal parts, rounded up; the time is not parted.
+    /// Returns one of `parts` equal parts, rounded up; the time is not divided.
     pub(crate) fn part(self, parts: u32) -> Self {
         let parts = parts.max(1);
         Self {
@@ -80,7 +80,7 @@ impl Budget {
         }
     }
 
-    /// Returns the most that can be used of it, where it has a limit.
+    /// Returns the maximum use that the budget allows; a limit that is not set counts as zero.
     pub(crate) fn most(self) -> SpentBelow {
         SpentBelow {
             turns: self.turns.unwrap_or_default(),

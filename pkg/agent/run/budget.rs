@@ -9,11 +9,11 @@ use crate::{
     types::{UsageInfo, setters},
 };
 
-/// The limits of a run. They are looked at before the model is asked again; at one,
-/// [`AgentConfig::at_limit`](crate::agent::AgentConfig::at_limit) says what happens. An answer that is
-/// under way is not cut: see [`RunInput::deadline`](super::RunInput::deadline) for that.
+/// The limits of a run. They are checked before each further request to the model; when one is reached,
+/// [`AgentConfig::at_limit`](crate::agent::AgentConfig::at_limit) decides what happens. A response in
+/// progress is not interrupted: see [`RunInput::deadline`](super::RunInput::deadline) for that.
 ///
-/// The budget of an input narrows that of the agent, and never widens it.
+/// The budget of an input narrows the agent's budget, and never widens it.
 ///
 /// # Examples
 ///
@@ -30,15 +30,15 @@ use crate::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Most answers of the model, those of agents below included. `None`: the agent's `max_turns` alone.
+    /// Maximum number of model responses, including those of sub-agents. `None`: the agent's `max_turns` alone.
     pub turns: Option<u32>,
-    /// Most tokens of all requests and answers together, as the provider reports them; a provider that
-    /// reports none spends none, and an event says so once. `None`: no limit.
+    /// Maximum number of tokens of all requests and responses together, as the provider reports
+    /// them; a provider that reports none uses none, and one event reports that. `None`: no limit.
     pub tokens: Option<u64>,
-    /// Longest time, without that in which the run was put away. `None`: no limit.
+    /// Maximum time, excluding the time for which the run was suspended. `None`: no limit.
     pub time: Option<Duration>,
-    /// Highest cost by the prices that the [catalog](crate::llm::ModelCard) has of the model; without a
-    /// price there is no limit, and an event says so once. `None`: no limit.
+    /// Maximum cost by the model's prices in the [catalog](crate::llm::ModelCard); without a price
+    /// the cost is not limited, and one event reports that. `None`: no limit.
     pub cost: Option<Cost>,
 }
 
@@ -51,7 +51,7 @@ impl Budget {
         cost(some Cost),
     }
 
-    /// Returns the lower one of each limit.
+    /// Returns the lower value of each limit.
     #[must_use]
     pub fn narrowed(self, other: Self) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Budget {
         zeros.into_iter().find(|(_, is_zero)| *is_zero).map(|(name, _)| name)
     }
 
-    /// Returns the first limit that is reached; turns are not looked at.
+    /// Returns the first limit that is reached; turns are not checked.
     pub(crate) fn reached(&self, spent: &Spent) -> Option<Limit> {
         let reached = [
             (Limit::Tokens, self.tokens.is_some_and(|most| spent.tokens >= most)),
@@ -99,7 +99,7 @@ fn lower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Limit {
-    /// The answers of the model.
+    /// The number of model responses.
     Turns,
     /// The tokens.
     Tokens,
@@ -120,7 +120,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// The use that a run has made of its budget.
+/// The part of its budget that a run has used.
 ///
 /// # Examples
 ///
@@ -138,11 +138,11 @@ impl fmt::Display for Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spent {
-    /// The tokens that the provider reported, of input and output, those of agents below included.
+    /// The input and output tokens that the provider reported, including those of sub-agents.
     pub tokens: u64,
-    /// The time, without that in which the run was put away.
+    /// The time, excluding that for which the run was suspended.
     pub time: Duration,
-    /// The cost; `None` when the price or the tokens of an answer are not known.
+    /// The cost; `None` when the price or the token count of a response is not known.
     pub cost: Option<Cost>,
 }
 
@@ -153,7 +153,7 @@ impl Default for Spent {
 }
 
 impl Spent {
-    /// Adds an answer.
+    /// Adds a response.
     pub(crate) fn add(&mut self, usage: Option<&UsageInfo>, cost: Option<Cost>) {
         let (input, output) =
             usage.map_or((None, None), |usage| (usage.input_tokens, usage.output_tokens));

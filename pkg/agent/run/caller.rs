@@ -1,4 +1,4 @@
-//! The caller that a run works for.
+//! The caller on whose behalf a run works.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{Text, setters};
 
-/// The person or program that a run works for.
+/// The person or program on whose behalf a run works.
 ///
-/// The agent passes it on to prompt parts and tools, and does not check it: the service that makes it
-/// has.
+/// The agent passes the caller on to prompt parts and tools without checking it: the service that
+/// creates the caller has already done so.
 ///
 /// # Examples
 ///
@@ -26,12 +26,12 @@ pub struct Caller {
     pub id: Text,
     /// The tenant, team or project whose data the run may see.
     pub scope: Option<Text>,
-    /// The names of what the run may do.
+    /// The names of the caller's permissions.
     pub permissions: BTreeSet<Text>,
 }
 
 impl Caller {
-    /// Returns a caller without a scope and permissions.
+    /// Returns a caller without a scope or permissions.
     #[must_use]
     pub fn new(id: impl Into<Text>) -> Self {
         Self { id: id.into(), scope: None, permissions: BTreeSet::new() }

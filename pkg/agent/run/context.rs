@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::{Caller, SharedState, Surface};
 use crate::types::Text;
 
-/// The context of a run: what its [`RunInput`](super::RunInput) said about it. Clones are handles to the
-/// same context.
+/// The context of a run, as its [`RunInput`](super::RunInput) described it. Clones are handles to
+/// the same context.
 ///
 /// # Examples
 ///
@@ -42,7 +42,7 @@ use crate::types::Text;
 #[serde(transparent)]
 pub struct RunContext(Option<Arc<Data>>);
 
-/// The context of a run that has one.
+/// The data of a context that is not empty.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Data {
@@ -54,23 +54,23 @@ pub(super) struct Data {
     pub(super) model: Option<Text>,
     pub(super) conversation: Option<Text>,
     pub(super) metadata: serde_json::Map<String, Value>,
-    /// In milliseconds since the Unix epoch.
+    /// The deadline, in milliseconds since the Unix epoch.
     pub(super) deadline: Option<u64>,
-    /// `true` when the message has text from outside.
+    /// `true` when the message contains text from outside.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_outside: bool,
-    /// Of this process, and not written down.
+    /// The values shared within this process; not written to a journal.
     #[serde(skip)]
     pub(super) state: SharedState,
 }
 
 impl RunContext {
-    /// Changes the context of a run that has not begun.
+    /// Changes the context of a run that has not started.
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Data)) {
         change(Arc::make_mut(self.0.get_or_insert_default()));
     }
 
-    /// Shares a value with a run that goes on in another process; see [`RunInput::state`](super::RunInput::state).
+    /// Shares a value with a run that is resumed in another process; see [`RunInput::state`](super::RunInput::state).
     #[cfg(feature = "server")]
     pub(crate) fn share<T: Any + Send + Sync>(&mut self, value: Arc<T>) {
         self.change(|data| data.state.insert(value));
@@ -80,7 +80,7 @@ impl RunContext {
         self.0.as_deref().and_then(part)
     }
 
-    /// Returns who the run works for.
+    /// Returns the caller on whose behalf the run works.
     #[must_use]
     pub fn caller(&self) -> Option<&Caller> {
         self.0.as_deref()?.caller.as_ref()
@@ -116,31 +116,31 @@ impl RunContext {
         self.0.as_deref()?.conversation.as_deref()
     }
 
-    /// Returns all values that the input brought along.
+    /// Returns all metadata of the input.
     #[cfg(feature = "server")]
     pub(super) fn all_metadata(&self) -> Option<&serde_json::Map<String, Value>> {
         Some(&self.0.as_deref()?.metadata)
     }
 
-    /// Returns a value that the input brought along.
+    /// Returns the value of one metadata key of the input.
     #[must_use]
     pub fn metadata(&self, key: &str) -> Option<&Value> {
         self.0.as_deref()?.metadata.get(key)
     }
 
-    /// Returns the time at which the run is cut.
+    /// Returns the time at which the run is stopped.
     #[must_use]
     pub fn deadline(&self) -> Option<SystemTime> {
         UNIX_EPOCH.checked_add(Duration::from_millis(self.get(|data| data.deadline)?))
     }
 
-    /// Returns `true` when the input said that it has text from outside.
+    /// Returns `true` when the input was marked as containing text from outside.
     #[must_use]
     pub fn has_outside_text(&self) -> bool {
         self.0.as_deref().is_some_and(|data| data.is_outside)
     }
 
-    /// Returns the value of type `T` that the input brought along. A run that was resumed in another
+    /// Returns the value of type `T` that the input shared. A run that was resumed in another
     /// process has none.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
@@ -148,7 +148,7 @@ impl RunContext {
     }
 }
 
-/// Metadata and state are counted, not shown.
+/// Shows the number of metadata entries and of shared values, not the values themselves.
 impl fmt::Debug for RunContext {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("RunContext");

@@ -14,8 +14,8 @@ use crate::{
     types::{AgentError, ErrorCode, Message, MessageRole, ModelInfo, Part, Text},
 };
 
-/// The input of a run: the user's message, and what the run needs to know about it. Nothing in it
-/// becomes a part of the system prompt unless a part of the agent's own puts it there.
+/// The input of a run: the user's message, and what the run needs to know about it. Nothing in the input
+/// becomes a part of the system prompt unless one of the agent's own prompt parts includes it.
 ///
 /// # Examples
 ///
@@ -59,12 +59,12 @@ pub struct RunInput {
     pub(in crate::agent) message: Message,
     pub(in crate::agent) context: RunContext,
     pub(in crate::agent) budget: Budget,
-    /// In a box: most runs have none.
+    /// The schema of the final answer. Boxed, since most runs have none.
     pub(in crate::agent) goal: Option<Box<AnswerSchema>>,
 }
 
 impl RunInput {
-    /// Returns the input of this message, as the user's.
+    /// Returns an input with this message, whose role becomes that of the user.
     #[must_use]
     pub fn new(message: impl Into<Message>) -> Self {
         let mut message = message.into();
@@ -72,22 +72,22 @@ impl RunInput {
         Self { message, context: RunContext::default(), budget: Budget::default(), goal: None }
     }
 
-    /// Adds a part to the message, such as a picture.
+    /// Adds a part to the message, such as an image.
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
         self.message.parts.push(part);
         self
     }
 
-    /// Says that the message has text from [outside](crate::types::TextOrigin::Outside), such as a page that was
-    /// pasted: calls that cannot be changed back are asked about from now on in the conversation.
+    /// Marks the message as containing text from [outside](crate::types::TextOrigin::Outside), such as a
+    /// pasted page: from now on in the conversation, calls that cannot be undone need approval.
     #[must_use]
     pub fn outside_text(mut self) -> Self {
         self.context.change(|data| data.is_outside = true);
         self
     }
 
-    /// Sets who the run works for.
+    /// Sets the caller on whose behalf the run works.
     #[must_use]
     pub fn caller(mut self, caller: Caller) -> Self {
         self.context.change(|data| data.caller = Some(caller));
@@ -108,17 +108,17 @@ impl RunInput {
         self
     }
 
-    /// Sets the surface on which the run is shown; tools that are for another are not offered. Default: none, and
-    /// all are.
+    /// Sets the surface on which the run is shown; tools for another surface are not offered.
+    /// Default: none, and all tools are offered.
     #[must_use]
     pub fn surface(mut self, surface: Surface) -> Self {
         self.context.change(|data| data.surface = Some(surface));
         self
     }
 
-    /// Chooses one of the models that the agent [has](crate::agent::AgentBuilder::model) for this run alone, by its
-    /// name. Default: the agent's own. A run with another name fails with [`ErrorCode::InvalidInput`], which names those
-    /// that may be chosen.
+    /// Chooses, for this run alone, one of the agent's [models](crate::agent::AgentBuilder::model)
+    /// by its name. Default: the agent's own. A run with an unknown name fails with
+    /// [`ErrorCode::InvalidInput`], whose message lists the models that may be chosen.
     #[must_use]
     pub fn model(mut self, name: impl Into<Text>) -> Self {
         self.context.change(|data| data.model = Some(name.into()));
@@ -132,8 +132,8 @@ impl RunInput {
         self
     }
 
-    /// Adds a value for tools and prompt parts. It is written to the agent's journal: secrets belong
-    /// into [`state`](Self::state).
+    /// Adds a value for tools and prompt parts. The value is written to the agent's journal: put
+    /// secrets in [`state`](Self::state) instead.
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.context.change(|data| {
@@ -142,16 +142,16 @@ impl RunInput {
         self
     }
 
-    /// Shares a value with the tools and prompt parts of this run, one of each type. It hides that of
-    /// the agent, and is not written to a journal.
+    /// Shares a value with the tools and prompt parts of this run, one of each type. The value
+    /// shadows the agent's value of that type, and is not written to a journal.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(mut self, value: Arc<T>) -> Self {
         self.context.change(|data| data.state.insert(value));
         self
     }
 
-    /// Sets the time at which the run is cut, whatever it does then; what had arrived is kept, and the
-    /// run fails with [`ErrorCode::Timeout`]. It holds for a run that is resumed, too.
+    /// Sets the time at which the run is stopped, whatever it is doing; what has arrived by then is kept, and
+    /// the run fails with [`ErrorCode::Timeout`]. The deadline also applies to a resumed run.
     #[must_use]
     pub fn deadline(mut self, at: SystemTime) -> Self {
         let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -167,29 +167,29 @@ impl RunInput {
         self
     }
 
-    /// Binds the run's last answer to a schema: the model works with its tools first, and then gives one
-    /// answer that obeys it, behind the event [`ANSWER_TYPED`](crate::agent::ANSWER_TYPED). The text of the
-    /// outcome is its JSON. See [`run_typed`](crate::agent::DefaultAgent::run_typed).
+    /// Binds the run's final answer to a schema: the model works with its tools first, and then gives one
+    /// answer that matches the schema, after the event [`ANSWER_TYPED`](crate::agent::ANSWER_TYPED). The text
+    /// of the outcome is its JSON. See [`run_typed`](crate::agent::DefaultAgent::run_typed).
     #[must_use]
     pub fn answer(mut self, schema: AnswerSchema) -> Self {
         self.goal = Some(Box::new(schema));
         self
     }
 
-    /// Returns the message and the context as JSON: what a service keeps of an input.
+    /// Returns the message and the context as JSON, in the form in which a service stores an input.
     #[cfg(feature = "server")]
     pub(crate) fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string(&(&self.message, &self.context))
     }
 
-    /// Reads what [`to_json`](Self::to_json) wrote.
+    /// Parses the output of [`to_json`](Self::to_json).
     #[cfg(feature = "server")]
     pub(crate) fn from_json(json: &str) -> serde_json::Result<Self> {
         let (message, context) = serde_json::from_str::<(Message, RunContext)>(json)?;
         Ok(Self { context, ..Self::new(message) })
     }
 
-    /// Returns what the input says of its run besides the message, as JSON; `None` where it says nothing.
+    /// Returns the input's other details (module, page, model and metadata) as JSON; `None` where it has none.
     #[cfg(feature = "server")]
     pub(crate) fn about(&self) -> Option<String> {
         let context = &self.context;
@@ -216,7 +216,7 @@ impl RunInput {
         self.message.text()
     }
 
-    /// Checks that a run can begin now.
+    /// Checks that a run can start now.
     pub(in crate::agent) fn check(
         &self,
         model: &ModelInfo,
@@ -238,7 +238,7 @@ impl RunInput {
     }
 }
 
-/// Checks that a model takes what a message of the user has.
+/// Checks that a model accepts the parts of a user message.
 pub(in crate::agent) fn fit(message: &Message, model: &ModelInfo) -> Result<(), AgentError> {
     let Some((problem, is_bad)) = media::unfit(&message.parts, model) else { return Ok(()) };
     let code = if is_bad { ErrorCode::InvalidInput } else { ErrorCode::Unsupported };

@@ -1,4 +1,4 @@
-//! The part of a run that is its own: who asks, from where, until when, and for how much.
+//! The details of one run: its caller, its origin, its deadline and its budget.
 
 mod below;
 mod budget;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Examples
 ///
-/// A tool at the client is for a full page; where a run is shown in a side panel, it is not offered:
+/// A client tool is made for a full page; where a run is shown in a side panel, it is not offered:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -38,6 +38,6 @@ pub enum Surface {
     FullPage,
     /// A panel beside the page.
     SidePanel,
-    /// No client is there: the run is a job, or its events go into a log.
+    /// No client: the run is a job, or its events go to a log.
     None,
 }

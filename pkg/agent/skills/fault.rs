@@ -1,6 +1,6 @@
-//! A problem at a line of a file.
+//! A problem in a line of a file.
 
-/// A problem in a file, at a line that is counted from 1.
+/// A problem in a file, with its line counted from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) line: usize,

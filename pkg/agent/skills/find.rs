@@ -20,26 +20,26 @@ use crate::{
 /// The file that makes a folder a skill.
 const FILE: &str = "SKILL.md";
 
-/// The largest file of a skill that is read, in bytes.
+/// Maximum size of a skill's file, in bytes.
 pub(super) const MAX_FILE_BYTES: usize = 128 << 10;
 
-/// Most skills.
+/// Maximum number of skills.
 const MAX_SKILLS: usize = 128;
 
-/// Most entries of one folder of skills that are looked at.
+/// Maximum number of entries examined in one folder of skills.
 const MAX_ENTRIES: usize = 1_024;
 
-/// A skill and where its files are.
+/// A skill and the location of its files.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) skill: Skill,
     pub(super) place: Place,
 }
 
-/// The place of a skill's files.
+/// The location of a skill's files.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// A folder with the skill's name in this open folder of skills. It is opened anew for each call.
+    /// A folder with the skill's name in this open folder of skills. It is opened again for each call.
     Below(Root),
     /// The open folder that a link led to when the skill was found.
     Linked(Root),
@@ -55,14 +55,14 @@ impl Found {
     }
 }
 
-/// The skills found so far, by name, and what was left out.
+/// The skills found so far, by name, and the problems of those left out.
 #[derive(Debug, Default)]
 struct Search {
     found: BTreeMap<Text, Found>,
     problems: Vec<SkillProblem>,
 }
 
-/// Returns the skills in folders, sorted by name, and what was left out.
+/// Returns the skills in `folders`, sorted by name, and the problems of those left out.
 pub(super) fn find<P: AsRef<Path>>(
     folders: impl IntoIterator<Item = P>,
 ) -> (Vec<Found>, Vec<SkillProblem>) {
@@ -102,7 +102,7 @@ impl Search {
             let name = entry.file_name();
             let kind = entry.file_type().ok();
             let is_link = kind.is_some_and(|kind| kind.is_symlink());
-            // Files, and links to files, are passed over.
+            // Files, and links to files, are skipped.
             let is_file = kind.is_some_and(|kind| kind.is_file())
                 || is_link && path.join(&name).metadata().is_ok_and(|it| it.is_file());
             if is_file || name.as_encoded_bytes().starts_with(b".") {
@@ -166,11 +166,11 @@ fn below(root: &Root, name: &str) -> Result<(Place, Root), String> {
     Ok((Place::Below(root.clone()), folder))
 }
 
-/// Opens the folder that a link leads to: whoever made the link has chosen it. What is read later lies below the folder
-/// that is open, wherever the link leads by then.
+/// Opens the folder that a link leads to, as intended by the author of the link. Later reads stay
+/// below the opened folder, wherever the link leads by then.
 fn followed(link: &Path) -> Result<(Place, Root), String> {
     let mut folder = open_folder(link).map_err(|_| {
-        "it is a link, and what it leads to is not there or no folder; mend or remove it".to_owned()
+        "it is a link whose target is missing or not a folder; repair or remove it".to_owned()
     })?;
     folder.shows_hidden = false;
     Ok((Place::Linked(folder.clone()), folder))

@@ -1,4 +1,4 @@
-//! The frontmatter of a skill: the YAML between the first two lines `---`.
+//! The frontmatter of a skill: the YAML between the first two `---` lines.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::{
 };
 use crate::types::Text;
 
-/// The longest name of a skill, in bytes.
+/// Maximum length of a skill's name, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The longest description of a skill, in characters.
+/// Maximum length of a skill's description, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 
-/// The longest text about what a skill needs, in characters.
+/// Maximum length of the `compatibility` text, in characters.
 const MAX_COMPATIBILITY_CHARS: usize = 500;
 
-/// The largest frontmatter, in bytes.
+/// Maximum size of the frontmatter, in bytes.
 const MAX_FRONTMATTER_BYTES: usize = 16 << 10;
 
 /// The fields of a skill.
@@ -113,7 +113,7 @@ fn fields(document: &Document, first_line: usize, folder: &str) -> Result<Frontm
                     return Err(fault(*line, "`allowed-tools` must be names with spaces between"));
                 }
             },
-            // Other programs have fields of their own.
+            // Other programs may define additional fields.
             _ => {}
         }
     }
@@ -142,7 +142,7 @@ fn text<'v>(key: &str, line: usize, value: &'v Value, max: usize) -> Result<&'v 
     Ok(text)
 }
 
-/// Checks that a name is that of its folder, and one that a skill may have.
+/// Checks that a name is valid and equals the name of its folder.
 fn check_name(name: &str, folder: &str) -> Result<(), String> {
     if !is_name(name) {
         return Err(format!(
@@ -158,7 +158,7 @@ fn check_name(name: &str, folder: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns `true` for a name that a skill may have.
+/// Returns `true` for a valid skill name.
 fn is_name(name: &str) -> bool {
     let is_part = |part: &str| {
         let is_fit = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

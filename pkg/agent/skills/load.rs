@@ -17,7 +17,7 @@ use crate::agent::{
 /// The name of the tool.
 pub(super) const LOAD_SKILL: &str = "load_skill";
 
-/// Most files of a skill that its instructions are followed by.
+/// Maximum number of a skill's files listed after its instructions.
 const MAX_NAMED_FILES: usize = 60;
 
 /// The arguments of the tool.
@@ -79,7 +79,7 @@ fn instructions(found: &Found, stop: &dyn Fn() -> bool) -> Result<String, ToolEr
 /// Returns the text of a file of a skill.
 fn resource(found: &Found, path: &str) -> Result<String, ToolError> {
     let root = found.folder()?;
-    // An invalid path is said before whether something is there.
+    // An invalid path is reported before the existence of the file.
     let _parts = root.parts(path)?;
     match read(&root, path, MAX_FILE_BYTES).map_err(ToolError::failed)? {
         None => {

@@ -23,12 +23,12 @@ pub use self::{
 };
 use super::{AgentBuilder, prompts::project::root_of, tools::Tool};
 
-/// The skills in some folders, each a folder with a `SKILL.md` as the open format has it.
+/// The skills in some folders, each a folder with a `SKILL.md` in the open format.
 ///
-/// The file begins with fields in YAML: `name`, which is that of the folder, `description`, and, if wanted,
-/// `license`, `compatibility`, `metadata` and `allowed-tools`. Below are the instructions. The model reads
-/// names and descriptions in the prompt, and the rest by the tool `load_skill`; it reaches nothing outside the
-/// skill's folder. A skill may be a link to its folder. A skill that cannot be used is left out, and [problems](Self::problems) says why.
+/// The file starts with YAML fields: `name`, which equals the name of the folder, `description` and, optionally, `license`,
+/// `compatibility`, `metadata` and `allowed-tools`. The instructions follow. The model reads names and descriptions in the prompt, and the
+/// rest with the tool `load_skill`, which reaches nothing outside the skill's folder. A skill may be a link to its folder. A skill that
+/// cannot be used is left out, and [problems](Self::problems) reports why.
 ///
 /// # Examples
 ///
@@ -44,24 +44,24 @@ use super::{AgentBuilder, prompts::project::root_of, tools::Tool};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Skills {
-    /// Sorted by name.
+    /// The skills, sorted by name.
     found: Arc<[Found]>,
     problems: Arc<[SkillProblem]>,
 }
 
 impl Skills {
-    /// Finds the skills in folders, at most 128. Of two with one name, that of the earlier folder is used; a folder that
-    /// is given twice counts once.
+    /// Finds the skills in `folders`, at most 128. Of two skills with the same name, the one in the
+    /// earlier folder is used; a folder given twice counts once.
     ///
-    /// It reads files, and so may wait for a disk.
+    /// Reads files, and so may block on the disk.
     #[must_use]
     pub fn find<P: AsRef<Path>>(folders: impl IntoIterator<Item = P>) -> Self {
         let (found, problems) = find(folders);
         Self { found: found.into(), problems: problems.into() }
     }
 
-    /// Returns the folders that people keep skills in, as far as they are there: `.agents/skills` in this folder, in
-    /// those above it up to the root of its project, as [`ProjectPrompt::around`] finds that, then in the user's home.
+    /// Returns the usual folders of skills that exist: `.agents/skills` in `folder` and in its parents up to
+    /// the root of its project, as found by [`ProjectPrompt::around`], then the one in the user's home.
     ///
     /// [`ProjectPrompt::around`]: crate::agent::prompts::ProjectPrompt::around
     #[must_use]
@@ -74,7 +74,7 @@ impl Skills {
         folders.chain(Self::home_folder()).collect()
     }
 
-    /// Returns the folder of skills in the user's home; `None` where it is not there.
+    /// Returns the folder of skills in the user's home; `None` where it does not exist.
     #[must_use]
     pub fn home_folder() -> Option<PathBuf> {
         std::env::home_dir().map(|home| in_folder(&home)).filter(|folder| folder.is_dir())
@@ -85,13 +85,13 @@ impl Skills {
         self.found.iter().map(|found| &found.skill)
     }
 
-    /// Returns `true` when there are none.
+    /// Returns `true` when the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Returns what was left out, and why.
+    /// Returns the problems of the skills and folders that were left out.
     #[must_use]
     pub fn problems(&self) -> &[SkillProblem] {
         &self.problems
@@ -105,7 +105,7 @@ impl Skills {
 
     /// Returns the tool `load_skill`, which reads the instructions of a skill, or a file in its folder.
     ///
-    /// It reads text of at most 128 KiB, follows no link, and shows neither hidden files nor keys.
+    /// The tool reads text of at most 128 KiB, follows no link, and shows neither hidden files nor keys.
     #[must_use]
     pub fn tool(&self) -> Arc<dyn Tool> {
         load_skill(self.found.clone())
@@ -118,7 +118,7 @@ fn in_folder(folder: &Path) -> PathBuf {
 }
 
 impl AgentBuilder {
-    /// Adds skills: their list to the system prompt, and the tool `load_skill`. Adds nothing where there are none.
+    /// Adds skills: their list to the system prompt, and the tool `load_skill`. Adds nothing for an empty set.
     #[must_use]
     pub fn skills(self, skills: &Skills) -> Self {
         if skills.is_empty() {

@@ -15,8 +15,8 @@ use crate::{
 /// The part of the system prompt that lists skills by name and description; see
 /// [`Skills::prompt`](super::Skills::prompt).
 ///
-/// It is left out where there are none, and in runs that may not use `load_skill`. Tags and markers of models in
-/// a description are broken, so that it is read and not obeyed.
+/// The part is left out without skills, and in runs that may not use `load_skill`. Tags and model
+/// markers in a description are broken, so that the description is read as data and not obeyed.
 #[derive(Debug, Clone)]
 pub struct SkillsPrompt {
     text: Arc<str>,

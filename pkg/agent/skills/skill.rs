@@ -1,30 +1,30 @@
-//! A skill, and a problem with one.
+//! A skill, and the problem of a skill that is not used.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use crate::types::Text;
 
-/// A skill: what its frontmatter says.
+/// A skill, as described by its frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skill {
-    /// The name, which is that of the folder.
+    /// The name, which equals the name of the folder.
     pub name: Text,
-    /// The text that says what the skill is for, at most 1,024 characters.
+    /// The description of the skill's purpose, at most 1,024 characters.
     pub description: String,
-    /// The licence, where it is stated.
+    /// The licence, if stated.
     pub license: Option<String>,
-    /// The text that says what the skill needs, such as a program.
+    /// The requirements of the skill, such as a program.
     pub compatibility: Option<String>,
-    /// Further facts.
+    /// Additional metadata.
     pub metadata: BTreeMap<String, String>,
-    /// The tools that the skill asks for. They are not allowed by that: who may do what is not said by a file.
+    /// The tools that the skill requests. Listing them grants nothing: a file does not decide permissions.
     pub allowed_tools: Vec<String>,
-    /// The folder.
+    /// The folder of the skill.
     pub folder: PathBuf,
 }
 
-/// A problem because of which a skill, or a folder of skills, is not used.
+/// A problem for which a skill, or a folder of skills, is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkillProblem {
@@ -32,7 +32,7 @@ pub struct SkillProblem {
     pub path: PathBuf,
     /// The line in the file, counted from 1.
     pub line: Option<usize>,
-    /// The text that says what is wrong and what to do.
+    /// The description of the problem and its remedy.
     pub problem: String,
 }
 

@@ -366,7 +366,7 @@ async fn nobody_reaches_a_file_outside_a_skill() {
     let want = [
         "s/inner: `SKILL.md` is a link; links are not followed",
         "s/linked/SKILL.md:2: the name `other` is not that of the folder `linked`; rename one of them",
-        "s/lost: it is a link, and what it leads to is not there or no folder; mend or remove it",
+        "s/lost: it is a link whose target is missing or not a folder; repair or remove it",
     ];
     assert_eq!(folder.problems(&skills), want);
     // A skill becomes a link after it was found.

@@ -1,4 +1,4 @@
-//! The YAML of a frontmatter, as far as skills have it: texts, lists of texts, and maps of texts.
+//! The subset of YAML that skills use in their frontmatter: strings, lists of strings, and maps of strings.
 
 use std::borrow::Cow;
 
@@ -13,15 +13,15 @@ pub(super) type Document = Vec<(String, usize, Value)>;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Text(String),
-    /// The texts of a list.
+    /// The strings of a list.
     List(Vec<String>),
-    /// The fields of a map that are texts.
+    /// The members of a map whose values are strings.
     Map(Vec<(String, String)>),
     /// A reference to another value.
     Other,
 }
 
-/// Returns the fields of a document that begins behind the line `lines_before`.
+/// Returns the fields of a document that starts after `lines_before` lines.
 pub(super) fn values(yaml: &str, lines_before: usize) -> Result<Document, Fault> {
     let mut events = Events { parser: Parser::new_from_str(yaml), lines_before };
     let mut fields = Document::new();
@@ -74,7 +74,7 @@ impl<'y> Events<'y> {
         }
     }
 
-    /// Returns the value that begins with the next event; what lies deeper than a list or map is left out.
+    /// Returns the value that starts with the next event; values nested inside a list or map are left out.
     fn value(&mut self) -> Result<Value, Fault> {
         match self.next()?.0 {
             Event::Scalar(text, style, ..) => Ok(Value::Text(written(text, style))),
@@ -101,7 +101,7 @@ impl<'y> Events<'y> {
         }
     }
 
-    /// Returns the texts up to the end of the list or map that has begun, and `None` for each other value in it.
+    /// Returns the strings up to the end of the current list or map, and `None` for each other value in it.
     fn inside(&mut self) -> Result<Vec<Option<String>>, Fault> {
         let (mut found, mut depth) = (Vec::new(), 0_usize);
         loop {
@@ -130,7 +130,7 @@ impl<'y> Events<'y> {
     }
 }
 
-/// Returns the text of a value; nothing is written as nothing.
+/// Returns the text of a value; a null becomes an empty text.
 fn written(text: Cow<'_, str>, style: ScalarStyle) -> String {
     if style == ScalarStyle::Plain && is_null(&text) { String::new() } else { text.into_owned() }
 }

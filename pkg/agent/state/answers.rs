@@ -1,4 +1,4 @@
-//! The ways on from an answer: its calls, the end, the rest of what was cut, or the same once more.
+//! The steps that can follow an answer: its calls, the end of the run, the rest of a truncated answer, or a second request.
 
 use std::{mem, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl RunState {
-    /// Returns what the request for this answer has behind the conversation, which does not keep it.
+    /// Returns the messages that the request for this answer appends to the conversation, which does not keep them.
     pub(crate) fn aside(&self, kind: AskKind) -> Vec<Arc<Message>> {
         let says = |text| Arc::new(Message::user(text));
         match kind {
@@ -42,7 +42,7 @@ impl RunState {
         }
         let before = mem::replace(&mut outcome.finish_reason, answer.finish_reason);
         let said = message.is_some() || !text.trim().is_empty();
-        // A provider that paused goes on with the same answer.
+        // A provider that paused continues the same answer.
         if is_rest || before == Some(FinishReason::Pause) {
             outcome.text.push_str(&text);
         } else {
@@ -64,7 +64,7 @@ impl RunState {
         self.outcome.messages.extend(message);
         let is_full = answer.error.as_ref().is_some_and(|e| e.code == ErrorCode::ContextExceeded);
         if is_rest && is_full && !answer.told && !self.is_cancelled() {
-            // There is no room for the rest: the answer stays cut.
+            // The rest does not fit: the answer stays truncated.
             self.outcome.finish_reason = before;
             return self.finish(OutcomeKind::Cut, out);
         }
@@ -103,7 +103,7 @@ impl RunState {
             return self.next_turn(out);
         }
         if self.has_finished(&FinishReason::Pause) {
-            // The provider goes on when it gets its own words back.
+            // The provider continues once its own message is sent back.
             return self.next_turn(out);
         }
         if !self.wants_a_call(rules, fenced_calls) {
@@ -127,12 +127,12 @@ impl RunState {
         self.outcome.finish_reason.as_ref() == Some(reason)
     }
 
-    /// Returns `true` when the provider has withheld the answer: it would do so again.
+    /// Returns `true` when the provider withheld the answer: asking again would have the same result.
     fn is_refused(&self) -> bool {
         self.has_finished(&FinishReason::Refusal) || self.has_finished(&FinishReason::ContentFilter)
     }
 
-    /// Returns `true` when an answer that was cut may be continued.
+    /// Returns `true` when a truncated answer may be continued.
     fn may_continue(&self) -> bool {
         self.continued < self.spec.continue_cut
             && self.has_finished(&FinishReason::Length)
@@ -140,7 +140,7 @@ impl RunState {
             && self.limit().is_none()
     }
 
-    /// Asks for the rest of an answer that was cut.
+    /// Asks for the rest of a truncated answer.
     fn go_on_with_answer(&mut self, out: &mut Vec<Effect>) {
         self.continued += 1;
         let data = json!({ "turn": self.answer.turn, "times": self.continued });
@@ -149,7 +149,7 @@ impl RunState {
         self.ask(AskKind::Continue, out);
     }
 
-    /// Asks once more after an empty answer; after two of them the run is over.
+    /// Asks once more after an empty answer; after the second one the run ends.
     fn answer_is_empty(&mut self, out: &mut Vec<Effect>) {
         if self.empty < 2 && self.limit().is_none() {
             return self.ask(AskKind::Again, out);
@@ -158,13 +158,13 @@ impl RunState {
         self.finish(reason, out);
     }
 
-    /// Says in place of the model that it has not answered.
+    /// Adds the notice, in place of the model's answer, that the model has not answered.
     fn say_nothing(&mut self, out: &mut Vec<Effect>) -> OutcomeKind {
         self.say(feedback::NO_ANSWER, out);
         OutcomeKind::Empty
     }
 
-    /// Says this in place of the model: what is shown is what is kept.
+    /// Adds this text in place of the model's answer: the text shown is the text kept.
     pub(super) fn say(&mut self, text: &str, out: &mut Vec<Effect>) {
         text.clone_into(&mut self.outcome.text);
         let content = text.into();
@@ -187,7 +187,7 @@ impl RunState {
     }
 }
 
-/// Returns an answer that was cut, with more of it.
+/// Returns a truncated answer joined with its continuation.
 pub(super) fn joined(cut: Option<Arc<Message>>, more: Option<Message>) -> Option<Arc<Message>> {
     let (Some(cut), Some(more)) = (&cut, &more) else { return cut.or(more.map(Arc::new)) };
     let mut whole = Message::clone(cut);

@@ -1,4 +1,4 @@
-//! Calls that wait for a person.
+//! Calls that wait for a person's approval.
 
 use super::{
     AnswerId, CallId, Effect, Failure, Grant, Rules, RunState, ToolEnd, Verdict,
@@ -9,7 +9,7 @@ use crate::{
     types::{AgentEvent, Json, Text, ToolCall},
 };
 
-/// Returns the id of a request: it is bound to its kind, the run, the call and its arguments.
+/// Returns the id of a request, which is bound to the request's kind, the run, the call and its arguments.
 pub(super) fn request_id(kind: &str, run_id: &str, id: CallId, call: &ToolCall) -> Text {
     let CallId { answer: AnswerId { turn, attempt }, place } = id;
     let head = format!("{kind}{run_id}\0{turn}\0{attempt}\0{place}\0{}\0", call.name);
@@ -18,18 +18,18 @@ pub(super) fn request_id(kind: &str, run_id: &str, id: CallId, call: &ToolCall) 
 }
 
 impl Call {
-    /// Asks a person about the call.
+    /// Requests a person's approval of the call.
     pub(super) fn ask(&mut self, run_id: &str, id: CallId, out: &mut Vec<Effect>) {
         self.state = CallState::Asked(request_id("", run_id, id, &self.made));
         out.push(Effect::Propose(id));
     }
 
-    /// Withdraws the request about the call at `place`, if there is one.
+    /// Withdraws the approval request for the call at `place`, if there is one.
     pub(super) fn withdraw(&mut self, place: usize, out: &mut Vec<Effect>) {
         let CallState::Asked(approval_id) = &self.state else { return };
         let approval_id = approval_id.clone();
         self.state = CallState::Held;
-        // One that this step has made was not seen.
+        // A request made in this same step has not been seen by anyone.
         let is_it = |effect: &Effect| matches!(effect, Effect::Propose(id) if id.place == place);
         if let Some(at) = out.iter().position(is_it) {
             out.remove(at);
@@ -41,7 +41,7 @@ impl Call {
         out.push(Effect::Emit(Box::new(event)));
     }
 
-    /// Tells the answer; returns what the model reads where the call does not run.
+    /// Returns the event for the verdict, and the text that the model reads when the call does not run.
     fn told(&self, approval_id: &Text, verdict: &Verdict) -> (AgentEvent, Option<String>) {
         let approval_id = approval_id.clone();
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
@@ -70,19 +70,19 @@ impl Call {
 }
 
 impl Calls {
-    /// Returns the places of the calls that wait for a person.
+    /// Returns the places of the calls that wait for approval.
     pub(super) fn asked(&self) -> impl Iterator<Item = usize> {
         let is_asked = |call: &Call| matches!(call.state, CallState::Asked(_));
         self.iter().enumerate().filter(move |(_, call)| is_asked(call)).map(|(place, _)| place)
     }
 
-    /// Returns the id of the request about a call that waits for a person.
+    /// Returns the id of the approval request for the call at `place`, if it waits for approval.
     pub(super) fn approval(&self, place: usize) -> Option<&Text> {
         let CallState::Asked(approval_id) = &self.iter().nth(place)?.state else { return None };
         Some(approval_id)
     }
 
-    /// Takes the answer about a call: it runs, or has ended.
+    /// Applies the verdict on a call: the call runs or ends.
     pub(super) fn decide(
         &mut self,
         place: usize,
@@ -108,7 +108,7 @@ impl Calls {
         if let Verdict::Granted { arguments: Some(arguments), .. } = verdict {
             call.change(arguments);
         }
-        // What was true when the person was asked may be true no more.
+        // The conditions may have changed since the person was asked, so the call is checked again.
         let digest = around.digest(&call.made);
         let checked = around.check(call, digest);
         call.start(digest, checked, place, around, out);
@@ -116,7 +116,7 @@ impl Calls {
 }
 
 impl RunState {
-    /// Takes a person's answer about a call.
+    /// Applies a person's verdict on a call.
     pub(super) fn decided(
         &mut self,
         rules: &dyn Rules,
@@ -139,12 +139,12 @@ impl RunState {
         calls.decide(id.place, verdict, &around, out);
     }
 
-    /// Returns the id of the request about a call of the one answer that counts.
+    /// Returns the id of the approval request for a call of the current answer.
     pub(crate) fn approval(&self, id: CallId) -> Option<&Text> {
         self.calls.approval(id.place).filter(|_| id.answer == self.answer)
     }
 
-    /// Returns the ids of the requests that are open: to people, and to the client.
+    /// Returns the ids of the open requests, both approval requests and calls at the client.
     #[cfg(feature = "server")]
     pub(crate) fn requests(&self) -> Vec<Text> {
         let asked = self.calls.asked().filter_map(|place| self.calls.approval(place));
@@ -152,14 +152,14 @@ impl RunState {
         asked.chain(sent).cloned().collect()
     }
 
-    /// Appends the requests that are open.
+    /// Appends the effects for the open requests.
     pub(super) fn request_again(&self, out: &mut Vec<Effect>) {
         let id = |place| CallId { answer: self.answer, place };
         out.extend(self.calls.asked().map(id).map(Effect::Propose));
         out.extend(self.calls.at_client().map(id).map(Effect::Send));
     }
 
-    /// Returns `true` while all that the run waits for is a person or the client.
+    /// Returns `true` while the run waits only for a person or the client.
     pub(super) fn waits_for_others(&self) -> bool {
         let mut others = self.calls.asked().chain(self.calls.at_client());
         self.asking().is_none() && self.calls.running().next().is_none() && others.next().is_some()

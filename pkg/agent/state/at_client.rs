@@ -19,7 +19,7 @@ impl Call {
         out.push(Effect::Send(id));
     }
 
-    /// Tells the client that it need not run the call any more.
+    /// Informs the client that the call need not run any more.
     fn tell_withdrawn(&self, client_call_id: Text, out: &mut Vec<Effect>) {
         let (id, tool_name) = (self.made.id.clone(), self.made.name.clone());
         out.push(Effect::Withdraw(client_call_id.clone()));
@@ -29,7 +29,7 @@ impl Call {
 }
 
 impl Calls {
-    /// Returns the places of the calls that are at the client.
+    /// Returns the places of the calls at the client.
     pub(super) fn at_client(&self) -> impl Iterator<Item = usize> {
         let is_there = |call: &Call| matches!(call.state, CallState::AtClient(_));
         self.iter().enumerate().filter(move |(_, call)| is_there(call)).map(|(place, _)| place)
@@ -41,7 +41,7 @@ impl Calls {
         Some(id)
     }
 
-    /// Ends the calls that are at the client, whatever comes of them there.
+    /// Ends the calls at the client, whatever their outcome there.
     pub(super) fn recall(&mut self, out: &mut Vec<Effect>) {
         for place in self.at_client().collect::<Vec<_>>() {
             let Some(call) = self.get_mut(place) else { continue };
@@ -53,7 +53,7 @@ impl Calls {
         }
     }
 
-    /// Takes what became of a call at the client.
+    /// Takes the outcome of a call at the client.
     pub(super) fn returned(&mut self, place: usize, returned: Returned, out: &mut Vec<Effect>) {
         let Some(call) = self.get_mut(place) else { return };
         if returned.is_withdrawn {
@@ -64,7 +64,7 @@ impl Calls {
 }
 
 impl RunState {
-    /// Returns the id under which the client was asked for a call of the one answer that counts.
+    /// Returns the id under which the client was asked to run a call of the current answer.
     pub(crate) fn client_call(&self, id: CallId) -> Option<&Text> {
         self.calls.client_call(id.place).filter(|_| id.answer == self.answer)
     }

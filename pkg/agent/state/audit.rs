@@ -1,10 +1,10 @@
-//! Records of calls that were refused.
+//! Audit records of refused calls.
 
 use super::{Denial, Effect, Failure, calls::Call};
 use crate::agent::AuditKind;
 
 impl Call {
-    /// Has a record kept of a call that fails in this way, if one is due.
+    /// Requests an audit record of a call that fails in this way, if one is due.
     pub(super) fn audit(&self, failure: Failure, reason: &str, out: &mut Vec<Effect>) {
         let kind = if failure == Failure::Forbidden {
             AuditKind::UnauthorizedTool

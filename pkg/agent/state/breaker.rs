@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::{agent::feedback, types::Text};
 
-/// The kind of a call's failure. The breaker counts kinds, not texts, which vary.
+/// The kind of a call's failure. The breaker counts kinds rather than texts, since texts vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Failure {
     /// The answer ended inside the call.
     Cut,
-    /// The call could not be read.
+    /// The call could not be parsed.
     Malformed,
     /// The tool does not exist.
     UnknownTool,
-    /// The arguments do not fit the schema.
+    /// The arguments do not match the schema.
     Arguments,
     /// The tool reported a failure.
     Failed,
-    /// The tool reported a failure that may pass.
+    /// The tool reported a failure that may be transient.
     Transient,
-    /// The tool took too long.
+    /// The tool exceeded its time limit.
     TimedOut,
     /// The tool panicked.
     Panicked,
-    /// No person has allowed the call.
+    /// The call was not approved by a person.
     Denied,
     /// The caller may not use the tool.
     Forbidden,
-    /// The authorizer has denied the call.
+    /// The authorizer denied the call.
     Unauthorized,
-    /// The call has just failed and was not repeated.
+    /// The same call has failed before and was not repeated.
     Repeated,
-    /// The call was not run, for a reason other than the call itself.
+    /// The call was not run, for a reason unrelated to the call itself.
     NotRun,
 }
 
@@ -53,10 +53,10 @@ impl Failure {
     }
 }
 
-/// Counts failures of one run, of each tool between two successes of it.
+/// A counter of the failures of each tool in one run, reset when the tool succeeds.
 ///
-/// Failures are counted by kind and tool, and all tools that do not exist are one: neither varying texts
-/// and names nor calls that succeed in between defeat the breaker.
+/// Failures are counted by kind and tool, and all unknown tools count as one: neither varying texts
+/// and names nor successful calls of other tools in between defeat the breaker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Breaker {
     limit: u32,
@@ -73,7 +73,7 @@ impl Breaker {
         self.counts.remove(tool);
     }
 
-    /// Counts a failure; returns the reason to end the run when it is one too many.
+    /// Counts a failure; returns the reason to end the run when the limit is reached.
     pub(super) fn failed(&mut self, tool: &Text, failure: Failure) -> Option<String> {
         if failure == Failure::NotRun {
             return None;

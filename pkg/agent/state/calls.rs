@@ -17,21 +17,21 @@ use crate::{
     },
 };
 
-/// The calls of one answer, in its order, and what they came to.
+/// The calls of one answer, in its order, and their results.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Calls {
     list: Vec<Call>,
-    /// The results of the first calls: those before the first that is open.
+    /// The results of the settled calls: those before the first open call.
     results: Vec<ToolResult>,
-    /// The reason of the run's end, once a loop-breaking call succeeded.
+    /// The reason for the end of the run, once a loop-breaking call has succeeded.
     ended_by: Option<OutcomeKind>,
-    /// The reason to end the run: a tool failed too often, or the calls go round in a circle.
+    /// The reason to end the run: a tool failed too often, or the calls go round in circles.
     broken: Option<String>,
-    /// The way on, where the answer did not come to its end: no call begins any more.
+    /// The next step, when the answer did not complete: no further call starts.
     then: Option<Then>,
 }
 
-/// The way on from the calls of an answer that did not come to its end.
+/// The step after the calls of an answer that did not complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Then {
@@ -42,7 +42,7 @@ pub(super) enum Then {
 }
 
 impl Then {
-    /// Returns what the model reads of a call that had not begun.
+    /// Returns the text that the model reads for a call that had not started.
     pub(super) fn why(&self) -> &str {
         match self {
             Self::Turn => feedback::CUT_BEFORE,
@@ -51,12 +51,12 @@ impl Then {
     }
 }
 
-/// The results of calls that have all ended, and the way on.
+/// The results of calls that have all ended, and the next step.
 pub(super) struct Closed {
     pub(super) results: Vec<ToolResult>,
-    /// The reason of the run's end, once a loop-breaking call succeeded.
+    /// The reason for the end of the run, once a loop-breaking call has succeeded.
     pub(super) ended_by: Option<OutcomeKind>,
-    /// The reason of an end before the task is done.
+    /// The reason to end the run before the task is done.
     pub(super) broken: Option<String>,
     pub(super) then: Option<Then>,
 }
@@ -65,13 +65,13 @@ pub(super) struct Closed {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Call {
     pub(super) made: ToolCall,
-    /// The bytes of it that arrived.
+    /// The number of bytes of the call that arrived.
     body_bytes: usize,
-    /// The digest of what makes two calls the same, once it was looked at.
+    /// The digest of the call's identity, which two equal calls share, once it has been computed.
     digest: u64,
-    /// The wait before it runs.
+    /// The delay before the call runs.
     pause: Duration,
-    /// `true` when a person has changed the arguments.
+    /// `true` when a person changed the arguments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_changed: bool,
     pub(super) state: CallState,
@@ -81,21 +81,21 @@ pub(super) struct Call {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CallState {
-    /// Waits: it runs alone or last, or is behind the bound.
+    /// Waiting: the call runs alone or last, or the limit of parallel calls is reached.
     Held,
-    /// Waits for a person, who was asked with this id.
+    /// Waiting for a person's answer to the request with this id.
     Asked(Text),
     Running,
-    /// Is at the client, which was asked with this id.
+    /// At the client, which was asked with this id.
     AtClient(Text),
-    /// Has ended, behind one that has not.
+    /// Ended, while an earlier call has not.
     Ended(ToolEnd),
-    /// Is among the results.
+    /// Added to the results.
     Settled,
 }
 
 impl Call {
-    /// Returns the calls of an answer, with the bytes of each by its index.
+    /// Returns the calls of an answer; `body_bytes` contains the bytes of each call by its index.
     pub(super) fn all(calls: Vec<ToolCall>, body_bytes: &[usize]) -> Vec<Self> {
         let bytes = |index: u32| body_bytes.get(index as usize).copied().unwrap_or_default();
         calls.into_iter().map(|call| Self::new(bytes(call.index), call)).collect()
@@ -118,7 +118,7 @@ impl Call {
         self.made.arguments = Some(arguments);
     }
 
-    /// Lets the call run, if its checks are passed.
+    /// Starts the call if its checks passed; otherwise ends it.
     pub(super) fn start(
         &mut self,
         digest: u64,
@@ -145,7 +145,7 @@ impl Call {
         }
     }
 
-    /// Notes the end of the call, and tells it.
+    /// Records the end of the call and emits its events.
     pub(super) fn end(&mut self, mut end: ToolEnd, out: &mut Vec<Effect>) {
         if let Some(arguments) = self.made.arguments.as_ref().filter(|_| self.is_changed) {
             let (Ok(text) | Err((_, text))) = &mut end.result;
@@ -171,18 +171,18 @@ impl Call {
 }
 
 impl Calls {
-    /// Adds a call of an answer that goes on.
+    /// Adds a call of an answer in progress.
     pub(super) fn push(&mut self, call: Call) {
         self.list.push(call);
     }
 
-    /// Adds the calls that were not there before the end of the answer, which has made these in all.
+    /// Adds the calls that were not yet known at the end of the answer, given all calls of that answer.
     pub(super) fn complete(&mut self, calls: Vec<Call>) {
         let known = self.list.len();
         self.list.extend(calls.into_iter().skip(known));
     }
 
-    /// Lets no more calls begin.
+    /// Prevents further calls from starting.
     pub(super) fn then(&mut self, then: Then) {
         self.then = Some(then);
     }
@@ -210,7 +210,7 @@ impl Calls {
         self.list.len() - self.list.iter().filter(has_ended).count()
     }
 
-    /// Returns the places of the calls that run.
+    /// Returns the places of the running calls.
     pub(super) fn running(&self) -> impl Iterator<Item = usize> {
         (0..self.list.len()).filter(|place| self.is_running(*place))
     }
@@ -223,25 +223,25 @@ impl Calls {
         self.list.get(place).map(|call| &call.made)
     }
 
-    /// Returns the wait before a call runs.
+    /// Returns the delay before a call runs.
     pub(super) fn pause(&self, place: usize) -> Duration {
         self.list.get(place).map_or(Duration::ZERO, |call| call.pause)
     }
 
-    /// Notes the end of a call, and tells it: results are kept in the order of the calls, and told as they come.
+    /// Records the end of a call and emits its events: results are kept in the order of the calls, and reported as they arrive.
     pub(super) fn end(&mut self, place: usize, end: ToolEnd, out: &mut Vec<Effect>) {
         if let Some(call) = self.list.get_mut(place) {
             call.end(end, out);
         }
     }
 
-    /// Returns the first call that has not begun, with its place.
+    /// Returns the first call that has not started, with its place.
     fn first_held(&self) -> Option<(usize, &Call)> {
         let mut open = self.list.iter().enumerate().skip(self.results.len());
         open.find(|(_, call)| call.state == CallState::Held)
     }
 
-    /// Ends what has not begun.
+    /// Ends the calls that have not started.
     fn refuse_held(&mut self, why: &str, out: &mut Vec<Effect>) {
         for (place, call) in self.list.iter_mut().enumerate() {
             call.withdraw(place, out);
@@ -251,7 +251,7 @@ impl Calls {
         }
     }
 
-    /// Ends the calls that ran when the run was put away, and returns the places of those that run again.
+    /// Ends the calls that were running when the run was suspended, and returns the places of those that run again.
     pub(super) fn interrupt(
         &mut self,
         rules: &dyn Rules,
@@ -293,25 +293,25 @@ impl Calls {
 /// The stage of a run that has calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The answer goes on: its calls begin, but do not settle.
+    /// The answer is in progress: its calls start, but do not settle.
     Early,
     /// The answer has ended.
     Answered,
-    /// The run is cancelled: no call begins.
+    /// The run is cancelled: no further call starts.
     Cancelled,
 }
 
-/// The part of a run that its calls depend on.
+/// The parts of a run that its calls depend on.
 pub(super) struct Around<'a> {
     pub(super) rules: &'a dyn Rules,
     pub(super) run_id: &'a str,
     pub(super) answer: AnswerId,
     pub(super) grants: &'a [Grant],
-    /// `true` when text from outside is in the conversation.
+    /// `true` when the conversation contains text from outside.
     pub(super) has_outside_text: bool,
     /// The names of the tools that the run may not use.
     pub(super) withheld: &'a [Text],
-    /// Most calls that run at the same time.
+    /// Maximum number of calls that run at the same time.
     pub(super) most: usize,
     pub(super) stage: Stage,
     pub(super) breaker: &'a mut Breaker,
@@ -323,14 +323,14 @@ impl Around<'_> {
         self.rules.tool(&call.name).map_or(Order::Free, |facts| facts.order)
     }
 
-    /// Returns the digest of what makes two calls the same.
+    /// Returns the digest of a call's identity, which two equal calls share.
     pub(super) fn digest(&self, call: &ToolCall) -> u64 {
         let facts = self.rules.tool(&call.name);
         let name = facts.map_or(call.name.as_str(), |facts| facts.name);
         digest_of(name, call, facts.and_then(|_| self.rules.identity(call)))
     }
 
-    /// Shows the guard a call that has ended; returns the reason to end the run, if that is one.
+    /// Passes a call that has ended to the guard; returns the reason to end the run, if there is one.
     fn circle(
         &mut self,
         call: &Call,
@@ -348,7 +348,7 @@ impl Around<'_> {
         if is_new { self.guard.look(turn) } else { None }
     }
 
-    /// Returns the wait before a call runs.
+    /// Returns the delay before a call runs.
     fn pause(&self, name: &Text, digest: u64) -> Duration {
         let repeats = self.rules.tool(name).is_some_and(|facts| facts.may_repeat);
         if repeats { self.guard.pause(digest) } else { Duration::ZERO }
@@ -390,10 +390,10 @@ impl Around<'_> {
 }
 
 impl Calls {
-    /// Begins and settles calls, as far as it goes; returns `true` once none is open.
+    /// Starts and settles calls as far as possible; returns `true` once none is open.
     ///
-    /// Calls settle in their order, and what may begin is looked at after each: neither results nor
-    /// refusals depend on the order in which calls end.
+    /// Calls settle in their order, and after each one the calls that may start are determined
+    /// again: neither results nor refusals depend on the order in which calls end.
     pub(super) fn go_on(&mut self, around: &mut Around<'_>, out: &mut Vec<Effect>) -> bool {
         loop {
             self.begin(around, out);
@@ -403,7 +403,7 @@ impl Calls {
         }
     }
 
-    /// Begins the calls that may.
+    /// Starts the calls that may start.
     pub(super) fn begin(&mut self, around: &Around<'_>, out: &mut Vec<Effect>) {
         if around.stage == Stage::Cancelled || self.broken.is_some() || self.then.is_some() {
             let goes_on = around.stage == Stage::Answered && self.broken.is_none();
@@ -431,7 +431,7 @@ impl Calls {
         }
     }
 
-    /// Returns `true` when the first call that is held may begin.
+    /// Returns `true` when the first held call may start.
     fn may_begin(&self, around: &Around<'_>, place: usize, call: &ToolCall) -> bool {
         let settled = self.results.len();
         if around.order(call) != Order::Free {
@@ -488,7 +488,7 @@ impl Calls {
     }
 }
 
-/// Returns the end of a call that did not run.
+/// Returns the `ToolEnd` of a call that did not run.
 fn not_run(why: &str) -> ToolEnd {
     ToolEnd::refused((Failure::NotRun, why.to_owned()))
 }

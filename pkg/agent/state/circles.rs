@@ -11,32 +11,32 @@ use crate::{
     types::{Part, Text, ToolCall},
 };
 
-/// Calls that are looked back at.
+/// Number of recent calls that are examined.
 const WINDOW: usize = 16;
 
-/// Longest pattern that is found, in calls.
+/// Maximum length of a detected pattern, in calls.
 const MAX_PERIOD: usize = 4;
 
-/// Times of one call with one result of which the model is told.
+/// Number of equal calls with an equal result after which the model is told.
 const TOLD_TIMES: usize = 3;
 
-/// Times of one call with one result, in a row, that end the run.
+/// Number of consecutive equal calls with an equal result that ends the run.
 const MAX_SAME_CALLS: usize = 5;
 
-/// Wait before a call of a tool that may repeat runs for the second time; it doubles with each time that
-/// the result was the same.
+/// Delay before the second run of a call whose tool may repeat; it doubles each time the result is
+/// the same.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Longest such wait.
+/// Maximum delay before a repeated call.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// The last calls of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Guard {
-    /// Looks for circles; without it, pauses and certain failures are known all the same.
+    /// Enables the search for circles; delays and certain failures are tracked regardless.
     looks: bool,
     recent: VecDeque<Seen>,
-    /// The message for the model before its next answer.
+    /// The message to give the model before its next answer.
     untold: Option<String>,
 }
 
@@ -46,7 +46,7 @@ struct Seen {
     tool: Text,
     /// The digest of the call.
     call: u64,
-    /// The digest of the call and of its result.
+    /// The digest of the call and its result.
     result: u64,
     kind: Kind,
     /// The turn after which the model was told about this call.
@@ -57,36 +57,36 @@ struct Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
-    /// A call that may be a part of a circle.
+    /// A call that may be part of a circle.
     Counts,
-    /// A call that may be one too, and would fail again.
+    /// A call that may be part of a circle, and would fail again.
     Fails,
-    /// A call that may be made again: its tool says so, or its failure may pass.
+    /// A call that may be repeated: its tool allows that, or its failure may be transient.
     Repeats,
 }
 
-/// Calls that go round in a circle.
+/// A detected circle of calls.
 struct Circle {
-    /// The places at which the model may have been told of it, from the newest.
+    /// The positions in the window at which the model may have been told of the circle, newest first.
     looked_at: Vec<usize>,
     /// The number of different calls.
     period: usize,
     is_over: bool,
 }
 
-/// A call as the guard is told of it.
+/// An ended call, as passed to the guard.
 pub(super) struct Ended<'a> {
     pub(super) tool: &'a Text,
     /// The digest of the call.
     pub(super) call: u64,
     pub(super) result: &'a Result<String, (Failure, String)>,
-    /// Pictures and documents of the result.
+    /// The images and documents of the result.
     pub(super) parts: &'a [Part],
     pub(super) may_repeat: bool,
     pub(super) turn: u32,
 }
 
-/// Returns the digest of a call: of its tool, and of what makes two calls of it the same.
+/// Returns the digest of a call, made from its tool and the identity of the call.
 pub(super) fn digest_of(tool: &str, call: &ToolCall, identity: Option<String>) -> u64 {
     let mut same = vec![];
     match (identity, &call.arguments) {
@@ -97,7 +97,7 @@ pub(super) fn digest_of(tool: &str, call: &ToolCall, identity: Option<String>) -
     digest(tool.as_bytes().iter().chain(&[0]).chain(&same))
 }
 
-/// Returns the bytes by which parts of results differ.
+/// Returns the bytes by which parts of results are compared.
 fn data(part: &Part) -> &[u8] {
     match part {
         Part::Text { text } => text.as_bytes(),
@@ -108,7 +108,7 @@ fn data(part: &Part) -> &[u8] {
     }
 }
 
-/// Writes a value, the members of objects in the order of their names.
+/// Writes a value with the members of objects sorted by name.
 fn canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(members) => {
@@ -140,7 +140,7 @@ impl Guard {
         Self { looks, recent: VecDeque::new(), untold: None }
     }
 
-    /// Lets calls that failed before be made again.
+    /// Allows calls that failed before to be made again.
     pub(super) fn succeeded(&mut self) {
         for seen in &mut self.recent {
             if seen.kind == Kind::Fails {
@@ -154,7 +154,7 @@ impl Guard {
         self.recent.iter().any(|seen| seen.call == call && seen.kind == Kind::Fails)
     }
 
-    /// Returns the wait before a call of a tool that may repeat runs.
+    /// Returns the delay before a call of a tool that may repeat.
     pub(super) fn pause(&self, call: u64) -> Duration {
         let mut before = self.recent.iter().filter(|seen| seen.call == call);
         let Some(last) = before.next() else { return Duration::ZERO };
@@ -163,7 +163,7 @@ impl Guard {
         FIRST_PAUSE.saturating_mul(1 << same).min(MAX_PAUSE)
     }
 
-    /// Keeps a call that has ended.
+    /// Records a call that has ended.
     pub(super) fn keep(&mut self, ended: &Ended<'_>) {
         let kind = match ended.result {
             Err((Failure::NotRun, _)) => return,
@@ -179,7 +179,7 @@ impl Guard {
         let call = ended.call.to_le_bytes();
         let parts = ended.parts.iter().flat_map(data);
         let result = digest(call.iter().chain(&[failed]).chain(content.as_bytes()).chain(parts));
-        // The result of a call that was not repeated says so.
+        // The result of a call that was not repeated already tells the model so.
         let is_repeated = matches!(ended.result, Err((Failure::Repeated, _)));
         let told = is_repeated.then_some(ended.turn);
         self.recent.truncate(WINDOW - 1);
@@ -187,8 +187,8 @@ impl Guard {
         self.recent.push_front(Seen { tool, call: ended.call, result, kind, told });
     }
 
-    /// Looks for a circle that the last call closes. The model is told of one before its next answer;
-    /// what is returned is the reason to end the run: it goes on though the model was told.
+    /// Looks for a circle that the last call closes. The model is told of one before its next answer; the
+    /// returned value is the reason to end the run when the circle continues after the model was told.
     pub(super) fn look(&mut self, turn: u32) -> Option<String> {
         if !self.looks || self.recent.front()?.kind == Kind::Repeats {
             return None;
@@ -211,12 +211,12 @@ impl Guard {
         None
     }
 
-    /// Returns what the model is to be told before its next answer.
+    /// Returns the message to give the model before its next answer.
     pub(super) fn take_untold(&mut self) -> Option<String> {
         self.untold.take()
     }
 
-    /// Returns the places of the calls that count, from the newest.
+    /// Returns the positions of the calls that count, newest first.
     fn counting(&self) -> Vec<usize> {
         let counts = |at: &usize| self.recent.get(*at).is_some_and(|it| it.kind != Kind::Repeats);
         (0..self.recent.len()).filter(counts).collect()
@@ -226,7 +226,7 @@ impl Guard {
         self.recent.get(place).map(|seen| seen.result)
     }
 
-    /// Returns the shortest pattern that the last calls follow, one after the other.
+    /// Returns the shortest pattern that the last calls follow without interruption.
     fn row(&self) -> Option<Circle> {
         let places = self.counting();
         (1..=MAX_PERIOD).find_map(|period| {
@@ -243,7 +243,7 @@ impl Guard {
         })
     }
 
-    /// Returns the calls that are the same as the last and had the same result, whatever is between them.
+    /// Returns the circle of calls that equal the last one and had the same result, whatever calls lie between them.
     fn scattered(&self) -> Option<Circle> {
         let looked_at = self.counting();
         let last = self.result(*looked_at.first()?);

@@ -1,4 +1,4 @@
-//! The delivery of what the user says while a run goes on.
+//! Delivery of the user's messages that arrive during a run.
 
 use std::mem;
 
@@ -16,7 +16,7 @@ impl RunState {
         match said {
             Said::Steer { message, now } => {
                 inbox.steers.push(message);
-                // Behind the last answer there is no turn for it.
+                // A run has no turn after its last answer to deliver it in.
                 let has_next =
                     self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_)));
                 if now && has_next && !self.is_cancelled() {
@@ -28,12 +28,12 @@ impl RunState {
         }
     }
 
-    /// Returns the reason for which the run ends behind its calls, once the user went on elsewhere.
+    /// Returns the reason for which the run ends after its calls, once the user has left.
     pub(super) fn leaving(&self) -> Option<CancelReason> {
         self.inbox.as_ref().is_some_and(|inbox| inbox.leaves).then_some(CancelReason::User)
     }
 
-    /// Delivers all that steers the run.
+    /// Delivers all steering messages.
     pub(super) fn deliver_steers(&mut self, out: &mut Vec<Effect>) {
         let steers = self.inbox.as_mut().map(|inbox| mem::take(&mut inbox.steers));
         for message in steers.unwrap_or_default() {
@@ -41,7 +41,7 @@ impl RunState {
         }
     }
 
-    /// Delivers what waits for the end of the run; returns `true` when the run is to go on.
+    /// Delivers what waits for the end of the run; returns `true` when the run continues.
     pub(super) fn deliver_at_end(&mut self, out: &mut Vec<Effect>) -> bool {
         let Some(inbox) = &mut self.inbox else { return false };
         if !inbox.steers.is_empty() {
@@ -53,7 +53,7 @@ impl RunState {
         true
     }
 
-    /// Hands back what was not delivered.
+    /// Returns undelivered messages to the caller, in the outcome and as an event.
     pub(super) fn hand_back(&mut self, out: &mut Vec<Effect>) {
         let Some(inbox) = self.inbox.take() else { return };
         self.outcome.undelivered.extend(inbox.into_messages());

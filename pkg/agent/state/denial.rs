@@ -1,8 +1,8 @@
-//! Calls that are refused, of which a record is kept.
+//! Refused calls for which an audit record is kept.
 
 use crate::{agent::AuditKind, types::Text};
 
-/// A call that was refused.
+/// A refused call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Denial {
     pub(crate) kind: AuditKind,

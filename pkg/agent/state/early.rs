@@ -1,4 +1,4 @@
-//! Calls that begin while their answer goes on.
+//! Calls that start while their answer is still in progress.
 
 use std::{mem, sync::Arc};
 
@@ -14,12 +14,12 @@ use super::{
 use crate::{agent::ANSWER_KEPT, types::AgentEvent};
 
 impl RunState {
-    /// Returns `true` when a call of the answer under way may begin before its end.
+    /// Returns `true` when a call of the answer in progress may start before the answer ends.
     pub(super) fn may_begin_early(&self) -> bool {
         self.asking().is_some_and(|kind| !matches!(kind, AskKind::LastAnswer(_) | AskKind::Typed))
     }
 
-    /// Begins a call of the answer under way, unless it waits for the end of the answer.
+    /// Starts a call of the answer in progress, unless the call must wait for the end of the answer.
     pub(super) fn called(&mut self, rules: &dyn Rules, sealed: Sealed, out: &mut Vec<Effect>) {
         let Sealed { call, body_bytes, message, ends } = sealed;
         self.look_outside(message.as_ref());
@@ -31,8 +31,8 @@ impl RunState {
         calls.begin(&around, out);
     }
 
-    /// Ends the calls of an answer that was cut or has failed: those that have not begun do not run, those
-    /// that have are told to stop where the run `then` fails.
+    /// Ends the calls of an answer that was truncated or failed: calls that have not started do not
+    /// run, and where `then` fails the run, running calls are told to stop.
     pub(super) fn end_calls(
         &mut self,
         rules: &dyn Rules,
@@ -56,7 +56,7 @@ impl RunState {
         self.go_on_with_calls(rules, out);
     }
 
-    /// Goes on from an answer that was put away behind calls that were given: it is kept up to the last of them.
+    /// Continues from an answer that was suspended after complete calls: the answer is kept up to the last of them.
     pub(super) fn keep_early(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         let data = json!({ "turn": self.answer.turn, "calls": self.calls.len() });
         let ends = self.early.as_mut().map(|early| mem::take(&mut early.ends)).unwrap_or_default();
@@ -69,7 +69,7 @@ impl RunState {
         self.resume_calls(rules, out);
     }
 
-    /// Asks again for the results of the calls that ran when the run was put away, where they may run twice.
+    /// Runs the calls that were running when the run was suspended again, where they are idempotent.
     pub(super) fn resume_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         let again = self.calls.interrupt(rules, self.is_cancelled(), out);
         let id = |place| CallId { answer: self.answer, place };
@@ -80,14 +80,14 @@ impl RunState {
         self.go_on_with_calls(rules, out);
     }
 
-    /// Takes what there is of the answer under way, whose run is about to be aborted.
+    /// Takes what has arrived of the answer in progress, whose run is about to be aborted.
     pub(crate) fn keep_open(&mut self, answer: Answer) {
         let message = answer.message.map(Arc::new);
         self.early = Some(Box::new(Early { message, ends: Vec::new() }));
         self.calls.complete(Call::all(answer.calls, &answer.body_bytes));
     }
 
-    /// Keeps what is there of an answer that does not come to its end.
+    /// Keeps the part that has arrived of an answer that will not complete.
     pub(super) fn keep_sealed(&mut self) {
         let sealed = self.early.take().and_then(|early| early.message).map(Arc::unwrap_or_clone);
         self.continued = 0;

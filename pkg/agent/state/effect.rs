@@ -10,76 +10,76 @@ use crate::{
     types::{AgentEvent, Text},
 };
 
-/// One thing for the driver to do.
+/// One action for the driver to perform.
 #[derive(Debug)]
 #[cfg_attr(test, derive(PartialEq))]
 pub(crate) enum Effect {
-    /// A barrier, and the first effect of each input that was taken: the input, and the messages of the
-    /// run with these places, are kept before anything after it is done.
+    /// A barrier, and the first effect of each accepted input: the input, and the run's messages in
+    /// this range, are stored before anything after the barrier is done.
     Commit(Range<usize>),
-    /// Makes the system prompt.
+    /// Builds the system prompt.
     Prepare,
     /// Asks the model.
     Ask(AnswerId, AskKind),
-    /// Has the beginning of the conversation summed up before this answer.
+    /// Summarizes the beginning of the conversation before this answer.
     Summarize(AnswerId),
-    /// Cuts the answer under way, which comes back as far as it came.
+    /// Interrupts the answer in progress, which then arrives as far as it got.
     Cut,
-    /// Runs a call; its checks are passed.
+    /// Runs a call whose checks have passed.
     Run(CallId),
-    /// Asks a person about a call, whose checks are passed.
+    /// Requests a person's approval of a call whose checks have passed.
     Propose(CallId),
-    /// Sends a call to the client, whose checks are passed.
+    /// Sends a call whose checks have passed to the client.
     Send(CallId),
-    /// Withdraws the request of this id.
+    /// Withdraws the request with this id.
     Withdraw(Text),
-    /// Keeps what a person has allowed for the runs to come.
+    /// Stores a person's permission for later runs.
     Grant(Grant),
-    /// Has a record kept of a call that was refused.
+    /// Writes an audit record of a refused call.
     Audit(Box<Denial>),
-    /// Tells the calls that run to stop.
+    /// Tells the running calls to stop.
     Stop,
-    /// Sends an event. In a box: a list of effects is as large as its largest.
+    /// Emits an event. Boxed, since a list of effects is as large as its largest variant.
     Emit(Box<AgentEvent>),
-    /// Notes why the call failed whose end is told next.
+    /// Records the kind of failure of the call whose end is emitted next.
     Failed(Failure),
-    /// Ends the run: the outcome is there, and the events that close a run follow.
+    /// Ends the run: the outcome is complete, and the closing events of the run follow.
     Finished,
     /// Drops an input that changed nothing.
     Refused(Refusal),
 }
 
-/// The kind of an answer that is asked for.
+/// The kind of a requested answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AskKind {
     /// The next answer; it may call tools.
     Turn,
-    /// The rest of an answer that the limit of length cut.
+    /// The rest of an answer that the length limit truncated.
     Continue,
-    /// The next answer once more, after an empty one.
+    /// The next answer, requested again after an empty one.
     Again,
-    /// The one that is bound to the schema of the run's input; it calls no tool.
+    /// The answer bound to the schema of the run's input; it calls no tool.
     Typed,
-    /// The last one, at a limit; no tool runs after it.
+    /// The last answer, at a limit; no tool runs after it.
     LastAnswer(Limit),
 }
 
-/// The reason for which an input was not taken.
+/// The reason for which an input was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The run is over.
+    /// The run has ended.
     Over,
-    /// The input does not belong to the phase of the run.
+    /// The input does not fit the phase of the run.
     OutOfPhase,
-    /// The answer, or the call's, is another attempt's.
+    /// The answer, or the answer of the call, is from another attempt.
     OtherAnswer,
-    /// The call does not run: it has ended, has not begun, or never was.
+    /// The call is not running: it has ended, has not started, or never existed.
     NotRunning,
-    /// There is no such request: it was answered, withdrawn, or never was.
+    /// The request does not exist: it was answered or withdrawn, or never made.
     NotAsked,
-    /// The client was not asked for the call with this id, or it has ended.
+    /// The client was not asked to run the call with this id, or that call has ended.
     NotAtClient,
-    /// The run is cancelled already.
+    /// The run is already cancelled.
     Twice,
 }

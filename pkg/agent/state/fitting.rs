@@ -1,4 +1,4 @@
-//! The conversation where it grows beyond what the model may read: what is left out, and what is summed up.
+//! Conversations larger than the model may read: messages left out, and messages summarized.
 
 use serde_json::json;
 
@@ -13,18 +13,18 @@ use crate::{
 };
 
 impl RunState {
-    /// Begins with what is known of the part of the conversation that is sent.
+    /// Starts with the marks of the part of the conversation that is sent.
     pub(crate) fn begin_window(&mut self, marks: Marks) {
         self.marks.get_or_insert(Box::new(marks));
     }
 
-    /// Returns what is known of the part of the conversation that is sent.
+    /// Returns the marks of the part of the conversation that is sent.
     pub(crate) fn marks(&self) -> Option<&Marks> {
         self.marks.as_deref()
     }
 
-    /// Returns `true` when the beginning of the conversation may be summed up before the answer that is asked for:
-    /// once a turn, and while there is budget for it.
+    /// Returns `true` when the beginning of the conversation may be summarized before the requested
+    /// answer: once per turn, and while the budget allows it.
     pub(crate) fn may_summarize(&self) -> bool {
         let is_last = matches!(self.asking(), None | Some(AskKind::LastAnswer(_)));
         let was_there =
@@ -32,7 +32,7 @@ impl RunState {
         !is_last && !was_there && self.spec.budget.reached(&self.outcome.spent).is_none()
     }
 
-    /// Tells what is left out, and asks again.
+    /// Reports what is left out, and requests the answer again.
     pub(super) fn fitted(&mut self, fitted: &Fitted, out: &mut Vec<Effect>) {
         let Fitted { messages, results, tokens, tokens_before, .. } = fitted;
         if messages + results > 0 {
@@ -45,7 +45,7 @@ impl RunState {
         }
     }
 
-    /// Has the beginning of the conversation summed up.
+    /// Requests a summary of the beginning of the conversation.
     pub(super) fn outgrown(&mut self, out: &mut Vec<Effect>) {
         if let Phase::Asking(kind) = self.phase {
             self.phase = Phase::Summarizing(kind);
@@ -53,7 +53,7 @@ impl RunState {
         }
     }
 
-    /// Takes a summary, or its failure, counts what it took, and goes on to the answer.
+    /// Takes a summary or its failure, counts its cost, and continues to the answer.
     pub(super) fn summed(&mut self, summed: Summed, tokens_before: u64, out: &mut Vec<Effect>) {
         let Phase::Summarizing(kind) = self.phase else { return };
         let Summed { result, requests, usage, cost } = summed;
@@ -81,7 +81,7 @@ impl RunState {
             self.tell_unmeasured(usage.is_none(), cost.is_none(), out);
         }
         if kind == AskKind::Turn {
-            // It is the same turn, but what came meanwhile counts: the budget may be spent now.
+            // The turn is the same, but events since then count: the budget may be exhausted now.
             self.outcome.turns -= 1;
             return self.next_turn(out);
         }
@@ -91,7 +91,7 @@ impl RunState {
 }
 
 impl Marks {
-    /// Takes what an input says of the part that is sent; `None` stays so until the first that says something.
+    /// Updates the marks from an input; `None` stays `None` until the first input that defines marks.
     pub(crate) fn see(marks: &mut Option<Box<Self>>, input: &StepInput) {
         match input {
             StepInput::Fitted(_, fitted) => *marks = Some(Box::new(fitted.marks.clone())),

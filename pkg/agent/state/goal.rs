@@ -1,4 +1,4 @@
-//! The answer that is bound to the schema of the run's input, behind the turns with tools.
+//! The answer that is bound to the schema of the run's input, after the turns with tools.
 
 use serde_json::json;
 
@@ -10,17 +10,17 @@ use crate::{
 };
 
 impl RunState {
-    /// Binds the last answer to a schema.
+    /// Binds the final answer to a schema.
     pub(crate) fn bind(&mut self, goal: Option<Box<AnswerSchema>>) {
         self.goal = goal;
     }
 
-    /// Returns the schema that the last answer is bound to.
+    /// Returns the schema that the final answer is bound to.
     pub(crate) fn goal(&self) -> Option<&AnswerSchema> {
         self.goal.as_deref()
     }
 
-    /// Asks for the first answer, which is the bound one where no tool can be called before it.
+    /// Requests the first answer, which is the bound one when no tool can be called before it.
     pub(super) fn first_turn(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         if self.goal.is_some() && !rules.has_tools(&self.prompt().withheld) {
             return self.ask_typed(out);
@@ -28,13 +28,13 @@ impl RunState {
         self.next_turn(out);
     }
 
-    /// Returns `true` when a run that a tool has ended goes on to its bound answer. A question is for the
-    /// user first.
+    /// Returns `true` when a run that a tool has ended continues with its bound answer. A question
+    /// goes to the user first.
     pub(super) fn wants_value_after(&self, reason: &OutcomeKind) -> bool {
         self.goal.is_some() && !matches!(reason, OutcomeKind::QuestionAsked { .. })
     }
 
-    /// Asks for the bound answer once the model has done its work.
+    /// Requests the bound answer once the model has finished its work.
     pub(super) fn ask_for_value(&mut self, out: &mut Vec<Effect>) {
         let limit = self.limit();
         if limit.is_none() && self.deliver_at_end(out) {
@@ -47,7 +47,7 @@ impl RunState {
         self.ask_typed(out);
     }
 
-    /// Asks for the bound answer, and tells it.
+    /// Requests the bound answer and emits an event about it.
     pub(super) fn ask_typed(&mut self, out: &mut Vec<Effect>) {
         let data = json!({ "turn": self.outcome.turns + 1 });
         let event = AgentEvent::Custom { name: ANSWER_TYPED.into(), data };

@@ -1,4 +1,4 @@
-//! Calls that the provider runs itself: its answer is a person's.
+//! Calls that the provider runs itself, once a person has decided on them.
 
 use super::{
     Effect, Failure, ToolEnd, Verdict,
@@ -15,7 +15,7 @@ impl Call {
         self.end(ToolEnd::at_once(Ok(feedback::ALLOWED.to_owned())), out);
     }
 
-    /// Returns the refusal of arguments that a person gave in place of the model's: the provider runs these.
+    /// Returns the refusal when a person replaced the model's arguments: the provider runs the original ones.
     pub(super) fn unchangeable(&self, verdict: &Verdict) -> Option<(Failure, String)> {
         let Verdict::Granted { arguments: Some(new), .. } = verdict else { return None };
         let is_other = self.made.hosted && self.made.arguments.as_ref() != Some(new);
@@ -24,7 +24,7 @@ impl Call {
 }
 
 impl Around<'_> {
-    /// Checks a call of a tool that only the provider knows.
+    /// Checks a call of a tool known only to the provider.
     pub(super) fn check_hosted(
         &self,
         call: &ToolCall,

@@ -1,4 +1,4 @@
-//! The words of the user that arrive while a run goes on.
+//! The user's messages that arrive during a run.
 
 use std::collections::VecDeque;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::Message;
 
-/// A message for a run that goes on.
+/// A message for a run in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Said {
-    /// For the model after the calls under way, or at once: an answer under way is cut then.
+    /// A message for the model after the calls in progress, or at once: then an answer in progress is interrupted.
     Steer { message: Message, now: bool },
-    /// For the model when the run would end.
+    /// A message for the model when the run would otherwise end.
     FollowUp { message: Message },
-    /// The user goes on elsewhere: the run ends as a cancelled one behind its calls, whose results are kept.
+    /// The user has left: the run ends as a cancelled one after its calls, whose results are kept.
     Leave,
 }
 
@@ -28,12 +28,12 @@ impl Said {
     }
 }
 
-/// Messages that were not delivered yet.
+/// Messages not yet delivered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Inbox {
     pub(super) steers: Vec<Message>,
     pub(super) follow_ups: VecDeque<Message>,
-    /// `true` once the user went on elsewhere.
+    /// `true` once the user has left.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) leaves: bool,
 }

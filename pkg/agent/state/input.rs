@@ -25,59 +25,59 @@ use crate::{
 pub(crate) struct Time(pub(crate) u64);
 
 impl Time {
-    /// Returns the time since an earlier one.
+    /// Returns the duration since an earlier time.
     pub(super) fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// The id of an answer: its turn, and the attempt at it.
+/// The id of an answer: its turn and its attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AnswerId {
     pub(crate) turn: u32,
     pub(crate) attempt: u32,
 }
 
-/// The id of a call: the answer that made it, and its place among the calls of that answer.
+/// The id of a call: its answer, and its place among the calls of that answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallId {
     pub(crate) answer: AnswerId,
     pub(crate) place: usize,
 }
 
-/// One thing that happened to a run.
+/// An event in the life of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StepInput {
-    /// The system prompt is made, and it is known what the run may use.
+    /// The system prompt is built, and the tools that the run may use are known.
     Prepared(Prompt),
-    /// The run cannot begin: a part of the prompt failed.
+    /// The run cannot start: a part of the prompt failed.
     Unprepared(AgentError),
-    /// A part of the conversation is left out of the request for this answer, which was not sent yet.
+    /// A part of the conversation is left out of the request for this answer, which has not been sent yet.
     Fitted(AnswerId, Box<Fitted>),
-    /// The conversation has passed the size at which its beginning is summed up; no request was sent yet.
+    /// The conversation exceeds the size at which its beginning is summarized; no request has been sent yet.
     Outgrown(AnswerId, Outgrown),
-    /// The summary before this answer is there, or has failed.
+    /// The summary before this answer is complete, or has failed.
     Summed(AnswerId, Box<Summed>),
-    /// A call has ended while its answer goes on.
+    /// A call is complete while its answer is still in progress.
     Called(AnswerId, Box<Sealed>),
-    /// An answer has ended: whole, cut, refused or failed.
+    /// An answer has ended: complete, truncated, refused or failed.
     Answered(AnswerId, Box<Answer>),
     /// A call has ended.
     Ran(CallId, Box<ToolEnd>),
     /// A request for approval was answered.
     Decided(CallId, Box<Decided>),
-    /// A call at the client has ended, or is not waited for any more.
+    /// A call at the client has ended, or is not awaited any more.
     Returned(CallId, Box<Returned>),
-    /// The user has said something.
+    /// The user has sent a message.
     Said(Said),
-    /// The run goes on after it was put away: nothing of it runs any more.
+    /// The run resumes after it was suspended: nothing of it is running.
     Resumed,
-    /// The run is to end. What runs has been told, and ends soon.
+    /// The run must end. Running work has been told so, and ends soon.
     Cancelled(CancelReason),
 }
 
-/// The beginning of a run's requests.
+/// The constant beginning of a run's requests.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Prompt {
     /// The system prompt, without the tools.
@@ -85,10 +85,10 @@ pub(crate) struct Prompt {
     /// The names of the agent's tools that the run may not use.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) withheld: Box<[Text]>,
-    /// The answer that a part of the prompt gives in place of the model.
+    /// The answer that a prompt part gives in place of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Box<str>>,
-    /// `true` when a part has text from outside.
+    /// `true` when a part contains text from outside.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_outside: bool,
 }
@@ -99,38 +99,38 @@ impl From<&str> for Prompt {
     }
 }
 
-/// An answer of the model, or as much of it as arrived.
+/// An answer of the model, or as much of it as has arrived.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// The message to keep; `None` when the answer says nothing.
+    /// The message to keep; `None` when the answer is empty.
     pub(crate) message: Option<Message>,
     /// The text to show.
     pub(crate) text: String,
     pub(crate) calls: Vec<ToolCall>,
-    /// The bytes of each call that arrived, by its index.
+    /// The number of bytes of each call that arrived, by its index.
     pub(crate) body_bytes: Vec<usize>,
     pub(crate) fenced_calls: u32,
     pub(crate) usage: Option<UsageInfo>,
-    /// The estimate for its request before any scale; 0 where none is made.
+    /// The unscaled estimate for the answer's request; 0 where none was made.
     #[serde(default, skip_serializing_if = "is_none")]
     pub(crate) estimated: u64,
-    /// The cost by the catalog's prices, if these are known.
+    /// The cost by the catalog's prices, if they are known.
     pub(crate) cost: Option<Cost>,
     pub(crate) finish_reason: Option<FinishReason>,
     pub(crate) error: Option<AgentError>,
-    /// `true` when the events of the run have an error already.
+    /// `true` when the run's events already include the error.
     pub(crate) told: bool,
 }
 
-/// A call that has ended while its answer goes on.
+/// A call that is complete while its answer is still in progress.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Sealed {
     pub(crate) call: ToolCall,
-    /// The bytes of it that arrived.
+    /// The number of bytes of the call that arrived.
     pub(crate) body_bytes: usize,
-    /// The answer from the call before this one on, this one included.
+    /// The part of the answer after the previous call, up to and including this one.
     pub(crate) message: Option<Message>,
-    /// The events that would end what is open of the answer.
+    /// The events that would close what is open of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) ends: Vec<AgentEvent>,
 }
@@ -140,17 +140,17 @@ pub(crate) struct Sealed {
 pub(crate) struct ToolEnd {
     /// The result, or the kind of failure and the text that the model reads.
     pub(crate) result: Result<String, (Failure, String)>,
-    /// Pictures and documents behind the text of the result.
+    /// Images and documents after the text of the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<Part>,
     pub(crate) duration_ms: u64,
-    /// The place that the text comes from.
+    /// The origin of the text.
     #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
     pub(crate) origin: TextOrigin,
-    /// The use that agents below made of the budget.
+    /// The part of the budget that sub-agents used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) below: Option<Box<SpentBelow>>,
-    /// The names of the tools that a search has found.
+    /// The names of the tools that a search found.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) found: Box<[Text]>,
 }
@@ -161,19 +161,19 @@ impl ToolEnd {
         Self::at_once(Err(why))
     }
 
-    /// Returns the end of a call that took no time.
+    /// Returns an end with a duration of zero.
     pub(crate) fn at_once(result: Result<String, (Failure, String)>) -> Self {
         let (parts, origin, found) = (Vec::new(), TextOrigin::Own, Box::default());
         Self { result, parts, duration_ms: 0, origin, below: None, found }
     }
 }
 
-/// The end of the call that the client was asked for with this id.
+/// The end of the call that the client was asked to run under this id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Returned {
     pub(crate) client_call_id: Text,
     pub(crate) end: ToolEnd,
-    /// `true` when the client may still run the call, and need not any more.
+    /// `true` when the client may still run the call, but need not any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_withdrawn: bool,
 }
@@ -182,11 +182,11 @@ pub(crate) struct Returned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CancelReason {
-    /// The user, or the reader that went away.
+    /// The user cancelled the run, or its reader was dropped.
     User,
-    /// The limit of time that the run passed.
+    /// The run exceeded this time limit.
     Timeout(Duration),
-    /// The deadline of the run's input.
+    /// The deadline of the run's input passed.
     Deadline,
 }
 

@@ -1,4 +1,4 @@
-//! The part that is kept of an answer that goes on.
+//! The part that is kept of an answer in progress.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{AgentEvent, Message};
 
-/// An answer under way, up to the last call that was given.
+/// An answer in progress, up to its last complete call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Early {
     pub(super) message: Option<Arc<Message>>,
-    /// The events that would end what is open behind that call.
+    /// The events that would close what is open after that call.
     pub(super) ends: Vec<AgentEvent>,
 }

@@ -1,4 +1,4 @@
-//! The limits of a run: what it has spent, and what happens at the end of it.
+//! The limits of a run: what has been spent, and what happens when a limit is reached.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl RunState {
-    /// Moves the clock of the run, which never goes back. While a run was put away, no time was spent.
+    /// Advances the clock of the run, which never goes back. The time of a suspended run is not counted.
     pub(super) fn move_clock(&mut self, at: Time, was_away: bool) {
         let later = self.at.max(at);
         if !was_away {
@@ -18,7 +18,7 @@ impl RunState {
         self.at = later;
     }
 
-    /// Counts an answer, and tells once of each limit that it does not count for.
+    /// Counts an answer, and reports once each limit for which the answer lacks data.
     pub(super) fn spend(&mut self, answer: &Answer, out: &mut Vec<Effect>) {
         self.outcome.spent.add(answer.usage.as_ref(), answer.cost);
         if answer.error.is_none() {
@@ -26,14 +26,14 @@ impl RunState {
         }
     }
 
-    /// Counts what agents below have spent.
+    /// Counts what sub-agents have spent.
     pub(super) fn spend_below(&mut self, below: Option<&SpentBelow>, out: &mut Vec<Effect>) {
         let Some(below) = below else { return };
         self.add_below(*below);
         self.tell_unmeasured(false, below.cost.is_none(), out);
     }
 
-    /// Adds what agents below have spent; also once the run is over.
+    /// Adds what sub-agents have spent; also allowed after the end of the run.
     pub(crate) fn add_below(&mut self, below: SpentBelow) {
         self.turns_below = self.turns_below.saturating_add(below.turns);
         let spent = &mut self.outcome.spent;
@@ -41,7 +41,7 @@ impl RunState {
         spent.cost = spent.cost.zip(below.cost).map(|(sum, cost)| sum + cost);
     }
 
-    /// Tells once of each limit that does not count.
+    /// Reports once each limit that cannot be measured.
     pub(super) fn tell_unmeasured(&mut self, tokens: bool, cost: bool, out: &mut Vec<Effect>) {
         let budget = &self.spec.budget;
         let unmeasured = [
@@ -58,7 +58,7 @@ impl RunState {
         }
     }
 
-    /// Returns what the run and the agents below it have spent.
+    /// Returns what the run and its sub-agents have spent.
     pub(crate) fn spent(&self) -> SpentBelow {
         SpentBelow::of(self.outcome.turns.saturating_add(self.turns_below), &self.outcome.spent)
     }
@@ -73,7 +73,7 @@ impl RunState {
         self.spec.budget.reached(&self.outcome.spent)
     }
 
-    /// Returns the budget that is left; the answer that asked is one of its turns.
+    /// Returns the remaining budget; the answer that made the call counts as one of its turns.
     pub(crate) fn left(&self) -> Budget {
         let budget = self.spec.budget;
         let time = budget.time.map(|most| most.saturating_sub(self.outcome.spent.time));

@@ -9,66 +9,66 @@ use crate::{
     types::{AgentError, UsageInfo},
 };
 
-/// Parts of a thousand of a scale that changes nothing.
+/// The neutral scale, in thousandths.
 const UNSCALED: u64 = 1_000;
 
-/// The scales that reports can lead to. Servers may leave out of a report what they had in their cache, so a scale
-/// falls no lower than the estimate may be wrong by.
+/// The minimum and maximum scale that reports can lead to. Servers may leave cached tokens out of a
+/// report, so the scale does not fall below the possible error of the estimate.
 const SCALES: (u64, u64) = (750, 4_000);
 
-/// Least estimate that a scale is taken from.
+/// Minimum estimate that a scale is derived from.
 const LEAST_CALIBRATED: u64 = 64;
 
-/// The part of the conversation that is sent, by places in it, and the scale of estimates. It depends on the inputs
-/// of runs alone, so that a run which goes on in another process sends the same.
+/// The part of the conversation that is sent, by places in it, and the scale of estimates. The marks depend
+/// on the inputs of runs alone, so that a run resumed in another process sends the same.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "a summary may be behind and have failed, or neither"
 )]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
-    /// The place of the first message that is sent, besides the last of the user.
+    /// The place of the first message sent, not counting the pinned one.
     pub(crate) first: usize,
-    /// The results before this place are left out.
+    /// The place before which results are left out.
     pub(crate) results: usize,
-    /// The place of the user's message that is sent before those, where its turn is not sent whole.
+    /// The place of the user's message that is sent before those, when its turn is not sent whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pinned: Option<usize>,
     /// The summary that is sent before all messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<Arc<str>>,
-    /// The number of messages that the summary is of.
+    /// The number of messages that the summary covers.
     #[serde(default)]
     pub(crate) summed: usize,
-    /// The place that is to be summed up.
+    /// The part that must be summarized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) due: Option<Outgrown>,
-    /// `true` when the last summary was of a part only of what is before the first message that is sent.
+    /// `true` when the last summary covers only a part of the messages before the first one sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_behind: bool,
-    /// `true` when the last summary failed, and nothing was left out since.
+    /// `true` when the last summary failed, and nothing has been left out since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) has_failed: bool,
-    /// The turn of the run before which there was a summary.
+    /// The turn of the run before which a summary was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     turn: Option<u32>,
-    /// The scale of estimates by the last report, in parts of a thousand.
+    /// The scale of estimates by the last report, in thousandths.
     pub(crate) scale: u64,
 }
 
-/// The part of a conversation that is left out of a request.
+/// The part of a conversation left out of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fitted {
     pub(crate) marks: Marks,
-    /// The messages and results that are left out for the first time.
+    /// The number of messages, and of results, left out for the first time.
     pub(crate) messages: usize,
     pub(crate) results: usize,
-    /// The estimate for the request, and what it was before.
+    /// The estimate for the request, and its value before.
     pub(crate) tokens: u64,
     pub(crate) tokens_before: u64,
 }
 
-/// The part of a conversation that is to be summed up: all before a place.
+/// The part of a conversation to be summarized: everything before a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Outgrown {
     pub(crate) first: usize,
@@ -82,7 +82,7 @@ pub(crate) struct Outgrown {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Summed {
     pub(crate) result: Result<Summary, AgentError>,
-    /// The requests that were made for it, and what they took together.
+    /// The number of requests made for the summary, and their total usage and cost.
     pub(crate) requests: u32,
     pub(crate) usage: Option<UsageInfo>,
     pub(crate) cost: Option<Cost>,
@@ -92,12 +92,12 @@ pub(crate) struct Summed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Summary {
     pub(crate) text: String,
-    /// `true` when there is text from outside in what it is of.
+    /// `true` when the summarized messages contain text from outside.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) has_outside_text: bool,
-    /// The number of messages that it is of and the one before it was not.
+    /// The number of messages that this summary covers and the previous one did not.
     pub(crate) messages: usize,
-    /// The estimate for the request with it.
+    /// The estimate for the request with the summary.
     pub(crate) tokens: u64,
 }
 
@@ -108,7 +108,7 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// Returns the marks of a conversation of which all is sent.
+    /// Returns the marks of a conversation that is sent whole.
     pub(crate) fn scaled(scale: u64) -> Self {
         Self {
             first: 0,
@@ -124,29 +124,29 @@ impl Marks {
         }
     }
 
-    /// Returns the marks with which the next run begins.
+    /// Returns the marks with which the next run starts.
     pub(crate) fn of_next_run(&self) -> Self {
         Self { due: None, turn: None, ..self.clone() }
     }
 
-    /// Returns the marks of the conversation before a place; `None` where something from there on was left out or summed up.
+    /// Returns the marks of the conversation before a place; `None` where messages from there on were left out or summarized.
     pub(crate) fn before(&self, place: usize) -> Option<Self> {
-        // What is summed up and what is pinned are before the first message that is sent.
+        // Summarized and pinned messages are before the first message sent.
         let results = self.results.min(place);
         (self.first <= place).then(|| Self { results, ..self.of_next_run() })
     }
 
-    /// Returns what is to be summed up.
+    /// Returns the part to be summarized.
     pub(crate) fn due(&self) -> Option<Outgrown> {
         self.due
     }
 
-    /// Returns `true` when there was a summary before this turn.
+    /// Returns `true` when a summary was made before this turn.
     pub(crate) fn has_summed_before(&self, turn: u32) -> bool {
         self.turn == Some(turn)
     }
 
-    /// Returns `true` when what a summary has left is to be summed up now: once a run.
+    /// Returns `true` when the rest that a summary left is to be summarized now: once per run.
     pub(crate) fn is_to_catch_up(&self) -> bool {
         self.is_behind && !self.has_failed && self.turn.is_none()
     }
@@ -156,12 +156,12 @@ impl Marks {
         tokens.saturating_mul(self.scale) / UNSCALED
     }
 
-    /// Returns the estimate, without a scale, of what takes `tokens` in that of the last report.
+    /// Returns the unscaled estimate of what takes `tokens` in the scale of the last report.
     pub(crate) fn out_of_scale(&self, tokens: u64) -> u64 {
         tokens.saturating_mul(UNSCALED) / self.scale.max(1)
     }
 
-    /// Takes the scale from what a provider reported for a request.
+    /// Sets the scale from the tokens that a provider reported for a request.
     pub(super) fn calibrate(&mut self, estimated: u64, usage: Option<&UsageInfo>) {
         if let Some(reported) = usage.and_then(|usage| usage.input_tokens)
             && estimated >= LEAST_CALIBRATED
@@ -171,7 +171,7 @@ impl Marks {
         }
     }
 
-    /// Takes a summary, or its failure, before this turn.
+    /// Takes a summary made before this turn, or its failure.
     pub(super) fn take(&mut self, turn: u32, summed: &Summed) {
         self.turn = Some(turn);
         let (due, Ok(summary)) = (self.due.take(), &summed.result) else {

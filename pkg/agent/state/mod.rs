@@ -1,4 +1,4 @@
-//! The loop of a run as data: one value that is stepped, without I/O, clock, randomness or hash order.
+//! The loop of a run as data: one value advanced step by step, without I/O, clock, randomness or hash order.
 
 mod answers;
 mod approvals;

@@ -1,25 +1,25 @@
-//! Text from outside in the conversation, and what is asked about because of it.
+//! Text from outside in the conversation, and the approvals it requires.
 
 use super::{Gate, Rules, RunState, calls::Around};
 use crate::types::{ApprovalReason, Message, ToolCall};
 
 impl RunState {
-    /// Begins a conversation in which there is text from outside, or none.
+    /// Starts a conversation that contains text from outside, or does not.
     pub(crate) fn begin_with(&mut self, has_outside_text: bool) {
         self.has_outside_text = has_outside_text;
     }
 
-    /// Returns `true` once text from outside is in the conversation.
+    /// Returns `true` once the conversation contains text from outside.
     pub(crate) fn has_outside_text(&self) -> bool {
         self.has_outside_text
     }
 
-    /// Looks for text from outside in a message that the model has, or is about to have.
+    /// Looks for text from outside in a message that the model has received or is about to receive.
     pub(super) fn look_outside(&mut self, message: Option<&Message>) {
         self.has_outside_text |= message.is_some_and(Message::has_outside_text);
     }
 
-    /// Returns the reason for which a person is asked about a call.
+    /// Returns the reason for which a person is asked to approve a call.
     pub(crate) fn approval_reason(&self, rules: &dyn Rules, call: &ToolCall) -> ApprovalReason {
         if self.has_outside_text && rules.asks_after_outside_text(call) {
             ApprovalReason::OutsideText
@@ -32,9 +32,9 @@ impl RunState {
 }
 
 impl Around<'_> {
-    /// Returns what may happen to a call whose checks are passed.
+    /// Returns the gate for a call whose checks have passed.
     pub(super) fn gate(&self, call: &ToolCall) -> Gate {
-        // Permissions that were given before do not count any more.
+        // Permissions given earlier do not apply any more.
         if self.has_outside_text && self.rules.asks_after_outside_text(call) {
             return Gate::Ask;
         }

@@ -1,9 +1,9 @@
-//! Inputs that do not fit.
+//! Inputs that are not accepted.
 
 use super::{RunState, StepInput, effect::Refusal, run_state::Phase};
 
 impl RunState {
-    /// Returns the reason for which an input is not taken, if there is one.
+    /// Returns the reason for which an input is not accepted, if there is one.
     pub(super) fn refusal(&self, input: &StepInput) -> Option<Refusal> {
         if self.is_done() {
             return Some(Refusal::Over);

@@ -1,4 +1,4 @@
-//! The way on of a run that begins, or that was put away.
+//! Starting a run, and resuming a suspended one.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{AnswerId, Effect, Rules, RunState, run_state::Phase};
 use crate::{agent::ANSWER_RESTARTED, types::AgentEvent};
 
 impl RunState {
-    /// Appends the effects that are outstanding: what the driver of a run that begins has to do.
+    /// Appends the outstanding effects, which the driver of a starting run performs.
     pub(crate) fn pending(&self, out: &mut Vec<Effect>) {
         match self.phase {
             Phase::Preparing => out.push(Effect::Prepare),
@@ -18,7 +18,7 @@ impl RunState {
         self.request_again(out);
     }
 
-    /// Asks again for what was under way. Calls may have run: those that may run twice do.
+    /// Requests again what was in progress. Calls may have run already: only idempotent ones run again.
     pub(super) fn resume(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         match (self.phase, self.cancelled) {
             (Phase::Calling, _) => self.resume_calls(rules, out),

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RunSpec {
     pub(crate) max_turns: u32,
-    /// The limits beside the turns.
+    /// The limits other than `max_turns`.
     pub(crate) budget: Budget,
     pub(crate) at_limit: AtLimit,
     pub(crate) no_tool_call: NoToolCall,
@@ -39,88 +39,88 @@ pub(crate) struct RunSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Phase {
-    /// The system prompt is being made.
+    /// The system prompt is being built.
     Preparing,
-    /// An answer is under way.
+    /// An answer is in progress.
     Asking(AskKind),
-    /// The beginning of the conversation is being summed up before an answer.
+    /// The beginning of the conversation is being summarized before an answer.
     Summarizing(AskKind),
     /// Calls of the answer are open.
     Calling,
     Done,
 }
 
-/// The answers of the run that repeated themselves.
+/// The run's answers that repeated themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Repeats {
     Never,
-    /// One, of which the model is to be told.
+    /// One, of which the model has yet to be told.
     Untold,
     Told,
 }
 
 /// The decisions of one run, as plain data.
 ///
-/// A driver performs the effects of each [`step`](Self::step) and gives the next input. The texts of an
-/// answer do not pass through it: an answer is one input, and each of its calls another.
+/// A driver performs the effects of each [`step`](Self::step) and supplies the next input. The text of an
+/// answer does not stream through it: an answer is one input, and each of its calls is another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct RunState {
     pub(super) spec: RunSpec,
-    /// The input of the user, until the prompt is made.
+    /// The user's input, until the prompt is built.
     input: Option<Message>,
     context: RunContext,
-    /// The words of the user that were not delivered yet. In a box: most runs have none.
+    /// The user's messages not yet delivered. Boxed, since most runs have none.
     pub(super) inbox: Option<Box<Inbox>>,
     prompt: Prompt,
     pub(super) phase: Phase,
-    /// The one answer that counts.
+    /// The id of the current answer.
     pub(super) answer: AnswerId,
-    /// Answers without a call in a row that were not accepted.
+    /// Consecutive answers without a call that were not accepted.
     pub(super) nudges: u32,
     pub(super) repetition: Repeats,
-    /// The answer so far that the limit of length has cut and that is being continued.
+    /// The partial answer that the length limit truncated and that is being continued.
     pub(super) cut: Option<Arc<Message>>,
-    /// The number of times that it was.
+    /// The number of times that the answer was continued.
     pub(super) continued: u32,
-    /// Empty answers in a row.
+    /// Consecutive empty answers.
     pub(super) empty: u32,
     pub(super) calls: Calls,
-    /// The answer under way up to the last call that was given before its end. In a box: most have none.
+    /// The answer in progress up to its last complete call. Boxed, since most runs have none.
     pub(super) early: Option<Box<Early>>,
-    /// The schema that the last answer is bound to. In a box: most runs have none.
+    /// The schema that the final answer is bound to. Boxed, since most runs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) goal: Option<Box<AnswerSchema>>,
-    /// The permissions that people have given.
+    /// The permissions that people have granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) grants: Vec<Grant>,
-    /// `true` once text from outside is in the conversation; it stays so when a memory drops the message.
+    /// `true` once the conversation contains text from outside; stays `true` when a memory drops the message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) has_outside_text: bool,
-    /// The part of the conversation that is sent. In a box: most agents send all of it.
+    /// The part of the conversation that is sent. Boxed, since most agents send all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) marks: Option<Box<Marks>>,
     breaker: Breaker,
     guard: Guard,
     pub(super) cancelled: Option<CancelReason>,
-    /// `true` when the events have an error already.
+    /// `true` when the events already include the error.
     pub(super) told: bool,
-    /// The messages of the run, and what is told at its end.
+    /// The messages of the run, and the details reported at its end.
     pub(super) outcome: RunOutcome,
-    /// The limits for which something is not counted, and of which that was told.
+    /// The limits that cannot be measured and have been reported as such.
     pub(super) unmeasured: Vec<Limit>,
-    /// The answers of the models of agents below.
+    /// The number of model answers of sub-agents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) turns_below: u32,
     /// The time of the last input; it never goes back.
     pub(super) at: Time,
-    /// The number of inputs that were taken.
+    /// The number of accepted inputs.
     taken: u64,
 }
 
 impl RunState {
-    /// Returns the state of a run that begins at this time.
+    /// Returns the state of a run that starts at this time.
     pub(crate) fn new(
         run_id: Text,
         spec: RunSpec,
@@ -159,27 +159,27 @@ impl RunState {
         }
     }
 
-    /// Begins with what a person has allowed in the session.
+    /// Starts with the permissions that a person has granted in the session.
     pub(crate) fn allow(&mut self, grants: Vec<Grant>) {
         self.grants = grants;
     }
 
-    /// Returns what the user said, until the prompt is made.
+    /// Returns the user's message, until the prompt is built.
     pub(crate) fn input(&self) -> Option<&Message> {
         self.input.as_ref()
     }
 
-    /// Returns what the input said about the run.
+    /// Returns the context that the input supplied.
     pub(crate) fn context(&self) -> &RunContext {
         &self.context
     }
 
-    /// Changes what the input said about the run, where it goes on in another process.
+    /// Returns the context that the input supplied, to change it where the run resumes in another process.
     pub(crate) fn context_mut(&mut self) -> &mut RunContext {
         &mut self.context
     }
 
-    /// Returns the system prompt without the tools, and what the run may not use.
+    /// Returns the system prompt without the tools, and the tools that the run may not use.
     pub(crate) fn prompt(&self) -> &Prompt {
         &self.prompt
     }
@@ -189,44 +189,44 @@ impl RunState {
         &self.outcome
     }
 
-    /// Returns the outcome of a run that is over.
+    /// Returns the outcome of a run that has ended.
     pub(crate) fn into_outcome(self) -> RunOutcome {
         self.outcome
     }
 
-    /// Returns a call of the one answer that counts.
+    /// Returns a call of the current answer.
     pub(crate) fn call(&self, id: CallId) -> Option<&ToolCall> {
         self.calls.get(id.place).filter(|_| id.answer == self.answer)
     }
 
-    /// Returns the wait before a call runs.
+    /// Returns the delay before a call runs.
     pub(crate) fn pause(&self, id: CallId) -> Duration {
         self.calls.pause(id.place)
     }
 
-    /// Returns the kind of the answer that is under way.
+    /// Returns the kind of the answer in progress.
     pub(super) fn asking(&self) -> Option<AskKind> {
         if let Phase::Asking(kind) = self.phase { Some(kind) } else { None }
     }
 
-    /// Returns `true` while an answer goes on of which calls were given.
+    /// Returns `true` while an answer with complete calls is still in progress.
     pub(crate) fn has_early_calls(&self) -> bool {
         self.asking().is_some() && !self.calls.is_empty()
     }
 
-    /// Returns `true` once the run is over.
+    /// Returns `true` once the run has ended.
     pub(crate) fn is_done(&self) -> bool {
         self.phase == Phase::Done
     }
 
-    /// Returns `true` once the run was cancelled.
+    /// Returns `true` once the run has been cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.is_some()
     }
 
-    /// Takes an input and appends to `out` what is to be done.
+    /// Takes an input and appends the effects to perform to `out`.
     ///
-    /// An input that does not fit changes nothing and has one effect, its refusal.
+    /// An input that does not fit changes nothing and has a single effect, its refusal.
     pub(crate) fn step(
         &mut self,
         rules: &dyn Rules,
@@ -239,7 +239,7 @@ impl RunState {
             return;
         }
         self.taken += 1;
-        // The time of people and clients is not the run's.
+        // The time taken by people and clients does not count as the run's.
         let was_away = matches!(input, StepInput::Resumed) || self.waits_for_others();
         self.move_clock(at, was_away);
         let (first, barrier) = (self.outcome.messages.len(), out.len());
@@ -285,7 +285,7 @@ impl RunState {
         }
     }
 
-    /// Returns the calls that run.
+    /// Returns the ids of the running calls.
     pub(crate) fn running(&self) -> Vec<CallId> {
         let id = |place| CallId { answer: self.answer, place };
         self.calls.running().map(id).collect()
@@ -305,7 +305,7 @@ impl RunState {
         self.first_turn(rules, out);
     }
 
-    /// Asks for the next answer, or does what the policy says at the limit of turns.
+    /// Requests the next answer, or applies the policy for a reached limit.
     pub(super) fn next_turn(&mut self, out: &mut Vec<Effect>) {
         let kind = if let Some(limit) = self.limit() {
             if self.spec.at_limit == AtLimit::Fail {
@@ -343,12 +343,12 @@ impl RunState {
         match self.phase {
             Phase::Preparing => self.fail(reason.error(), out),
             Phase::Calling => self.go_on_with_calls(rules, out),
-            // The answer comes back cut, and the summary failed.
+            // The answer arrives truncated, or the summary fails.
             Phase::Asking(_) | Phase::Summarizing(_) | Phase::Done => {}
         }
     }
 
-    /// Ends the run because what it took cannot be kept; calls that are open are answered.
+    /// Ends the run because an input cannot be stored; open calls get a result.
     pub(crate) fn abort(&mut self, rules: &dyn Rules, error: AgentError, out: &mut Vec<Effect>) {
         let (first, barrier) = (self.outcome.messages.len(), out.len());
         out.push(Effect::Commit(first..first));
@@ -366,20 +366,20 @@ impl RunState {
         self.fail(error, out);
     }
 
-    /// Begins and settles calls, as far as it goes, and closes the answer after the last.
+    /// Starts and settles calls as far as possible, and closes the answer after the last call.
     pub(super) fn go_on_with_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) {
         if self.settle_calls(rules, out) {
             self.close_calls(out);
         }
     }
 
-    /// Begins and settles calls; returns `true` when none is open.
+    /// Starts and settles calls; returns `true` when none is open.
     fn settle_calls(&mut self, rules: &dyn Rules, out: &mut Vec<Effect>) -> bool {
         let (calls, mut around) = self.around(rules);
         calls.go_on(&mut around, out)
     }
 
-    /// Returns the calls of the answer, and what they depend on.
+    /// Returns the calls of the answer, and what those calls depend on.
     pub(super) fn around<'a>(&'a mut self, rules: &'a dyn Rules) -> (&'a mut Calls, Around<'a>) {
         let stage = match self.phase {
             _ if self.is_cancelled() => Stage::Cancelled,
@@ -403,7 +403,7 @@ impl RunState {
         (&mut self.calls, around)
     }
 
-    /// Keeps the results of the answer's calls, of which none is open, and goes on.
+    /// Stores the results of the answer's calls, none of which is open, and continues the run.
     fn close_calls(&mut self, out: &mut Vec<Effect>) {
         let Closed { results, ended_by, broken, then } = mem::take(&mut self.calls).close();
         self.remember_results(results);
@@ -451,7 +451,7 @@ impl RunState {
         self.phase = Phase::Done;
     }
 
-    /// Answers calls that do not run, so that the history has a result for each.
+    /// Adds results for calls that do not run, so that the history has a result for each call.
     pub(super) fn refuse(&mut self, calls: &[Call], why: &str) {
         self.remember_results(calls.iter().map(|call| not_run(call.made(), why)).collect());
     }
@@ -469,7 +469,7 @@ impl RunState {
     }
 }
 
-/// Returns the results for the calls of a conversation's last message; `None` when it has none.
+/// Returns results for the calls in a conversation's last message; `None` when it has none.
 pub(crate) fn missing_results(last: &Message) -> Option<Message> {
     let results: Vec<_> =
         last.tool_calls().map(|call| Part::ToolResult(not_run(call, feedback::NOT_RUN))).collect();

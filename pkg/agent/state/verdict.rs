@@ -1,4 +1,4 @@
-//! The answers of people, and what they allow.
+//! People's verdicts, and the permissions they grant.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{Json, Text};
 
-/// The way on of a call whose checks are passed.
+/// The gate for a call whose checks have passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gate {
     Run,
-    /// A person is asked first.
+    /// Asks a person first.
     Ask,
 }
 
-/// The permission of a person for the session: calls of a tool for which its pattern is the same.
+/// A person's permission for the session: it covers calls of a tool that have the same pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grant {
     pub(crate) tool: Text,
     pub(crate) pattern: Option<String>,
 }
 
-/// The answer to the request of this id.
+/// The answer to the request with this id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decided {
     pub(crate) approval_id: Text,
@@ -34,15 +34,15 @@ pub(crate) struct Decided {
 pub(crate) enum Verdict {
     Granted {
         always: bool,
-        /// The arguments in place of the model's.
+        /// The arguments that replace the model's.
         arguments: Option<Json>,
     },
     Rejected {
         reason: String,
     },
-    /// No answer came in this time.
+    /// The request was not answered within this time.
     TimedOut(Duration),
-    /// The run has no one to ask.
+    /// The run cannot ask anyone.
     Unasked,
     /// The call could not be shown.
     NotShown(String),

@@ -1,19 +1,19 @@
-//! The part of a run that the agents below it inherit.
+//! The part of a run that its sub-agents inherit.
 
 use std::sync::Arc;
 
 use super::Draw;
 use crate::agent::{Steering, memory::SharedMemory};
 
-/// The part of a run that the agents below it inherit.
+/// The part of a run that its sub-agents inherit.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Above {
-    /// The way to whoever answers requests of the run.
+    /// The handle through which requests of the run are answered.
     pub(crate) steering: Option<Steering>,
-    /// `true` when text from outside is in the conversation.
+    /// `true` when the conversation contains text from outside.
     pub(crate) has_outside_text: bool,
     /// The conversation of the run.
     pub(crate) memory: Option<Arc<SharedMemory>>,
-    /// The way to what is left of the budget.
+    /// The access to what is left of the budget.
     pub(crate) draw: Option<Draw>,
 }

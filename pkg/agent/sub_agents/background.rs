@@ -1,4 +1,4 @@
-//! Agents below a run that work while it goes on.
+//! Sub-agents that work while their parent run continues.
 
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -8,30 +8,30 @@ use crate::{
     types::Text,
 };
 
-/// Most agents of one run in the background, those that have ended included.
+/// Maximum number of background agents of one run, including those that have ended.
 const BACKGROUND: usize = 32;
 
-/// The result of an agent below.
+/// The result of a sub-agent.
 pub(super) type Report = Result<ToolOutput, ToolError>;
 
-/// The agents below a run that work while it goes on. They end with it.
+/// The sub-agents that work while their parent run continues. They end with it.
 #[derive(Debug, Default)]
 pub(super) struct Background(Vec<Agent>);
 
-/// An agent in the background.
+/// A background agent.
 #[derive(Debug)]
 struct Agent {
-    /// The name of the tool that began it.
+    /// The name of the tool that started the agent.
     tool: Text,
     handle: Text,
     stop: CancellationToken,
-    /// `None` while it works.
+    /// `None` while the agent works.
     report: watch::Receiver<Option<Report>>,
-    /// Ends the task when the run is over.
+    /// The task, which is aborted when the run ends.
     _task: AbortOnDropHandle<()>,
 }
 
-/// An agent in the background, for those that ask about it.
+/// A handle for calls that ask about a background agent.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) stop: CancellationToken,
@@ -39,7 +39,7 @@ pub(super) struct Asked {
 }
 
 impl Background {
-    /// Begins the work of an agent; returns the handle by which the model asks about it.
+    /// Starts the work of an agent; returns the handle by which the model asks about it.
     pub(super) fn begin(
         &mut self,
         tool: &Text,
@@ -63,7 +63,7 @@ impl Background {
         Ok(returned)
     }
 
-    /// Returns an agent that this tool began.
+    /// Returns an agent that this tool started.
     pub(super) fn find(&self, tool: &Text, handle: &str) -> Result<Asked, ToolError> {
         if let Some(Agent { stop, report, .. }) = self.of(tool).find(|agent| agent.handle == handle)
         {

@@ -1,18 +1,18 @@
-//! Events of an agent that is a tool, among those of the run that asked it.
+//! The events of sub-agents, as part of the events of their parent run.
 
 use serde::{Deserialize, Serialize};
 
 use crate::types::{AgentEvent, Envelope, Text};
 
-/// The name of the custom event that holds an event of an agent below; its data is a [`SubAgentEvent`].
+/// The name of the custom event that contains an event of a sub-agent; its data is a [`SubAgentEvent`].
 pub const SUB_AGENT: &str = "sub_agent";
 
-/// An event of an agent that is a tool, with the run and the call that asked it.
+/// An event of a sub-agent, with the run and the call that started it.
 ///
-/// The events of one such run have its own `run_id` and `seq`. All come before the result of the call, but of an agent
-/// [in the background](crate::agent::SubAgent::in_background), which works while the run goes on. Those of a run that was
-/// cancelled may lack their end: the result of the call ends it, or the end of the run above. An event of an agent
-/// further below stands inside one of its own kind: [`read`](Self::read) it from `envelope.event`.
+/// The events of one such run have its own `run_id` and `seq`. All of them come before the result of the call, except
+/// for an agent [in the background](crate::agent::SubAgent::in_background), which works while the parent run continues.
+/// The events of a cancelled run may lack their end: the result of the call, or the end of the parent run, ends it. An
+/// event of a nested sub-agent is contained in one of its parent: [`read`](Self::read) it from `envelope.event`.
 ///
 /// # Examples
 ///
@@ -46,28 +46,28 @@ pub const SUB_AGENT: &str = "sub_agent";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SubAgentEvent {
-    /// The id of the run that asked.
+    /// The id of the parent run.
     pub parent_run_id: Text,
-    /// The id of the call that asked.
+    /// The id of the call that started the sub-agent.
     pub call_id: Text,
     /// The name of the tool.
     pub name: Text,
     /// `true` when the agent works in the background.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// The event, with its place in the run of the agent below.
+    /// The event, with its place in the sub-agent's run.
     pub envelope: Envelope,
 }
 
 impl SubAgentEvent {
-    /// Reads the event of an agent below; `None` when it is another one.
+    /// Reads the event of a sub-agent; returns `None` for any other event.
     #[must_use]
     pub fn read(event: &AgentEvent) -> Option<Self> {
         let AgentEvent::Custom { name, data } = event else { return None };
         (name == SUB_AGENT).then(|| Self::deserialize(data).ok()).flatten()
     }
 
-    /// Returns the event for the run that asked.
+    /// Returns the event for the parent run.
     pub(super) fn into_event(self) -> Option<AgentEvent> {
         let data = serde_json::to_value(self).ok()?;
         Some(AgentEvent::Custom { name: SUB_AGENT.into(), data })

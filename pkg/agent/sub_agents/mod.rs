@@ -1,4 +1,4 @@
-//! Agents that are tools of others.
+//! Agents that are tools of other agents.
 
 mod above;
 mod background;

@@ -1,4 +1,4 @@
-//! The number of agents below a run that work at the same time.
+//! The limit on the number of sub-agents that work at the same time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 use super::Draw;
 use crate::agent::tools::ToolError;
 
-/// The places for agents that are tools: as many work at the same time. Clones are the same places, so that
-/// several tools can share them.
+/// The slots for sub-agents, one for each that may work at the same time. Clones share the same
+/// slots, so that several tools can share them.
 ///
-/// An agent that waits for one further below holds no place: with two places, three levels of eight agents
-/// each come to their end.
+/// An agent that waits for a nested one does not hold a slot: with two slots, three levels of eight
+/// agents each still complete.
 ///
 /// # Examples
 ///
@@ -30,47 +30,47 @@ use crate::agent::tools::ToolError;
 pub struct Places(Arc<Semaphore>);
 
 impl Places {
-    /// Returns this many places, at least 1.
+    /// Creates this many slots, at least 1.
     #[must_use]
     pub fn new(number: usize) -> Self {
         Self(Arc::new(Semaphore::new(number.clamp(1, Semaphore::MAX_PERMITS))))
     }
 
-    /// Returns the number of places that are free now.
+    /// Returns the number of slots that are free now.
     #[must_use]
     pub fn free(&self) -> usize {
         self.0.available_permits()
     }
 
-    /// Waits for a place; `None` when the call is told to stop first.
+    /// Waits for a slot; returns `None` when the call is told to stop first.
     async fn take(&self, stop: &CancellationToken) -> Option<OwnedSemaphorePermit> {
         let place = Arc::clone(&self.0).acquire_owned();
         stop.run_until_cancelled(place).await?.ok()
     }
 }
 
-/// A run of an agent below, as those further below see it.
+/// A sub-agent's run, as its nested sub-agents see it.
 #[derive(Debug)]
 pub(crate) struct Family {
     depth: u32,
     max_depth: u32,
     places: Places,
-    /// The part of the budget above.
+    /// The part of the parent's budget.
     draw: Option<Draw>,
     held: Mutex<Held>,
-    /// Held by a call that has ended while it waits for the place of its run.
+    /// The lock held by a call that has ended, while it waits for the slot of its run.
     ending: sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     place: Option<OwnedSemaphorePermit>,
-    /// The agents further below that it waits for.
+    /// The number of nested sub-agents that the run waits for.
     waits_for: usize,
 }
 
 impl Family {
-    /// Returns a run below another, or of the first level; the bounds of those above hold for it.
+    /// Returns a run below `above`, or of the first level; the limits of its ancestors apply to it.
     pub(super) fn below(
         above: Option<&Self>,
         max_depth: u32,
@@ -92,12 +92,12 @@ impl Family {
         Ok(Self { depth: depth + 1, max_depth, places: places.clone(), draw, held, ending })
     }
 
-    /// Returns the part of the budget above.
+    /// Returns the part of the parent's budget.
     pub(crate) fn draw(&self) -> Option<&Draw> {
         self.draw.as_ref()
     }
 
-    /// Waits for a place; returns `false` when the call is told to stop first.
+    /// Waits for a slot; returns `false` when the call is told to stop first.
     pub(super) async fn begin(&self, stop: &CancellationToken) -> bool {
         let place = self.places.take(stop).await;
         let has_place = place.is_some();
@@ -105,26 +105,26 @@ impl Family {
         has_place
     }
 
-    /// Gives the place back.
+    /// Releases the slot.
     pub(super) fn end(&self) {
         self.lock().place = None;
     }
 
-    /// Takes the place again behind a call, once the run waits for no other agent; one that is told to stop goes on
-    /// without.
+    /// Takes the slot again after a call, once the run waits for no other agent; a run that is told
+    /// to stop continues without one.
     pub(crate) async fn call_ended(&self, stop: &CancellationToken) {
         let wants_place = |held: &Held| held.place.is_none() && held.waits_for == 0;
         if !wants_place(&self.lock()) {
             return;
         }
-        // A run that had one place and waited for another would keep it from those who do the same.
+        // A run that held a slot while it waited for another would keep that slot from runs that do the same.
         if let Some(_alone) = stop.run_until_cancelled(self.ending.lock()).await {
             self.go_on(stop, wants_place).await;
         }
     }
 
-    /// Takes the place again behind all calls. The task of one that was given up may still be there, and waits for
-    /// nothing any more.
+    /// Takes the slot again after all calls. The task of an abandoned call may still exist, but
+    /// waits for nothing any more.
     pub(crate) async fn calls_ended(&self, stop: &CancellationToken) {
         self.go_on(stop, |held| held.place.is_none()).await;
     }
@@ -135,7 +135,7 @@ impl Family {
         }
         let place = self.places.take(stop).await;
         let mut held = self.lock();
-        // Another call may have taken it, or wait for an agent by now.
+        // Another call may have taken the slot, or may be waiting for an agent by now.
         if wants_place(&held) {
             held.place = place;
         }
@@ -146,12 +146,12 @@ impl Family {
     }
 }
 
-/// A wait for an agent below, in which the run above holds no place. That one takes its place again itself, where a call
-/// has ended: one that ends by its time limit cannot wait for a place.
+/// A wait for a sub-agent, during which the parent run holds no slot. The parent takes its slot again itself
+/// once the call has ended, since a call that ends by its time limit cannot wait for a slot.
 pub(super) struct Waiting(Option<Arc<Family>>);
 
 impl Waiting {
-    /// Begins a wait of a run, if it is one that holds a place.
+    /// Starts a wait of a run, if the run is one that holds a slot.
     pub(super) fn begin(above: Option<Arc<Family>>) -> Self {
         if let Some(above) = &above {
             let mut held = above.lock();

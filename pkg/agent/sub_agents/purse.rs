@@ -1,4 +1,4 @@
-//! The rest of the budget of a run, and the parts of it that agents below have.
+//! The rest of a run's budget, and the parts of it that sub-agents hold.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,58 +11,58 @@ use crate::{
     types::Text,
 };
 
-/// The rest of the budget of a run, and the parts of it that agents below have.
+/// The rest of a run's budget, and the parts of it that sub-agents hold.
 ///
-/// Each agent of an answer gets an equal part when it begins to work; what it did not use goes back at its end, for
-/// those that begin later.
+/// Each agent of an answer gets an equal part when it starts to work; what the agent did not use
+/// goes back at its end, for those that start later.
 #[derive(Debug, Default)]
 pub(crate) struct Purse(Mutex<Inside>);
 
 #[derive(Debug, Default)]
 struct Inside {
-    /// As the state of the run knew it when a call began, without the calls that ended since.
+    /// The budget left when a call started, as the run's state knew it, without the calls that have ended since.
     left: Budget,
-    /// The time of that, from which on its time passes.
+    /// The time at which `left` was set, from which elapsed time is counted.
     since: Option<Instant>,
-    /// The calls of the answer that have not ended.
+    /// The number of the answer's calls that have not ended.
     open: usize,
     parts: Vec<Part>,
-    /// `None` until there is one, which most runs never have.
+    /// `None` until the run has a background agent, which most runs never have.
     background: Option<Box<Background>>,
-    /// `true` once the run is over.
+    /// `true` once the run has ended.
     is_closed: bool,
 }
 
-/// The part of a purse that one agent has.
+/// The part of a purse that one agent holds.
 #[derive(Debug)]
 struct Part {
     call: CallId,
     given: SpentBelow,
-    /// The use that the agent made of it, and those below it that have ended.
+    /// The budget used by the agent, and by its sub-agents that have ended.
     used: SpentBelow,
-    /// The purse of the agent.
+    /// The purse of the agent itself.
     below: Option<Arc<Purse>>,
-    /// `None`: the run waits for the agent.
+    /// `None` when the run waits for the agent.
     beside: Option<Beside>,
 }
 
-/// The part of an agent in the background.
+/// The part of a background agent.
 #[derive(Debug)]
 struct Beside {
-    /// The use that the run knows of.
+    /// The use already reported to the run.
     told: SpentBelow,
     has_ended: bool,
 }
 
 impl Purse {
-    /// Takes over what is left when a call begins, and how many calls are open.
+    /// Stores the budget left when a call starts, and the number of open calls.
     pub(crate) fn renew(&self, left: Budget, open: usize) {
         let mut inside = self.lock();
         (inside.left, inside.since, inside.open) = (left, Some(Instant::now()), open);
     }
 
-    /// Takes back the part of a call that has ended; returns the use that was made of it, and that agents in the
-    /// background have made of theirs since the last time.
+    /// Takes back the part of a call that has ended; returns the use made of it, together with what
+    /// background agents have used of their parts since the last time.
     pub(crate) fn settle(&self, call: CallId) -> Option<SpentBelow> {
         let mut inside = self.lock();
         inside.open = inside.open.saturating_sub(1);
@@ -85,23 +85,23 @@ impl Purse {
         Some(used)
     }
 
-    /// Returns `true` once there is an agent in the background.
+    /// Returns `true` once the run has had a background agent.
     pub(crate) fn has_background(&self) -> bool {
         self.lock().background.is_some()
     }
 
-    /// Ends all agents in the background, and lets no more begin.
+    /// Ends all background agents, and prevents further ones from starting.
     pub(crate) fn close(&self) {
         let ended = {
             let mut inside = self.lock();
             inside.is_closed = true;
             inside.background.take()
         };
-        // Without the lock: what is dropped may note its use.
+        // Dropped without the lock, since dropping may record use.
         drop(ended);
     }
 
-    /// Closes the purse; returns the use that the run does not know of.
+    /// Closes the purse; returns the use not yet reported to the run.
     pub(crate) fn end(&self) -> SpentBelow {
         self.close();
         let used = self.unsettled();
@@ -132,13 +132,13 @@ impl Part {
         self.below.as_ref().map_or(self.used, |purse| self.used.and(purse.unsettled()))
     }
 
-    /// Returns a sum of the part, without what the run knows of.
+    /// Returns `sum`, without the part already reported to the run.
     fn untold(&self, sum: SpentBelow) -> SpentBelow {
         self.beside.as_ref().map_or(sum, |beside| sum.less(beside.told))
     }
 }
 
-/// The way of a call to its part of a purse.
+/// A call's access to its part of a purse.
 #[derive(Debug, Clone)]
 pub(crate) struct Draw {
     pub(crate) purse: Arc<Purse>,
@@ -151,7 +151,7 @@ impl Draw {
         self.part(own, None)
     }
 
-    /// Takes a part for an agent in the background; the run that goes on counts as one more that shares.
+    /// Takes a part for a background agent; the run, which continues, counts as one more sharer.
     pub(super) fn take_beside(&self, own: Budget) -> Budget {
         self.part(own, Some(Beside { told: SpentBelow::NOTHING, has_ended: false }))
     }
@@ -169,18 +169,18 @@ impl Draw {
         budget
     }
 
-    /// Narrows a part to the time that is left now, where its agent has waited.
+    /// Narrows a part to the time that is left now, for an agent that has waited.
     pub(super) fn within_time(&self, part: Budget) -> Budget {
         let Budget { time, .. } = self.purse.lock().left();
         part.narrowed(Budget { time, ..Budget::default() })
     }
 
-    /// Gives back what an agent in the background did not use.
+    /// Returns to the purse what a background agent did not use.
     pub(super) fn give_back(&self) {
         self.change(|part| part.beside.iter_mut().for_each(|beside| beside.has_ended = true));
     }
 
-    /// Begins an agent in the background; returns its handle.
+    /// Starts a background agent; returns its handle.
     pub(super) fn begin(
         &self,
         tool: &Text,
@@ -194,23 +194,23 @@ impl Draw {
         inside.background.get_or_insert_default().begin(tool, stop, work)
     }
 
-    /// Returns an agent in the background that this tool began.
+    /// Returns a background agent that this tool started.
     pub(super) fn find(&self, tool: &Text, handle: &str) -> Result<Asked, ToolError> {
         self.purse.lock().background.get_or_insert_default().find(tool, handle)
     }
 
-    /// Notes the use that the agent has made of its part.
+    /// Records the agent's use of its part.
     pub(crate) fn note(&self, used: SpentBelow) {
         self.change(|part| part.used = used);
     }
 
-    /// Notes the use that was made of a part whose work has ended before its call: the rest of it can be taken again.
+    /// Records the use of a part whose work ended before its call: the rest of the part can be taken again.
     #[cfg(feature = "mcp")]
     pub(crate) fn end(&self, used: SpentBelow) {
         self.change(|part| (part.given, part.used) = (used, used));
     }
 
-    /// Connects the purse of the agent: its use counts also when the agent is not there to add it up.
+    /// Connects the agent's own purse, whose use counts even when the agent is not there to add it up.
     pub(crate) fn connect(&self, purse: &Arc<Purse>) {
         self.change(|part| part.below = Some(Arc::clone(purse)));
     }

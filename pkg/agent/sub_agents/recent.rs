@@ -1,11 +1,11 @@
-//! The last messages of a conversation, for an agent below.
+//! The last messages of a conversation, for a sub-agent.
 
 use std::sync::Arc;
 
 use crate::types::Message;
 
-/// Returns at most this many of the last messages, the oldest first. A message with calls and the one with their results
-/// come together, or not at all: calls that are open are left out.
+/// Returns at most `most` of the last messages, the oldest first. A message with calls and the one
+/// with their results are included together or not at all: open calls are left out.
 pub(super) fn recent(messages: &[Arc<Message>], most: usize) -> Vec<Arc<Message>> {
     let (mut kept, mut rest) = (Vec::new(), messages);
     while let Some((last, before)) = rest.split_last() {

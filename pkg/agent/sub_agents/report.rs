@@ -1,10 +1,10 @@
-//! The text that the model reads of an agent below.
+//! The report of a sub-agent, as the model reads it.
 
 use super::SubAgent;
 use crate::agent::{OutcomeKind, RunOutcome, tools::ToolError};
 
 impl SubAgent {
-    /// Returns the text that the model reads of a run.
+    /// Returns the model's text about the outcome of a run.
     pub(super) fn report(&self, outcome: RunOutcome) -> Result<String, ToolError> {
         let RunOutcome { reason, text, .. } = outcome;
         match reason {

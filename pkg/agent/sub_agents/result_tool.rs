@@ -1,4 +1,4 @@
-//! The tool by which a model asks about an agent in the background.
+//! The tool by which a model asks about a background agent.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use crate::{
     types::{Json, Text},
 };
 
-/// Longest wait of one call for the end of an agent.
+/// Maximum wait of one call for the end of an agent, in seconds.
 const WAIT_SECONDS: u32 = 60;
 
-/// Longest time of one call; an agent above waits for a place in it, too.
+/// Maximum time of one call, in which a parent agent also waits for a slot.
 const TIMEOUT: Duration = Duration::from_mins(10);
 
-/// The tool by which a model asks about an agent in the background.
+/// The tool by which a model asks about a background agent.
 #[derive(Debug)]
 pub(super) struct AgentResult {
     name: Text,
-    /// The name of the tool that begins agents.
+    /// The name of the tool that starts agents.
     begins: Text,
     description: String,
     max_result_chars: Option<usize>,
@@ -40,7 +40,7 @@ struct Asked {
 }
 
 impl AgentResult {
-    /// Returns the tool for agents that the tool of this name begins.
+    /// Returns the tool for agents started by the tool named `begins`.
     pub(super) fn of(begins: &Text, max_result_chars: Option<usize>) -> Self {
         let description = format!(
             "Returns the report of an agent that `{begins}` began in the background, or says that it is still at work."
@@ -48,7 +48,7 @@ impl AgentResult {
         Self { name: Self::name_for(begins), begins: begins.clone(), description, max_result_chars }
     }
 
-    /// Returns the name of the tool for agents that the tool of this name begins.
+    /// Returns the name of the tool for agents started by the tool named `begins`.
     pub(super) fn name_for(begins: &str) -> Text {
         format!("{begins}_result").into()
     }
@@ -118,7 +118,7 @@ impl Tool for AgentResult {
             };
             drop(waiting);
             match report {
-                // An agent that failed before it was told to stop has an error of its own.
+                // An agent that failed before it was told to stop has its own error.
                 Some(Err(ToolError::Cancelled { .. }))
                     if stop && !context.cancelled().is_cancelled() =>
                 {

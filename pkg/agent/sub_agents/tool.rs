@@ -1,4 +1,4 @@
-//! The tool that an agent is.
+//! The tool that runs an agent.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,24 +14,24 @@ use crate::{
     types::{Json, Text},
 };
 
-/// Most agents that are deep below the first.
+/// Default maximum depth of nested sub-agents below the first agent.
 const MAX_DEPTH: u32 = 3;
 
-/// Most agents that work at the same time, below one tool.
+/// Default maximum number of agents of one tool that work at the same time.
 const PLACES: usize = 8;
 
-/// Longest time of one call.
+/// Default maximum time of one call.
 const TIMEOUT: Duration = Duration::from_mins(10);
 
-/// An agent as a tool of others: a call gives it a task, and reads its final text. See
+/// An agent as a tool of other agents: a call gives it a task, and returns its final text. See
 /// [`DefaultAgent::into_tool`].
 ///
-/// Each call is a run of a [fork](DefaultAgent::fork): it begins with the task, and the
-/// [last messages](Self::recent) if it is to, and forgets it at its end.
-/// The run has the context of the run that asks: its caller, for whom permissions are looked up, its deadline,
-/// and its cancel; and it may spend a part of what is left of its budget. What the agent below asks a person or the
-/// client about is asked through the run above, with ids of its own. Its events come as
-/// [`SubAgentEvent`](crate::agent::SubAgentEvent).
+/// Each call is a run of a [fork](DefaultAgent::fork), which starts with the task and, if so
+/// configured, the [last messages](Self::recent), and is discarded at its end. The run has the
+/// context of its parent run: its caller, whose permissions apply, its deadline and its
+/// cancellation; and it may use a part of what is left of the parent's budget. Requests of the
+/// sub-agent to a person or the client go through the parent run, with ids of their own. Its events
+/// arrive as [`SubAgentEvent`](crate::agent::SubAgentEvent).
 ///
 /// # Examples
 ///
@@ -77,7 +77,7 @@ struct Asked {
 }
 
 impl DefaultAgent {
-    /// Returns the agent as a tool of others, for tasks that the description tells. See [`SubAgent`].
+    /// Returns the agent as a tool of other agents, for the tasks in its description. See [`SubAgent`].
     #[must_use]
     pub fn into_tool(self, name: impl Into<Text>, description: impl Into<String>) -> SubAgent {
         SubAgent::new(self, name, description)
@@ -102,16 +102,16 @@ impl SubAgent {
         }
     }
 
-    /// Narrows the budget of each call. Default: an equal part, for each call that is open, of what is left to the run
-    /// which asks; what it did not use goes back.
+    /// Narrows the budget of each call. Default: an equal part, for each open call, of what is left
+    /// to the parent run; what the call did not use goes back.
     #[must_use]
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
     }
 
-    /// Gives each call at most this many of the last messages of the conversation above, before its task; 6 are usual.
-    /// Calls come with their results: a call that is open, as this one, is left out. Default: none.
+    /// Gives each call at most this many of the last messages of the parent conversation, before its task; 6 is
+    /// typical. Calls are included with their results: an open call, such as this one, is left out. Default: none.
     ///
     /// # Examples
     ///
@@ -137,42 +137,42 @@ impl SubAgent {
         self
     }
 
-    /// Sets how deep agents may be below the first; the lowest bound of those above holds. Default: 3.
+    /// Sets the maximum depth of sub-agents below the first agent; the lowest limit among all ancestors applies. Default: 3.
     #[must_use]
     pub fn max_depth(mut self, levels: u32) -> Self {
         self.max_depth = levels;
         self
     }
 
-    /// Sets the places in which calls work. A call inside an agent below takes the places of that one.
-    /// Default: 8 of its own.
+    /// Sets the slots in which calls work. A call made by a sub-agent uses the slots of that
+    /// sub-agent. Default: 8 of its own.
     #[must_use]
     pub fn places(mut self, places: &Places) -> Self {
         self.places = places.clone();
         self
     }
 
-    /// Sets the longest time of one call, the wait for a place included. Default: 10 min.
+    /// Sets the maximum time of one call, including the wait for a slot. Default: 10 min.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
         self
     }
 
-    /// Sets the longest text that one call reports, in characters; the model reads a note instead of a longer
-    /// one. Default: that of the agent which asks.
+    /// Sets the maximum length of the text that one call reports, in characters; the model reads a
+    /// note instead of a longer text. Default: that of the agent which asks.
     #[must_use]
     pub fn max_result_chars(mut self, chars: usize) -> Self {
         self.max_result_chars = Some(chars);
         self
     }
 
-    /// Lets calls work in the background; returns the tool, and the one by which the model asks about such a call: its
-    /// name is that of this one with `_result` behind it.
+    /// Lets calls work in the background; returns this tool, and the tool by which the model asks
+    /// about such a call: its name is that of this one followed by `_result`.
     ///
-    /// A call with `background` returns at once, with a handle. The agent works while the run goes on, and ends
-    /// with it: a model that wants its report asks before it answers. The run that asks counts as one more that shares
-    /// what is left of the budget. A run has at most 32 of them.
+    /// A call with `background` returns immediately, with a handle. The agent works while the parent run continues, and
+    /// ends with it: a model that wants the report must ask for it before it answers. The parent run counts as one more
+    /// sharer of what is left of the budget. A run can have at most 32 background agents.
     ///
     /// # Examples
     ///

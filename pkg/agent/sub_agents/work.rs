@@ -1,4 +1,4 @@
-//! The work of an agent below.
+//! The work of a sub-agent.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use crate::{
     types::{AgentError, ErrorCode, TextOrigin},
 };
 
-/// A task that is ready to be worked on.
+/// A task ready to be run.
 struct Ready {
     agent: DefaultAgent,
     input: RunInput,
-    /// `true` when the run that asks goes on.
+    /// `true` when the parent run continues meanwhile.
     background: bool,
 }
 
 impl SubAgent {
-    /// Runs a task to its end, in a place.
+    /// Runs a task to its end, in a slot.
     pub(super) async fn work(self, context: ToolContext, task: String) -> Report {
         let (above, inherited) = (nesting::family(), nesting::above());
         let draw = inherited.draw.clone();
@@ -60,7 +60,7 @@ impl SubAgent {
         self.finish(ready, context, above).await
     }
 
-    /// Begins a task in the background.
+    /// Starts a task in the background.
     pub(super) fn begin(self, context: ToolContext, task: String) -> Report {
         let (above, inherited) = (nesting::family(), nesting::above());
         let Some(draw) = inherited.draw.clone() else {
@@ -114,13 +114,13 @@ impl SubAgent {
         )))
     }
 
-    /// Looks whether there is a budget to work with.
+    /// Checks that some budget is left.
     fn check(&self, budget: &Budget) -> Result<(), ToolError> {
         let none = |limit| Err(self.failed(&format!("nothing is left of `{limit}`")));
         budget.zero().map_or(Ok(()), none)
     }
 
-    /// Makes an agent ready for a task.
+    /// Prepares an agent for a task.
     fn ready(
         &self,
         context: &ToolContext,
@@ -143,7 +143,7 @@ impl SubAgent {
         Ok(Ready { agent, input, background: false })
     }
 
-    /// Runs a task to its end, and passes its events on.
+    /// Runs a task to its end, and passes on its events.
     async fn finish(&self, ready: Ready, context: ToolContext, above: Above) -> Report {
         let Ready { agent, input, background } = ready;
         let cancel = context.cancelled().child_token();
@@ -175,8 +175,8 @@ impl SubAgent {
     }
 }
 
-/// Returns the words of a failure. Those that may be of a server's own are left out: a failure has no mark that says where
-/// its text is from.
+/// Returns the message of a failure. Messages that may come from a server are withheld: a failure
+/// does not record the origin of its text.
 fn words(agent: &DefaultAgent, error: &AgentError) -> String {
     let is_own = matches!(
         error.code,

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{Text, setters};
 
-/// The settings of the search for tools, which takes the place of descriptions of all in each request.
+/// The settings of the search for tools, which replaces the descriptions of all tools in each request.
 ///
-/// Beyond [`share`](Self::share) a model gets the tools that end a run, those that are named by
-/// [`always`](Self::always), and `tool_search`, with which it finds the others by their words. What it has found it can
-/// call from the next turn on, also in later runs of the conversation. Tools that a caller may not use are not found.
+/// Once the descriptions exceed [`share`](Self::share), a model gets only the tools that end a run, those named in
+/// [`always`](Self::always), and `tool_search`, with which it finds the others by their words. The model can call the tools that it has
+/// found from the next turn on, also in later runs of the conversation. Tools that a caller may not use are not found.
 ///
 /// # Examples
 ///
@@ -30,37 +30,37 @@ use crate::types::{Text, setters};
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolSearch {
-    /// Largest part of the model's window that the descriptions of all tools may take, in percent, by the estimate of
-    /// [`TokenEstimator`](crate::llm::TokenEstimator); beyond it the model searches. Default: 5. With 0 it always
-    /// does, with `u32::MAX` never.
+    /// Maximum share of the model's context window that the descriptions of all tools may take, in
+    /// percent, as estimated by [`TokenEstimator`](crate::llm::TokenEstimator); beyond it the model
+    /// searches. Default: 5. With 0 it always searches, with `u32::MAX` never.
     pub share: u32,
-    /// Window of a model that the [catalog](crate::llm::ModelCard) does not know, in tokens. Where
-    /// [`max_context_tokens`](crate::agent::AgentConfig::max_context_tokens) is less, that counts. Default: 128,000; at least 1.
+    /// Context window of a model that the [catalog](crate::llm::ModelCard) does not know, in tokens. A lower
+    /// [`max_context_tokens`](crate::agent::AgentConfig::max_context_tokens) takes precedence. Default: 128,000; at least 1.
     pub window: u64,
-    /// Most tools that one search finds. Default: 5; at least 1.
+    /// Maximum number of tools that one search finds. Default: 5; at least 1.
     pub most: usize,
-    /// The way in which the model calls what it has found. Default: [`FoundTools::Called`].
+    /// The way in which the model calls the tools that it has found. Default: [`FoundTools::Called`].
     pub found: FoundTools,
-    /// The names of tools that are offered from the start. Default: none.
+    /// The names of tools to offer from the start. Default: none.
     pub always: Vec<Text>,
 }
 
 /// The way in which a model calls the tools that it has found, with native calls.
 ///
-/// Where the provider describes tools at the place where they were found
-/// ([`ModelInfo::deferred_tools`](crate::types::ModelInfo::deferred_tools)), and with calls in text, there is nothing to
-/// choose: no byte changes of what was sent before, and found tools are called as all others.
+/// The setting has no effect where the provider describes tools at the point where they were found
+/// ([`ModelInfo::deferred_tools`](crate::types::ModelInfo::deferred_tools)), or with calls in text:
+/// no byte of what was sent before changes, and found tools are called like all others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FoundTools {
-    /// The result of the search describes them, and the model calls them through the tool `call_found_tool`, which is there
-    /// from the start: the list of tools stays as it is, so what a server has cached of the prompt holds. Events,
+    /// The result of the search describes the tools, and the model calls them through the tool `call_found_tool`, which
+    /// is offered from the start: the list of tools does not change, so a server's prompt cache remains valid. Events,
     /// permissions, approvals and results are those of the tool that is called.
     #[default]
     Called,
-    /// The next request has them behind its other tools, and they are called as those are: a server that holds answers to the
-    /// schemas of tools holds theirs too. One that puts tools before the prompt reads all of it anew after a search.
+    /// The next request lists the found tools after the other tools, and they are called like those: a server that constrains answers to
+    /// the schemas of tools does so for them too. A server that puts tools before the prompt reads the whole prompt anew after a search.
     Offered,
 }
 
@@ -92,7 +92,7 @@ impl ToolSearch {
         self
     }
 
-    /// Returns `true` when this many tokens are too many for a model with this window.
+    /// Returns `true` when `tokens` exceed the share of this context window.
     pub(super) fn is_over(&self, tokens: u64, window: u64) -> bool {
         u128::from(tokens) * 100 > u128::from(window) * u128::from(self.share)
     }

@@ -1,4 +1,4 @@
-//! The tools of an agent that has many: those that are offered from the start, and those that are found.
+//! The index of an agent's many tools: those offered from the start, and those to be found.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,26 +12,26 @@ use crate::{
     types::{Text, slice},
 };
 
-/// Most bytes of a query that are looked at.
+/// Maximum bytes of a query that are examined.
 const MAX_QUERY_BYTES: usize = 4 << 10;
 
-/// The index of an agent's tools, where there are many. It is made once, and shared by all runs that have the same ones.
+/// The index of an agent's tools, where there are many. It is built once, and shared by all runs with the same tools.
 #[derive(Debug)]
 pub(in crate::agent) struct ToolIndex {
     all: Arc<[ToolSpec]>,
     /// The tools that are offered from the start.
     first: Arc<[ToolSpec]>,
-    /// The same, and the tool through which the others are called.
+    /// The tools that are offered from the start, and the tool through which the others are called.
     with_call: Arc<[ToolSpec]>,
-    /// The places of the others among all, in their order.
+    /// The indices in `all` of the other tools, in order.
     later: Vec<usize>,
-    /// Their places by name, with dots written as `_` too.
+    /// The indices of the other tools by name, also with dots written as `_`.
     by_name: BTreeMap<Text, usize>,
     ranking: Ranking,
 }
 
 impl ToolIndex {
-    /// Returns `true` when the tools take more of the model's window than they may, and some can be left for later.
+    /// Returns `true` when the tools exceed their share of the model's context window, and some need not be offered from the start.
     pub(in crate::agent) fn is_needed(
         tools: &ToolRegistry,
         search: &ToolSearch,
@@ -63,7 +63,7 @@ impl ToolIndex {
         Self { first: first.into(), with_call, later, by_name, ranking, all }
     }
 
-    /// Returns `true` when it is that of these tools.
+    /// Returns `true` when this is the index of these tools.
     pub(in crate::agent) fn is_of(&self, all: &Arc<[ToolSpec]>) -> bool {
         Arc::ptr_eq(&self.all, all) || self.all == *all
     }
@@ -73,22 +73,22 @@ impl ToolIndex {
         &self.first
     }
 
-    /// Returns the descriptions that are offered from the start where the others are called through a tool.
+    /// Returns the descriptions that are offered from the start, where the others are called through a tool.
     pub(in crate::agent) fn with_call(&self) -> &Arc<[ToolSpec]> {
         &self.with_call
     }
 
-    /// Returns the place of a tool that is found, by its name with dots or with `_`.
+    /// Returns the index of a tool to be found, by its name with dots or with `_`.
     pub(super) fn place_of(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the description of a tool at a place.
+    /// Returns the description of the tool at this index.
     pub(super) fn at(&self, place: usize) -> Option<&ToolSpec> {
         self.all.get(place)
     }
 
-    /// Returns at most `most` of the tools that may be used and have words of the query, the best first.
+    /// Returns at most `most` of the tools that may be used and contain words of the query, the best first.
     pub(in crate::agent) fn find(
         &self,
         query: &str,
@@ -97,7 +97,7 @@ impl ToolIndex {
     ) -> Vec<&ToolSpec> {
         let query = slice(query, ..query.floor_char_boundary(MAX_QUERY_BYTES));
         let is_of_name = |letter: char| letter.is_alphanumeric() || "._-".contains(letter);
-        // Whoever writes a name wants that tool.
+        // A query that contains a tool's name asks for that tool.
         let words = query.split(|letter| !is_of_name(letter));
         let named = words.filter_map(|word| self.place_of(word.trim_matches('.')));
         let ranked = self.ranking.find(query, usize::MAX);
@@ -115,7 +115,7 @@ impl ToolIndex {
     }
 }
 
-/// The tool that the prompt of skills names; see the feature `skills`.
+/// The tool named in the prompt of skills; see the feature `skills`.
 const LOAD_SKILL: &str = "load_skill";
 
 /// Returns `true` for a tool that is offered from the start.

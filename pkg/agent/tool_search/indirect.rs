@@ -9,8 +9,8 @@ use crate::{
     types::{Json, Message, MessageRole, Part, Text, ToolCall},
 };
 
-/// Returns the tool as the model sees it. Calls of it become calls of the tools that they name before anything else sees
-/// them, so it is in no registry.
+/// Returns the tool as the model sees it. Calls of it are replaced by calls of the tools that they
+/// name before anything else sees them, so the tool is not in a registry.
 pub(super) fn spec() -> ToolSpec {
     let schema = json!({
         "type": "object",
@@ -35,7 +35,7 @@ struct Wrapped {
     arguments: Option<Box<RawValue>>,
 }
 
-/// Makes of a whole call of that tool the call of the tool that it names; any other stays.
+/// Replaces a complete call of `call_found_tool` by a call of the tool that it names; leaves any other call unchanged.
 pub(in crate::agent) fn unwrap_call(call: &mut ToolCall) {
     if call.name != CALL_FOUND_TOOL || !call.is_complete() {
         return;
@@ -56,8 +56,8 @@ pub(in crate::agent) fn unwrap_call(call: &mut ToolCall) {
     }
 }
 
-/// Returns an answer with its calls as the model made them, or the results of `asked` under the name that was called;
-/// `None` where nothing of it was called through the tool.
+/// Returns an answer with its calls as the model made them, or the results of `asked` under the
+/// name that was called; `None` when no part was called through `call_found_tool`.
 pub(in crate::agent) fn as_made(message: &Message, asked: Option<&Message>) -> Option<Message> {
     let is_made = |part: &Part| part.as_tool_call().is_some_and(|call| call.indirect);
     let is_result = |part: &Part| {
@@ -90,7 +90,7 @@ fn is_indirect(asked: &Message, id: &Text) -> bool {
     asked.tool_calls().any(|call| call.indirect && call.id == *id)
 }
 
-/// Returns a call as the model made it, in one spelling.
+/// Returns a call as the model made it, in canonical spelling.
 fn wrapped(call: &ToolCall) -> ToolCall {
     let arguments = call.arguments.as_ref().map_or("{}", Json::as_str);
     let text = format!(r#"{{"name":{},"arguments":{arguments}}}"#, json!(call.name));

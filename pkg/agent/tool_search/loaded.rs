@@ -8,22 +8,22 @@ use crate::{
     types::{Message, Part, Text, Transcript},
 };
 
-/// Most tools that are loaded at the same time; beyond it the older half is left out, and is to be found again.
+/// Maximum number of tools loaded at the same time; beyond it the older half is unloaded, and has to be found again.
 const MAX_LOADED: usize = 64;
 
-/// The tools that a conversation has found or called, in the order in which it did.
+/// The tools that a conversation has found or called, in that order.
 ///
-/// They follow from the conversation alone, so a run that is resumed and the next one have the same.
+/// They depend only on the conversation, so a resumed run and the next one have the same tools.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct Loaded {
     places: Vec<usize>,
-    /// The messages that were read, and the last of them.
+    /// The number of messages that were read, and the last of them.
     read: usize,
     last: Option<Arc<Message>>,
 }
 
 impl Loaded {
-    /// Reads what is new in a conversation; returns `true` when other tools are loaded than before.
+    /// Reads the new part of a conversation; returns `true` when the loaded tools have changed.
     pub(in crate::agent) fn read(&mut self, index: &ToolIndex, conversation: &Transcript) -> bool {
         let messages = conversation.messages();
         let before = self.read.checked_sub(1).and_then(|at| messages.get(at));
@@ -50,8 +50,8 @@ impl Loaded {
         has_changed
     }
 
-    /// Returns the descriptions that are offered from the start, and behind them those of the loaded tools that may
-    /// be used.
+    /// Returns the descriptions that are offered from the start, followed by those of the loaded
+    /// tools that may be used.
     pub(in crate::agent) fn behind(
         &self,
         first: &Arc<[ToolSpec]>,
@@ -68,7 +68,7 @@ impl Loaded {
     }
 }
 
-/// Returns the names of the tools that a part of a message has found or called.
+/// Returns the names of the tools that a part of a message found or called.
 fn names_in(part: &Part) -> impl Iterator<Item = &Text> {
     let (found, called) = match part {
         Part::ToolResult(result) => (&*result.found, None),

@@ -1,4 +1,4 @@
-//! Tools that the model finds when it needs them, in place of descriptions of all in each request.
+//! Tools that the model finds when it needs them, instead of descriptions of all tools in each request.
 
 mod config;
 mod index;

@@ -1,4 +1,4 @@
-//! The calls of an answer that go through one tool, made calls of the tools that they name while they arrive.
+//! Rewriting of calls made through `call_found_tool` into calls of the tools that they name, as they arrive.
 
 use std::{collections::BTreeMap, mem};
 
@@ -9,15 +9,15 @@ use crate::{
     types::Text,
 };
 
-/// Most bytes of the arguments of one call that wait for the name of its tool; a call that needs more stays as it is.
+/// Maximum bytes of one call's arguments held until the name of its tool is known; a call that needs more stays unchanged.
 const MAX_HELD_BYTES: usize = 4 << 20;
-/// The wait of a call for its own name, in bytes of its arguments.
+/// Maximum bytes of a call's arguments held while the call has no name of its own.
 const MAX_NAME_WAIT_BYTES: usize = 512;
 
-/// Reads the native calls of one answer, and makes those through `call_found_tool` calls of the tools that they name.
+/// A reader of one answer's native calls that turns those made through `call_found_tool` into calls of the tools that they name.
 ///
-/// Names and arguments are passed on as they arrive. The last byte of the arguments waits for the end of the whole call, so
-/// a call that was cut behind them is one that is not whole.
+/// Names and arguments are passed on as they arrive. The last byte of the arguments is held until
+/// the end of the whole call, so that a call truncated after them counts as incomplete.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct Unwrapping(BTreeMap<u32, State>);
 
@@ -25,37 +25,37 @@ pub(in crate::agent) struct Unwrapping(BTreeMap<u32, State>);
 enum State {
     /// The call has no name yet, only these arguments.
     Unnamed(String),
-    /// All passes as it is.
+    /// Everything passes unchanged.
     Direct,
-    /// The call is whole: whitespace behind it is not part of its arguments.
+    /// The call is complete: whitespace after it is not part of its arguments.
     Whole,
     Wrapped(Box<Wrapped>),
 }
 
-/// A call through the tool.
+/// A call made through `call_found_tool`.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 struct Wrapped {
     tokenizer: Tokenizer,
     place: Place,
-    /// The JSON text of the key or the name that is read.
+    /// The JSON text of the key or the name being read.
     word: String,
-    /// The name of the tool, until it is passed on.
+    /// The name of the tool, until it has been passed on.
     name: Option<Text>,
     is_named: bool,
-    /// All that came, until the name is known.
+    /// Everything that arrived, until the name is known.
     raw: String,
-    /// Text of the arguments that was not passed on.
+    /// The text of the arguments not yet passed on.
     held: String,
-    /// `true` for arguments that are written as a string.
+    /// `true` when the arguments are written as a string.
     is_string: bool,
     has_arguments: bool,
-    /// `true` once text of the arguments was passed on.
+    /// `true` once text of the arguments has been passed on.
     is_begun: bool,
     is_whole: bool,
 }
 
-/// The part of the object that is read.
+/// The part of the object being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Between,
@@ -65,7 +65,7 @@ enum Place {
 }
 
 impl Unwrapping {
-    /// Changes the deltas of a chunk; behind its last chunk nothing waits any more.
+    /// Rewrites the deltas of a chunk; nothing is held after the last chunk.
     pub(in crate::agent) fn chunk(&mut self, chunk: &mut StreamChunk) {
         for delta in &mut chunk.tool_calls {
             self.delta(delta);
@@ -75,7 +75,7 @@ impl Unwrapping {
         }
     }
 
-    /// Adds what waits to the last chunk of an answer.
+    /// Adds everything held to the last chunk of an answer.
     pub(in crate::agent) fn finish(&mut self, chunk: &mut StreamChunk) {
         for (index, state) in mem::take(&mut self.0) {
             let mut delta = ToolCallDelta::new(index);
@@ -90,7 +90,7 @@ impl Unwrapping {
         }
     }
 
-    /// Returns `true` when something waits.
+    /// Returns `true` when something is held.
     pub(in crate::agent) fn is_waiting(&self) -> bool {
         self.0.values().any(|state| !matches!(state, State::Direct | State::Whole))
     }
@@ -154,7 +154,7 @@ impl Default for Wrapped {
 }
 
 impl Wrapped {
-    /// Takes a piece, and puts what is known into the delta; returns `false` once the rest passes as it is.
+    /// Takes a piece, and puts what is known into the delta; returns `false` once the rest passes unchanged.
     fn push(&mut self, piece: &str, delta: &mut ToolCallDelta) -> bool {
         if !self.is_named {
             self.raw.push_str(piece);
@@ -199,7 +199,7 @@ impl Wrapped {
         }
     }
 
-    /// Lets the call pass as it is, from where it can.
+    /// Lets the call pass unchanged, from the point where that is possible.
     fn give_up(&mut self, delta: &mut ToolCallDelta) {
         self.tell(delta);
         let rest = if self.is_named { &mut self.held } else { &mut self.raw };
@@ -209,7 +209,7 @@ impl Wrapped {
         delta.arguments.push_str(&mem::take(rest));
     }
 
-    /// Puts what waits into the last delta.
+    /// Puts everything held into the last delta.
     fn end(&mut self, delta: &mut ToolCallDelta) {
         if !self.is_named {
             return self.give_up(delta);
@@ -221,7 +221,7 @@ impl Wrapped {
             delta.arguments.push_str(&mem::take(&mut self.held));
         }
         if !self.is_begun && delta.arguments.is_empty() {
-            // A call that was cut has no arguments that are whole, and is not one without any.
+            // The arguments of a truncated call are incomplete, which differs from a call without arguments.
             delta.arguments.push_str("{");
         }
     }
@@ -252,7 +252,7 @@ impl Wrapped {
         self.place = place;
     }
 
-    /// Begins to read the value behind a key.
+    /// Starts reading the value after a key.
     fn begin(&mut self, kind: Kind) {
         // The key's text ends with the colon and the whitespace around it.
         let key = self.word.trim_end().trim_end_matches(':').trim();

@@ -7,7 +7,7 @@ use crate::llm::ToolSpec;
 /// Returns the words of a tool: its name, its description, and the names and descriptions of its arguments.
 pub(super) fn of(spec: &ToolSpec) -> String {
     let mut words = String::new();
-    // The name says most of what a tool is for, so it counts twice.
+    // The name says most about the purpose of a tool, so it counts twice.
     for _ in 0..2 {
         push_name(&mut words, &spec.name);
     }
@@ -16,7 +16,7 @@ pub(super) fn of(spec: &ToolSpec) -> String {
     words
 }
 
-/// Appends a name, and its words where capitals part them.
+/// Appends a name, split into words at its capitals.
 fn push_name(words: &mut String, name: &str) {
     let mut was_small = false;
     for letter in name.chars() {

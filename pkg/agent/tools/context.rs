@@ -15,13 +15,13 @@ use crate::{
     types::{AgentEvent, Text, ToolAnswer},
 };
 
-/// Those whom a call may ask while it runs. The time in which it waits for them is not the call's.
+/// The people whom a call may ask while it runs. The wait for them does not count towards the call's time.
 pub(crate) trait People: fmt::Debug + Send + Sync {
     /// Asks the user.
     fn ask<'a>(&'a self, context: &'a ToolContext, question: Question)
     -> BoxFuture<'a, ToolAnswer>;
 
-    /// Asks whether the call may do something; `true` when it may.
+    /// Asks whether the call may do something; returns `true` if it may.
     #[cfg(feature = "mcp")]
     fn approve<'a>(
         &'a self,
@@ -31,13 +31,13 @@ pub(crate) trait People: fmt::Debug + Send + Sync {
         preview: Preview,
     ) -> BoxFuture<'a, bool>;
 
-    /// Waits for an answer that comes another way, within the time for one.
+    /// Waits for an answer that arrives another way, within the time limit for an answer.
     #[cfg(feature = "mcp")]
     fn wait<'a>(&'a self, context: &'a ToolContext, answer: BoxFuture<'a, ()>)
     -> BoxFuture<'a, ()>;
 }
 
-/// Most bytes of output in one event.
+/// Maximum bytes of output in one event.
 const OUTPUT_BYTES: usize = 16 << 10;
 
 /// The context of a running tool: ids, cancellation, events, shared state.
@@ -94,7 +94,7 @@ pub struct ToolContext {
     events: Option<mpsc::Sender<Box<AgentEvent>>>,
     state: SharedState,
     run: RunContext,
-    /// Those whom the call may ask.
+    /// The people whom the call may ask.
     people: Option<Arc<dyn People>>,
 }
 
@@ -118,7 +118,7 @@ impl ToolContext {
         Self { place, cancel, events: Some(events), state, run, people: None }
     }
 
-    /// Lets the call ask these.
+    /// Lets the call ask these people.
     pub(crate) fn asking(mut self, people: Arc<dyn People>) -> Self {
         self.people = Some(people);
         self
@@ -228,8 +228,8 @@ impl ToolContext {
         }
     }
 
-    /// Asks a person whether the call may do something of which it could not be said before that it would; `true` when
-    /// it may.
+    /// Asks a person whether the call may do something that was not known beforehand; returns
+    /// `true` if it may.
     #[cfg(feature = "mcp")]
     pub(crate) async fn approve(&self, tool_name: Text, arguments: Json, preview: Preview) -> bool {
         match &self.people {
@@ -238,8 +238,8 @@ impl ToolContext {
         }
     }
 
-    /// Waits for a person whom the call asks in its own way, as long as for an answer to a question; `None` when there
-    /// was none in time.
+    /// Waits for a person whom the call asks in its own way, for as long as for an answer to a
+    /// question; returns `None` if no answer arrives in time.
     #[cfg(feature = "mcp")]
     pub(crate) async fn wait_for_person<T: Send>(
         &self,
@@ -258,7 +258,7 @@ impl ToolContext {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
-            // The receiver is gone once the call has ended.
+            // The receiver is dropped once the call has ended.
             _closed = events.send(event) => {}
         }
     }

@@ -112,7 +112,7 @@ pub enum RegistryError {
         /// The name.
         name: Text,
     },
-    /// The name holds what providers do not accept.
+    /// The name contains characters or parts that providers do not accept.
     #[error(
         "the tool name `{name}` is not valid; use letters, digits, `_` and `-`, at most 64, in \
          parts joined by dots"

@@ -1,15 +1,15 @@
-//! The answer to a form: its defaults, and the check of its values.
+//! Completing the answer to a form with its defaults, and checking its values.
 
 use serde_json::{Map, Value};
 
 use super::{ToolError, validate};
 use crate::types::{Json, ToolAnswer};
 
-/// Returns the answer as it is sent: with the defaults of the fields that it leaves out.
+/// Returns the answer to send, completed with the defaults of missing fields.
 ///
 /// # Errors
 ///
-/// [`ToolError::InvalidArguments`] with the first field that does not fit the schema.
+/// Returns [`ToolError::InvalidArguments`] with the first field that does not fit the schema.
 pub(crate) fn complete(schema: Option<&Json>, answer: ToolAnswer) -> Result<ToolAnswer, ToolError> {
     let ToolAnswer::Accept { content } = answer else { return Ok(answer) };
     let Some(schema) = schema else {
@@ -38,7 +38,7 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
-/// Returns what is wrong with a value whose type fits, by the bounds of its field.
+/// Returns the problem of a value whose type fits, by the constraints of its field.
 fn problem(field: &Value, value: &Value) -> Option<String> {
     let length = |key| field.get(key).and_then(Value::as_u64);
     let number = |key| field.get(key).and_then(Value::as_f64);
@@ -75,7 +75,7 @@ fn problem(field: &Value, value: &Value) -> Option<String> {
     }
 }
 
-/// Returns what a format asks for, in words; `None` for one that is not looked at.
+/// Returns a description of a format's expected value; `None` for formats that are not checked.
 fn expected(format: &str) -> Option<&'static str> {
     Some(match format {
         "email" => "an address such as `ann@example.org`",
@@ -86,7 +86,7 @@ fn expected(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Checks the shape of a text, and not that what it names is there.
+/// Checks the form of a text, not whether what it names exists.
 fn has_format(format: &str, text: &str) -> bool {
     let is_free = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);
     match format {
@@ -115,7 +115,7 @@ fn is_date(text: &str) -> bool {
     [(year, 4, 0..=9_999), (month, 2, 1..=12), (day, 2, 1..=31)].into_iter().all(within)
 }
 
-/// Checks the time of a day with its zone, such as `13:00:00.5+01:00`.
+/// Checks a time of day with its time zone, such as `13:00:00.5+01:00`.
 fn is_time(text: &str) -> bool {
     let Some(zone) = text.find(['Z', 'z', '+', '-']) else { return false };
     let (time, zone) = text.split_at(zone);

@@ -8,7 +8,7 @@ use tokio::process::Command;
 /// Variables that are passed on to a process whose environment is cleared.
 pub(crate) const PASSED: [&str; 5] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"];
 
-/// Further ones, without which programs of Windows do not start.
+/// Further variables, without which programs do not start on Windows.
 #[cfg(windows)]
 pub(crate) const PASSED_TOO: [&str; 4] = ["SystemRoot", "SystemDrive", "PATHEXT", "TEMP"];
 #[cfg(not(windows))]
@@ -37,15 +37,15 @@ impl ProcessGroup {
         &mut *self.0
     }
 
-    /// Returns `true` once the leader has ended, though what it started may go on.
+    /// Returns `true` once the leader has ended, even if processes that it started continue.
     #[cfg(feature = "mcp")]
     pub(crate) fn has_ended(&mut self) -> bool {
-        // Of the leader alone, as its own handle knows it: a group that was waited for elsewhere is killed by a number that
-        // may be another's by then.
+        // Only the leader is checked, through its own handle: a group that was waited for elsewhere
+        // is killed by a number that may belong to another process by then.
         !matches!(self.0.inner_mut().try_wait(), Ok(None))
     }
 
-    /// Kills what is left of the group.
+    /// Kills the rest of the group.
     pub(crate) fn kill(&mut self) {
         // A group that has ended cannot be killed.
         let _killed = self.0.start_kill();

@@ -26,9 +26,9 @@ use crate::{llm::ToolSpec, types::Text};
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
-    /// The checks of their arguments.
+    /// The checks of the tools' arguments.
     checks: Vec<ArgumentCheck>,
-    /// The descriptions of these for the model.
+    /// The descriptions of the tools for the model.
     specs: Specs,
     by_wire_name: HashMap<Text, usize>,
 }
@@ -47,7 +47,7 @@ impl Registered<'_> {
     }
 }
 
-/// Descriptions of tools: a list that grows, or one that requests share.
+/// Descriptions of tools: a growing list, or one shared with requests.
 #[derive(Clone)]
 enum Specs {
     Growing(Vec<ToolSpec>),
@@ -93,7 +93,7 @@ impl ToolRegistry {
         self.register_protected(tool)
     }
 
-    /// Adds a tool of the agent's own.
+    /// Adds one of the agent's own tools.
     pub(crate) fn register_protected(&mut self, tool: Arc<dyn Tool>) -> Result<(), RegistryError> {
         let name = Text::from(tool.name());
         if !is_valid(&name) {
@@ -142,8 +142,8 @@ impl ToolRegistry {
         entries.map(|((tool, spec), check)| Registered { tool, spec, check })
     }
 
-    /// Returns the descriptions, as requests hold them. The registry keeps the same list, for schemas
-    /// are large.
+    /// Returns the descriptions as requests hold them. The registry keeps the same list, since
+    /// schemas are large.
     pub(crate) fn share_specs(&mut self) -> Arc<[ToolSpec]> {
         let specs = match mem::take(&mut self.specs) {
             Specs::Growing(specs) => Arc::from(specs),

@@ -8,8 +8,8 @@ use super::{ToolError, unit_tool::unit_tool};
 /// The name of the tool; no other may have it.
 pub(crate) const TOOL_SEARCH: &str = "tool_search";
 
-/// The name of the tool through which found tools are called; no other may have it. It is in no registry: its calls become
-/// those of the tools that they name.
+/// The name of the tool through which found tools are called; no other may have it. The tool is not
+/// in a registry: its calls become calls of the tools that they name.
 pub(crate) const CALL_FOUND_TOOL: &str = "call_found_tool";
 
 /// The arguments of a search.

@@ -102,10 +102,10 @@ pub struct TypedTool<A, F, Kind = kind::Value> {
     types: PhantomData<fn(A) -> Kind>,
 }
 
-/// A function of what makes two calls the same.
+/// A function that returns the identity of a call, which two equal calls share.
 type Identity<A> = Box<dyn Fn(&A) -> String + Send + Sync>;
 
-/// A function of what a call would do.
+/// A function that previews the effects of a call.
 type Previewer<A> = Box<dyn Fn(ToolContext, A) -> PreviewFuture + Send + Sync>;
 
 /// The place of the tool's calls among the calls of a response.
@@ -295,7 +295,7 @@ where
     }
 }
 
-/// Reads the arguments of a call as a type; none may be `()`.
+/// Reads the arguments of a call as a type; empty arguments may be read as `()`.
 pub(crate) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError> {
     arguments.read().or_else(|error: serde_json::Error| {
         let none =
@@ -305,8 +305,8 @@ pub(crate) fn read<A: DeserializeOwned>(arguments: &Json) -> Result<A, ToolError
     })
 }
 
-/// Returns the schema of arguments, which are an object: of the type `()`, one without members, and of a
-/// type that takes anything, any.
+/// Returns the schema of arguments, which must be an object: an object without members for `()`,
+/// and any object for a type that accepts anything.
 fn of_object(schema: Value) -> Value {
     let Value::Object(fields) = &schema else { return json!({ "type": "object" }) };
     match fields.get("type").and_then(Value::as_str) {

@@ -1,7 +1,7 @@
 //! Tools without state.
 
-/// Implements [`Tool`](super::Tool) for a type without state: its name, its description, whether it
-/// ends the run, and its work on the arguments, which changes nothing.
+/// Implements [`Tool`](super::Tool) for a type without state, from its name, its description,
+/// whether it ends the run, and its work on the arguments, which changes nothing.
 macro_rules! unit_tool {
     ($tool:ty, $name:expr, $description:expr, $loop_breaking:expr, |$it:ident: $of:ty| $work:expr) => {
         impl $crate::agent::tools::Tool for $tool {

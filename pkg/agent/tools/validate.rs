@@ -109,9 +109,8 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that one of the alternatives fits; else the error of the last one of the same type
-    /// says
-    /// more than "none fits".
+    /// Checks that one of the alternatives fits; otherwise returns the error of the last
+    /// alternative of the same type, which is more specific than "none fits".
     fn any_of(
         &self,
         options: &[Value],
@@ -208,7 +207,7 @@ fn check_choice(
     Err(path.error(format!("must be one of {}", choices.join(", "))))
 }
 
-/// Returns `true` when `value` is of the schema's `type`, a name or a list of names.
+/// Returns `true` when `value` has the schema's `type`, which is a name or a list of names.
 fn fits(wanted: &Value, value: &Value) -> bool {
     match wanted {
         Value::String(name) => match name.as_str() {

@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-/// Returns the origin and path of the address as a resource names itself: without query and fragment.
+/// Returns the origin and path of the URL, in the form in which a resource names itself: without query and fragment.
 pub(super) fn resource(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
     let text = url.to_string();
-    // An origin is named without a slash behind it.
+    // An origin is written without a trailing slash.
     if url.path() == "/" { text.trim_end_matches('/').to_owned() } else { text }
 }
 
@@ -19,21 +19,21 @@ pub(super) fn is_local(url: &Url) -> bool {
     reach(url) == Reach::Machine
 }
 
-/// The reach of an address: from where it can be that of something else than it seems.
+/// The reach of an address: the area outside of which the same address may belong to something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// This machine.
     Machine,
-    /// The same cable or radio, where services of machines are, such as those that give out credentials.
+    /// The same link, on which machine services are reachable, such as those that hand out credentials.
     Link,
     /// A private network.
     Private,
-    /// All others, and all names: they are looked up where they are connected to.
+    /// All other addresses, and all names, which are resolved when connecting.
     Public,
 }
 
 impl Reach {
-    /// Returns the place of what reaches no further, as an error names it.
+    /// Returns the name of the place that the address does not reach beyond, for errors.
     pub(super) fn place(self) -> &'static str {
         match self {
             Self::Machine => "this machine",
@@ -43,7 +43,7 @@ impl Reach {
     }
 }
 
-/// Returns the reach of an address that a name was found to have.
+/// Returns the reach of an address to which a name was resolved.
 pub(super) fn reach_of_ip(address: IpAddr) -> Reach {
     match address {
         IpAddr::V4(address) => reach_of(address),
@@ -51,7 +51,7 @@ pub(super) fn reach_of_ip(address: IpAddr) -> Reach {
     }
 }
 
-/// Returns the reach of an address, whatever it is written as.
+/// Returns the reach of a URL's address, however it is written.
 pub(super) fn reach(url: &Url) -> Reach {
     let Some(host) = url.host_str() else { return Reach::Machine };
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
@@ -67,7 +67,7 @@ pub(super) fn reach(url: &Url) -> Reach {
 }
 
 fn reach_of_newer(address: Ipv6Addr) -> Reach {
-    // An older address in a newer one is the older address.
+    // An IPv4 address embedded in an IPv6 address counts as the IPv4 address.
     let older = address.to_ipv4_mapped().or_else(|| translated(address));
     if let Some(older) = older {
         reach_of(older)
@@ -85,7 +85,7 @@ fn reach_of_newer(address: Ipv6Addr) -> Reach {
 fn reach_of(address: Ipv4Addr) -> Reach {
     let [first, second, ..] = address.octets();
     let is_shared = first == 100 && (64..128).contains(&second);
-    // Networks of 0 are this one; the address 0.0.0.0 leads to this machine.
+    // Addresses of network 0 mean this network; 0.0.0.0 leads to this machine.
     if address.is_loopback() || first == 0 {
         Reach::Machine
     } else if address.is_link_local() {
@@ -97,7 +97,7 @@ fn reach_of(address: Ipv4Addr) -> Reach {
     }
 }
 
-/// Returns the older address that a newer one is translated to: `64:ff9b::/96` and `2002::/16`.
+/// Returns the IPv4 address that an IPv6 address is translated to: `64:ff9b::/96` and `2002::/16`.
 fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let older = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {
@@ -107,14 +107,14 @@ fn translated(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Reads an address that a server names, to which tokens, codes or their like are sent.
+/// Parses a URL that a server names, to which tokens, codes or similar secrets are sent.
 ///
-/// An address that reaches less far than the server's own does not count: no server may send a client to programs of its
-/// own machine, or into its own network. Plain HTTP is for this machine alone.
+/// A URL whose reach is smaller than that of the server itself is refused, so that a server cannot direct a client to
+/// programs on its own machine, or into its own network. Plain HTTP is allowed for this machine only.
 ///
 /// # Errors
 ///
-/// The problem, which follows the name of the address.
+/// Returns the problem, worded to follow the name of the URL.
 pub(super) fn trusted(text: &str, server: &Url) -> Result<Url, String> {
     let url: Url = text.parse().map_err(|_| "is not an address".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {

@@ -22,16 +22,16 @@ use super::{
     watch::Watch,
 };
 
-/// Most times that one request is sent, each time after another login or a renewed token.
+/// Maximum number of times that one request is sent, each time after another login or with a renewed token.
 const MAX_TRIES: usize = 4;
 
-/// Shortest wait that a server can ask for before its stream is opened again, in milliseconds.
+/// Minimum wait that a server can ask for before its stream is reopened, in milliseconds.
 const SHORTEST_RETRY: u64 = 100;
 
-/// Longest such wait, in milliseconds.
+/// Maximum such wait, in milliseconds.
 const LONGEST_RETRY: u64 = 30_000;
 
-/// Longest wait of a session's first request for the stream on which the server speaks by itself.
+/// Maximum wait of a session's first request for the stream on which the server sends messages of its own.
 const OPENING_TIMEOUT: Duration = Duration::from_secs(1);
 
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -41,16 +41,16 @@ type Failure<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
 #[derive(Clone)]
 pub(in crate::agent::mcp) struct Client<C> {
     pub(super) inner: C,
-    /// `None` when the headers say who asks.
+    /// `None` when the headers already authenticate the client.
     pub(super) access: Option<Arc<Access>>,
     pub(super) watch: Arc<Watch>,
     pub(super) idle: Arc<Idle>,
-    /// Set when the server has answered, or refused, the stream on which it speaks by itself.
+    /// Set once the server has accepted or refused the stream on which it sends messages of its own.
     pub(super) opened: Arc<SetOnce<()>>,
 }
 
 impl<C: StreamableHttpClient + Sync> Client<C> {
-    /// Sends a request, and sends it again after each login that the server asks for.
+    /// Sends a request, and sends it again after each login that the server requires.
     async fn post(
         &self,
         uri: Arc<str>,
@@ -85,7 +85,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                 Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(said), _))
                     if asked.is_some() && said.id != asked =>
                 {
-                    // Servers that do not know a session answer no request of it, and the wait for one would be in vain.
+                    // Servers that do not know a session answer none of its requests, and waiting would be in vain.
                     let words = said.error.to_string();
                     return Err(StreamableHttpError::UnexpectedServerResponse(words.into()));
                 }
@@ -146,7 +146,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
                 (Ok(stream), _) => {
                     return Ok(self.idle.watched(last_event, self.bounded(stream)));
                 }
-                // A person is not asked to log in for a stream in the background.
+                // A person is not asked to log in for a background stream.
                 (Err(StreamableHttpError::AuthRequired(error)), Some(access)) if !is_renewed => {
                     if !access.renew(token.as_deref()).await {
                         return Err(StreamableHttpError::AuthRequired(error));
@@ -158,7 +158,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         }
     }
 
-    /// Returns the token to send, where there is one.
+    /// Returns the token to send, if there is one.
     async fn token(&self) -> Result<Option<String>, Failure<C>> {
         let Some(access) = &self.access else { return Ok(None) };
         access.token().await.map_err(|reason| {
@@ -177,7 +177,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
         }
     }
 
-    /// Bounds the waits that a stream asks for, and tells of an event that is too long.
+    /// Limits the waits that a stream asks for, and reports events that are too long.
     fn bounded(&self, stream: BoxedSseResponse) -> BoxedSseResponse {
         let watch = Arc::clone(&self.watch);
         let bounded = stream.map(move |event| match event {
@@ -196,7 +196,7 @@ impl<C: StreamableHttpClient + Sync> Client<C> {
     }
 }
 
-/// Returns what the server asks for, when another token may help.
+/// Returns the server's challenge, when another token may help.
 fn challenge<E: std::error::Error + Send + Sync>(
     error: &StreamableHttpError<E>,
 ) -> Option<Challenge> {
@@ -207,7 +207,7 @@ fn challenge<E: std::error::Error + Send + Sync>(
         let challenge = Challenge::parse(&error.www_authenticate_header);
         return Some(challenge).filter(Challenge::is_step_up);
     }
-    // A refusal without a challenge is told apart by its words alone.
+    // A refusal without a challenge can be recognized only by its message.
     let is_bare = |words: &str| words.starts_with("HTTP 401");
     if let StreamableHttpError::UnexpectedServerResponse(words) = error
         && is_bare(words)
@@ -279,7 +279,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Client<C> {
         limit: usize,
     ) -> Result<BoxedSseResponse, Failure<C>> {
         let opened = self.get(uri, session, last_event, headers, limit).boxed().await;
-        // What changes behind the first answer to a request is told on a stream that was open before.
+        // Notifications after the first answer to a request are sent on a stream that was opened before it.
         self.opened.set(()).ok();
         opened
     }

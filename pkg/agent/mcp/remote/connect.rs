@@ -23,24 +23,24 @@ use crate::{
     types::Text,
 };
 
-/// Largest part of a server's page of an error that is read, in bytes.
+/// Maximum length of the part of a server's error page that is read, in bytes.
 const MAX_PAGE_BYTES: usize = 4 << 10;
 
-/// Most redirects of one request, all within the server's origin.
+/// Maximum number of redirects of one request, all within the server's origin.
 const MAX_REDIRECTS: usize = 5;
 
-/// Longest wait for a connection.
+/// Maximum wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A transport of the protocol, over which nothing has been sent, and what is known beside it.
+/// A transport of the protocol, over which nothing has been sent, and its watch.
 pub(in crate::agent::mcp) type Connection<C = reqwest::Client> =
     (StreamableHttpClientTransport<Client<C>>, Arc<Watch>);
 
-/// Prepares the connection with a server.
+/// Prepares the connection to a server.
 ///
 /// # Errors
 ///
-/// The reason, without the server's address and secrets.
+/// Returns the reason, without the server's URL and secrets.
 pub(in crate::agent::mcp) fn connect(
     name: &Text,
     remote: &McpRemote,
@@ -95,7 +95,7 @@ pub(in crate::agent::mcp) fn over<C: StreamableHttpClient + Sync>(
     Ok((StreamableHttpClientTransport::with_client(client, config), watch))
 }
 
-/// Follows a redirect that keeps the request as it is and stays within the origin.
+/// Follows a redirect that keeps the request unchanged and stays within the origin.
 fn within_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let origin = attempt.previous().first().map(Url::origin);
     let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);

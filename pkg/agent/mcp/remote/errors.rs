@@ -5,7 +5,7 @@ use rmcp::{ServiceError, service::ClientInitializeError};
 use super::watch::{MAX_REASON, Watch};
 use crate::{agent::mcp::McpError, types::Text};
 
-/// Returns the error of a remote server in its session.
+/// Returns the error of a remote server during its session.
 pub(in crate::agent::mcp) fn session_error(
     server: &Text,
     watch: &Watch,
@@ -22,7 +22,7 @@ pub(in crate::agent::mcp) fn session_error(
     refused(server, watch, &words)
 }
 
-/// Returns the error of a remote server at its greeting.
+/// Returns the error of a remote server during its handshake.
 pub(in crate::agent::mcp) fn greeting_error(
     server: &Text,
     watch: &Watch,

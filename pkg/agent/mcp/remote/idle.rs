@@ -9,19 +9,19 @@ use futures_util::StreamExt as _;
 use rmcp::transport::common::client_side_sse::{BoxedSseResponse, SseRetryPolicy};
 use tokio::time::Instant;
 
-/// Most attempts in a row to open a stream again.
+/// Maximum number of consecutive attempts to reopen a stream.
 const MAX_RECONNECTS: usize = 6;
 
-/// Wait before the first of them; it doubles with each.
+/// Wait before the first attempt; it doubles with each further one.
 const FIRST_RECONNECT: Duration = Duration::from_millis(500);
 
-/// Longest wait before one of them.
+/// Maximum wait before an attempt.
 const LAST_RECONNECT: Duration = Duration::from_secs(8);
 
-/// Time after which a stream without an event is one that was open: servers and what is before them end such streams now and then.
+/// Time after which a stream without an event counts as having been open: servers and proxies end such streams now and then.
 const OPEN: Duration = Duration::from_secs(8);
 
-/// The streams in a row that ended at once without an event: those without an event before them, and those behind the last one.
+/// The consecutive streams that ended immediately without an event: those that never had an event, and those after the last event.
 #[derive(Debug, Default)]
 pub(super) struct Idle(Mutex<Counts>);
 
@@ -32,7 +32,7 @@ struct Counts {
 }
 
 impl Idle {
-    /// Returns the pause before a stream is opened, besides that of the transport; `None` when it was opened often enough.
+    /// Returns the pause before a stream is opened, in addition to that of the transport; `None` when it was opened often enough.
     pub(super) fn pause(&self, last_event: Option<&str>) -> Option<Duration> {
         match self.count(last_event, |count| *count) {
             0 | 1 => Some(Duration::ZERO),
@@ -61,7 +61,7 @@ impl Idle {
     }
 }
 
-/// A stream that is open.
+/// An open stream.
 struct Opening {
     idle: Arc<Idle>,
     last_event: Option<String>,

@@ -12,22 +12,22 @@ use tokio::{
 
 use super::logins::{McpLogin, McpLoginError, McpLogins};
 
-/// Longest head of a request of the browser, in bytes.
+/// Maximum length of the head of a browser's request, in bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
-/// Most connections of browsers at the same time; others wait.
+/// Maximum number of simultaneous browser connections; others wait.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Longest wait for that head.
+/// Maximum wait for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The path of the answer.
+/// The path of the redirect URL.
 const PATH: &str = "/callback";
 
 /// The page that the browser shows at the end.
 const DONE: &str = "You can close this window and go back to the program.";
 
-/// Shows the page of a login: name of the server, address.
+/// A function that shows the page of a login, given the name of the server and the URL.
 type Show = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// A login with a browser on this machine, which listens on a free port of `127.0.0.1` for the answer.
@@ -101,7 +101,7 @@ impl McpLogin for Listening {
                             return Ok(format!("http://127.0.0.1:{}{answer}", self.port));
                         }
                     }
-                    // Browsers open connections that they do not use, and ask for pictures; any page can send them here.
+                    // Browsers open connections that they do not use, and request images; any page can send them here.
                     accepted = self.listener.accept(), if open.len() < MAX_CONNECTIONS => {
                         let (stream, _) = accepted.map_err(|error| not_listening(&error))?;
                         open.push(timeout(HEAD_TIMEOUT, answer_of(stream, state.as_deref())));
@@ -112,7 +112,7 @@ impl McpLogin for Listening {
     }
 }
 
-/// Answers one request of the browser; returns its target when that is the answer to the login.
+/// Answers one request of the browser; returns its target if that is the answer to the login.
 async fn answer_of(mut stream: TcpStream, state: Option<&str>) -> io::Result<Option<String>> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -130,12 +130,12 @@ async fn answer_of(mut stream: TcpStream, state: Option<&str>) -> io::Result<Opt
     let response = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
     );
-    // The answer counts, whether or not the browser waits for its page.
+    // The answer counts whether or not the browser waits for its page.
     let _written = stream.write_all(response.as_bytes()).await;
     Ok(target.filter(|_| is_answer).map(str::to_owned))
 }
 
-/// Returns a parameter of a query as it is written.
+/// Returns a parameter of a query, as written.
 fn parameter<'q>(query: &'q str, name: &str) -> Option<&'q str> {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find_map(|(key, value)| (key == name).then_some(value))

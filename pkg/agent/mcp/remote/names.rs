@@ -24,19 +24,19 @@ use crate::llm::transport::{
     HttpRequest, ReqwestTransport, Transport, TransportError, TransportFuture,
 };
 
-/// Most names that are told apart from those of proxies; from then on all names are looked at.
+/// Maximum number of names distinguished from those of proxies; beyond it, all names are checked.
 const MAX_NAMES: usize = 256;
 
-/// Looks a name up.
+/// A function that resolves a name.
 type Find = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
-/// The addresses that names of hosts lead to, for the requests that go with one server.
+/// The addresses to which host names resolve, for the requests related to one server.
 pub(super) struct Names {
     server: Url,
     find: Find,
-    /// The reach of the server, which is looked up once: it cannot come nearer later.
+    /// The reach of the server, which is determined once, so that it cannot become smaller later.
     floor: OnceCell<Reach>,
-    /// The names that requests go to; others, such as that of a proxy, are the user's own.
+    /// The names to which requests go; others, such as that of a proxy, are configured by the user.
     asked: Mutex<BTreeSet<String>>,
 }
 
@@ -45,7 +45,7 @@ impl Names {
         Self { server, find, floor: OnceCell::new(), asked: Mutex::default() }
     }
 
-    /// Returns the reach of the server; that of one whose name leads nowhere is the widest.
+    /// Returns the reach of the server; if its name does not resolve, the widest reach.
     async fn floor(&self) -> Reach {
         let found = self.floor.get_or_init(|| async {
             let written = reach(&self.server);
@@ -58,11 +58,11 @@ impl Names {
         *found.await
     }
 
-    /// Returns the addresses of a name that may be connected to.
+    /// Returns the addresses of a name to which connections are allowed.
     ///
     /// # Errors
     ///
-    /// When it is not found, and when all it has is nearer than the server.
+    /// Returns an error when the name is not found, or all of its addresses reach less far than the server.
     async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let mut found = (self.find)(name.to_owned()).await?;
         if self.is_asked(name) {
@@ -90,7 +90,7 @@ impl Names {
         }
     }
 
-    /// Takes note of a name that a request goes to, and looks whether it may.
+    /// Records a name to which a request goes, and checks that it is allowed.
     async fn check(&self, url: &str) -> Result<(), TransportError> {
         let url: Option<Url> = url.parse().ok();
         let Some(name) = url.as_ref().and_then(Url::domain) else { return Ok(()) };
@@ -99,13 +99,13 @@ impl Names {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Err(TransportError::Refused { message: error.to_string().into() })
             }
-            // A proxy may know a name that is not found here.
+            // A proxy may know a name that cannot be resolved here.
             _ => Ok(()),
         }
     }
 }
 
-/// The look-ups of a client's connections.
+/// The resolver of a client's connections.
 struct OfConnections(Arc<Names>);
 
 impl Resolve for OfConnections {
@@ -113,13 +113,13 @@ impl Resolve for OfConnections {
         let names = Arc::clone(&self.0);
         Box::pin(async move {
             let found = names.addresses(name.as_str()).await?;
-            // The port is that of the request.
+            // The request provides the port.
             Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
 
-/// The transport of requests to hosts that a server names.
+/// The transport for requests to hosts that a server names.
 struct Guarded<T> {
     inner: Arc<T>,
     names: Arc<Names>,
@@ -136,11 +136,11 @@ impl<T: Transport + 'static> Transport for Guarded<T> {
     }
 }
 
-/// Returns a transport for requests to hosts that this server names: it connects to nothing that is nearer than the server.
+/// Returns a transport for requests to hosts that this server names, which does not connect to an address that reaches less far than the server.
 ///
 /// # Errors
 ///
-/// When the HTTP client cannot be built.
+/// Returns an error when the HTTP client cannot be built.
 pub(super) fn guarded(
     server: Url,
     connect_timeout: Duration,

@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::settings::{McpOAuth, McpRemote};
 use crate::agent::mcp::{McpConfigError, member::Member};
 
-/// Headers that are the protocol's.
+/// Headers that belong to the protocol.
 const OWN_HEADERS: [&str; 9] = [
     "accept",
     "connection",
@@ -22,12 +22,12 @@ const OWN_HEADERS: [&str; 9] = [
     "transfer-encoding",
 ];
 
-/// Names of the kind of a server, and of its address: those of other clients too.
+/// Names of the member for the kind of a server, including those of other clients.
 const KINDS: [&str; 3] = ["type", "transport", "transportType"];
 const ADDRESSES: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
-/// Reads the members of a server that is reached over HTTP; `None` for a server that is a process. What has no effect
-/// is added to `warnings`.
+/// Parses the members of a server that is reached over HTTP; returns `None` for a server that is a
+/// process. Members without effect are added to `warnings`.
 pub(in crate::agent::mcp) fn remote(
     of: &Member<'_>,
     warnings: &mut Vec<McpConfigError>,
@@ -80,7 +80,7 @@ pub(in crate::agent::mcp) fn remote(
 }
 
 impl Member<'_> {
-    /// Reads an address, whose query may be secret.
+    /// Parses a URL, whose query may be secret.
     fn address(&self) -> Result<String, McpConfigError> {
         let text = self.string()?;
         let Ok(url) = text.parse::<Url>() else {

@@ -68,14 +68,14 @@ impl McpRemote {
         Self { url, headers: Vec::new(), oauth: McpOAuth::default() }
     }
 
-    /// Returns `true` when the headers say who asks, so that no login is needed.
+    /// Returns `true` when the headers contain an authorization, so that a login is not needed.
     pub(super) fn has_authorization(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 }
 
 impl fmt::Debug for McpRemote {
-    /// Writes the server without the values of its headers and of its address.
+    /// Formats the server without the values of its headers and its URL.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         formatter
@@ -88,7 +88,7 @@ impl fmt::Debug for McpRemote {
 }
 
 impl fmt::Debug for McpOAuth {
-    /// Writes the client without its secret.
+    /// Formats the client without its secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("McpOAuth")

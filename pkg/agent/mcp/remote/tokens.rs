@@ -20,10 +20,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::logins::McpLoginError;
 use crate::own_file::own_file;
 
-/// Largest file of tokens, in bytes.
+/// Maximum size of a token file, in bytes.
 const MAX_TOKENS_BYTES: u64 = 64 << 10;
 
-/// The pause before a lock that another program holds is tried again.
+/// The pause before another attempt at a lock that another program holds.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// The number of files that this process has written.
@@ -117,7 +117,7 @@ impl std::fmt::Debug for TokenLock {
 #[derive(Clone, Default)]
 pub struct MemoryTokens(Arc<Mutex<BTreeMap<String, InMemory>>>);
 
-/// The tokens of one server, and the lock of their renewal.
+/// The tokens of one server, and the lock for their renewal.
 #[derive(Default)]
 struct InMemory {
     kept: Option<SecretString>,
@@ -205,7 +205,7 @@ impl FileTokens {
         &self.0
     }
 
-    /// Returns the file of a server, whose name says nothing of the address.
+    /// Returns the file of a server, whose name does not reveal the URL.
     fn file(&self, server: &str) -> PathBuf {
         let digest = digest(&SHA256, server.as_bytes());
         let name = digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}"));
@@ -264,7 +264,7 @@ impl TokenStore for FileTokens {
     }
 }
 
-/// Runs what waits for the disk apart from the tasks.
+/// Runs blocking file operations outside of the async tasks.
 fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> (Result<T, (PathBuf, io::Error)>, &'static str) + Send + 'static,
 ) -> BoxFuture<'static, Result<T, McpLoginError>> {
@@ -295,7 +295,7 @@ fn read(path: &Path) -> io::Result<Option<SecretString>> {
     Ok(Some(text.into()))
 }
 
-/// Writes the whole file or nothing, as one that only the user can read.
+/// Writes a file that only the user can read, either completely or not at all.
 fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -314,7 +314,7 @@ fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
         .and_then(fill)
         .and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // What is left over is of no use to anyone.
+        // A leftover temporary file is useless to everyone.
         let _removed = fs::remove_file(&beside);
     }
     written

@@ -11,22 +11,22 @@ use tokio::sync::watch;
 
 use crate::{agent::mcp::lines::Heard, llm::http::redact::Redactor};
 
-/// Most characters of the reason for which a server gives no access, or fails.
+/// Maximum number of characters of the reason for which a server denies access, or fails.
 pub(super) const MAX_REASON: usize = 500;
 
-/// Knowledge of a remote server beside its answers: why it refuses, and what must not be shown.
+/// The state of a remote server apart from its answers: the reason for a refusal, and the secrets.
 pub(in crate::agent::mcp) struct Watch {
     refusal: Mutex<Option<String>>,
     secrets: Mutex<Redactor>,
-    /// The number of logins under way.
+    /// The number of logins in progress.
     logins: watch::Sender<usize>,
-    /// Knowledge of the server's output.
+    /// The state of the server's output.
     heard: watch::Sender<Heard>,
     /// `true` while the server keeps a session.
     session: watch::Sender<bool>,
 }
 
-/// A login under way, until it is dropped.
+/// A login in progress, which ends when this is dropped.
 pub(super) struct Asking<'w>(&'w Watch);
 
 impl Watch {
@@ -38,15 +38,15 @@ impl Watch {
         Self { refusal, secrets: Mutex::new(secrets), logins, heard, session }
     }
 
-    /// Returns `true` while a person logs in: what waits for the server waits for the person too.
+    /// Returns `true` while a person logs in: waits for the server then also wait for the person.
     pub(in crate::agent::mcp) fn is_asking(&self) -> bool {
         *self.logins.borrow() > 0
     }
 
-    /// Waits until a person logs in, or no person does any more.
+    /// Waits until a person logs in, or none does any more.
     pub(in crate::agent::mcp) async fn asking(&self, is_asking: bool) {
         let mut logins = self.logins.subscribe();
-        // The sender lives as long as this does.
+        // The sender lives as long as this value.
         let _changed = logins.wait_for(|count| (*count > 0) == is_asking).await;
     }
 
@@ -55,7 +55,7 @@ impl Watch {
         Asking(self)
     }
 
-    /// Returns what is known of the server's output.
+    /// Returns the state of the server's output.
     pub(in crate::agent::mcp) fn heard(&self) -> watch::Receiver<Heard> {
         self.heard.subscribe()
     }
@@ -64,7 +64,7 @@ impl Watch {
         self.heard.send_modify(Heard::count_too_long);
     }
 
-    /// Takes note of a session that the server keeps, or has ended.
+    /// Records whether the server keeps a session.
     pub(super) fn keep_session(&self, is_kept: bool) {
         self.session.send_replace(is_kept);
     }
@@ -72,27 +72,27 @@ impl Watch {
     /// Waits until the server keeps no session.
     pub(in crate::agent::mcp) async fn ended(&self) {
         let mut session = self.session.subscribe();
-        // The sender lives as long as this does.
+        // The sender lives as long as this value.
         let _ended = session.wait_for(|is_kept| !is_kept).await;
     }
 
-    /// Keeps why the server cannot be used, until it can.
+    /// Stores the reason for which the server cannot be used, until it can.
     pub(super) fn refuse(&self, reason: Option<String>) {
         let reason = reason.map(|reason| self.redacted(&reason).chars().take(MAX_REASON).collect());
         *lock(&self.refusal) = reason;
     }
 
-    /// Returns why the server cannot be used, when that is the matter of a login.
+    /// Returns the reason for which the server cannot be used, if a login is the problem.
     pub(in crate::agent::mcp) fn refusal(&self) -> Option<String> {
         lock(&self.refusal).clone()
     }
 
-    /// Returns what must not be shown.
+    /// Returns the secrets, which must not be shown.
     pub(super) fn secrets(&self) -> Redactor {
         lock(&self.secrets).clone()
     }
 
-    /// Replaces what must not be shown.
+    /// Replaces the secrets.
     pub(super) fn hide(&self, secrets: Redactor) {
         *lock(&self.secrets) = secrets;
     }
@@ -102,11 +102,11 @@ impl Watch {
         lock(&self.secrets).text(text)
     }
 
-    /// Returns the words of an error of the transport, with its causes and without secrets.
+    /// Returns the message of a transport error, with its causes and without secrets.
     pub(in crate::agent::mcp) fn words(&self, error: &DynamicTransportError) -> String {
         let words = match error.error.downcast_ref() {
             Some(StreamableHttpError::<HttpError>::Client(error)) => {
-                // The words of the error itself have the address, which may be secret.
+                // The error's own message contains the URL, which may be secret.
                 let mut words = vec!["it cannot be reached".to_owned()];
                 let mut cause = error.source();
                 while let Some(error) = cause {

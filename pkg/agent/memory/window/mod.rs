@@ -1,4 +1,4 @@
-//! The part of a conversation that is sent, where the whole is larger than the model may read.
+//! The part of a conversation that is sent when the whole is larger than the model may read.
 
 #[cfg(test)]
 mod tests;
@@ -14,97 +14,97 @@ use crate::{
     types::{Message, MessageRole, Part, Transcript},
 };
 
-/// The part of a conversation that is sent: a summary, the last messages, and the last one of the user.
+/// The part of a conversation that is sent: a summary, the last messages, and the user's last message.
 ///
-/// What was sent before is the beginning of what is sent next, until something is left out or summed up. Then so much
-/// is that half of the room is free. The marks say what is sent; all else here is found out again from the messages.
+/// Each request begins with the previous one, until messages are left out or summarized. Then as much is removed as is needed to free half
+/// of the room. The marks define what is sent; everything else here is derived again from the messages.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct Window {
-    /// Its estimates are in no scale; the limits are put into theirs.
+    /// The estimator, whose estimates are unscaled; limits are converted to its scale.
     estimator: TokenEstimator,
     seen: Vec<Seen>,
-    /// `true` where results are sent as text.
+    /// `true` when results are sent as text.
     is_text: bool,
     marks: Marks,
-    /// The place of the last message of the user.
+    /// The index of the user's last message.
     user: Option<usize>,
-    /// The place of the last answer.
+    /// The index of the last answer.
     answer: Option<usize>,
-    /// The estimate for the request without messages.
+    /// The estimate for the request without its messages.
     around: u64,
-    /// The first message that is sent, with the summary before it.
+    /// The first message sent, with the summary before it.
     opening: Option<Opening>,
 }
 
 /// A message of the conversation.
 #[derive(Debug)]
 struct Seen {
-    /// The message as it is sent.
+    /// The message as sent.
     sent: Arc<Message>,
     kept: Arc<Message>,
     tokens: u64,
 }
 
-/// The summary, as it is sent.
+/// The summary as sent.
 #[derive(Debug)]
 struct Opening {
     summary: Arc<str>,
-    /// The first message behind it.
+    /// The first message after the summary.
     first: Option<Arc<Message>>,
-    /// The message with the summary, and that first one where it is the user's.
+    /// The message that contains the summary, and the first message too if that is the user's.
     sent: Arc<Message>,
     /// The tokens of the summary alone.
     tokens: u64,
 }
 
-/// Writes the results of a message as the text that they are sent as.
+/// A function that writes the results of a message as the text in which they are sent.
 pub(in crate::agent) type WriteResults<'w> = &'w dyn Fn(&Message) -> Message;
 
-/// The most that is sent.
+/// The maximum that is sent.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::agent) struct Bounds {
     pub(in crate::agent) tokens: u64,
-    /// The part of it, in percent, beyond which the beginning is summed up, where it may be now.
+    /// The percentage of `tokens` beyond which the beginning is summarized, where that is allowed now.
     pub(in crate::agent) share: Option<u8>,
 }
 
-/// The way on from a look at the conversation.
+/// The next step after a look at the conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::agent) enum Look {
     /// The request is sent as it is.
     Fits,
     /// Other messages are sent from now on.
     Fitted(Box<Fitted>),
-    /// The beginning is to be summed up first.
+    /// The beginning must be summarized first.
     Outgrown(Outgrown),
 }
 
 impl Window {
-    /// Creates a window of an empty conversation.
+    /// Creates the window of an empty conversation.
     pub(in crate::agent) fn of(estimator: TokenEstimator) -> Self {
         Self { estimator, ..Self::default() }
     }
 
-    /// Returns what the next run has to know of the part that is sent.
+    /// Returns what the next run needs to know about the part that is sent.
     pub(in crate::agent) fn marks(&self) -> &Marks {
         &self.marks
     }
 
-    /// Keeps what a run knows of the part that is sent.
+    /// Stores a run's marks of the part that is sent.
     pub(in crate::agent) fn keep(&mut self, marks: &Marks) {
         if self.marks != *marks {
             self.marks = marks.clone();
         }
     }
 
-    /// Forgets the conversation, and keeps the scale of its estimates.
+    /// Forgets the conversation, but keeps the scale of its estimates.
     pub(in crate::agent) fn clear(&mut self) {
         let (estimator, marks) = (self.estimator.clone(), Marks::scaled(self.marks.scale));
         *self = Self { estimator, marks, ..Self::default() };
     }
 
-    /// Takes the messages of the conversation that are new, and leaves out others so that all that is sent with
-    /// `around`, a request without messages, fits, where that is possible. With `write`, results are sent as text.
+    /// Adds the new messages of the conversation, and leaves out others so that, where possible, everything
+    /// sent together with `around`, a request without messages, fits. With `write`, results are sent as text.
     pub(in crate::agent) fn look(
         &mut self,
         messages: &[Arc<Message>],
@@ -154,26 +154,26 @@ impl Window {
         Transcript::shared(opening.into_iter().chain(first).chain(rest).collect())
     }
 
-    /// Returns the estimate for the request, in no scale.
+    /// Returns the unscaled estimate for the request.
     pub(in crate::agent) fn estimated(&self) -> u64 {
         self.around + self.tokens()
     }
 
-    /// Returns the estimate for a request with all that is sent of these messages, in the scale of the last report.
+    /// Returns the estimate for a request with everything that is sent of these messages, in the scale of the last report.
     pub(in crate::agent) fn estimated_now(&self, messages: &[Arc<Message>]) -> u64 {
         let new = messages.iter().skip(self.seen.len());
         let new: u64 = new.map(|message| self.estimator.message(message)).sum();
         self.marks.in_scale(self.estimated() + new)
     }
 
-    /// Returns the estimate for the request once the beginning is summed up in `text`.
+    /// Returns the estimate for the request once the beginning is summarized as `text`.
     pub(in crate::agent) fn estimated_with(&self, outgrown: Outgrown, text: &str) -> u64 {
         let rest = self.tokens_from(outgrown.first) + self.tokens_of(outgrown.pinned);
         let summary = self.estimator.text(&feedback::summary(text));
         self.marks.in_scale(self.around + rest + summary)
     }
 
-    /// Returns the tokens of a message as it is sent.
+    /// Returns the tokens of a message as sent.
     fn tokens_as_sent(&self, message: &Message, write: Option<WriteResults<'_>>) -> u64 {
         match write.filter(|_| message.role == MessageRole::Tool) {
             Some(write) => self.estimator.message(&write(message)),
@@ -181,14 +181,14 @@ impl Window {
         }
     }
 
-    /// Counts what is sent anew, where results are written otherwise from now on.
+    /// Counts the sent messages again, after the form in which results are sent has changed.
     fn count_again(&mut self, write: Option<WriteResults<'_>>) {
         let tokens: Vec<_> =
             self.seen.iter().map(|seen| self.tokens_as_sent(&seen.sent, write)).collect();
         self.seen.iter_mut().zip(tokens).for_each(|(seen, tokens)| seen.tokens = tokens);
     }
 
-    /// Returns `true` when these messages begin with those that were seen.
+    /// Returns `true` when `messages` begins with the messages seen before.
     fn goes_on(&self, messages: &[Arc<Message>]) -> bool {
         let Some(last) = self.seen.len().checked_sub(1) else { return true };
         let is_same = |at: usize| {
@@ -198,7 +198,7 @@ impl Window {
         is_same(0) && is_same(last)
     }
 
-    /// Returns `true` when the marks are of this conversation: they part no call from its result.
+    /// Returns `true` when the marks belong to this conversation: they separate no call from its result.
     fn is_sound(&self) -> bool {
         let role = |at: usize| self.seen.get(at).map(|seen| seen.kept.role);
         let Marks { first, pinned, results, .. } = self.marks;
@@ -217,14 +217,14 @@ impl Window {
         self.seen.get(self.marks.pinned.unwrap_or(self.marks.first))
     }
 
-    /// Puts the summary before the first message, as a part of its own where that is the user's.
+    /// Puts the summary before the first message; where that is the user's, as a separate part of the same message.
     fn open(&mut self) {
         let Some(summary) = &self.marks.summary else {
             self.opening = None;
             return;
         };
         let first = self.first_sent().map(|seen| Arc::clone(&seen.kept));
-        // A provider knows a message again by its address.
+        // A provider recognizes a message by its address.
         let is_same = |opening: &Opening| {
             let own = opening.first.as_ref().map(Arc::as_ptr);
             Arc::ptr_eq(&opening.summary, summary) && own == first.as_ref().map(Arc::as_ptr)
@@ -240,7 +240,7 @@ impl Window {
         self.opening = Some(Opening { summary, first, sent, tokens });
     }
 
-    /// Returns the number of messages that are sent.
+    /// Returns the number of messages sent.
     fn count(&self) -> usize {
         let rest = self.seen.len().saturating_sub(self.marks.first);
         rest + usize::from(self.marks.pinned.is_some())
@@ -254,13 +254,13 @@ impl Window {
         self.seen.iter().skip(first).map(|seen| seen.tokens).sum()
     }
 
-    /// Returns the tokens of the messages that are sent.
+    /// Returns the tokens of the messages sent.
     fn tokens(&self) -> u64 {
         let summary = self.opening.as_ref().map_or(0, |opening| opening.tokens);
         summary + self.tokens_of(self.marks.pinned) + self.tokens_from(self.marks.first)
     }
 
-    /// Returns what is to be summed up, where the request is above the share.
+    /// Returns what must be summarized when the request exceeds the share.
     fn outgrown(&self, most: u64, share: u8) -> Option<Outgrown> {
         let threshold = most / 100 * u64::from(share);
         let tokens = self.estimated();
@@ -273,7 +273,7 @@ impl Window {
         let aim = (threshold.saturating_sub(self.around) / 2).saturating_sub(room);
         let (first, pinned) = self.cut(aim);
         let rest = self.tokens_from(first) + self.tokens_of(pinned);
-        // One that is as long as what it is of would be of no use.
+        // A summary as long as the messages that it replaces would be useless.
         let is_shorter = self.around + rest + room < tokens;
         let tokens = self.marks.in_scale(tokens);
         (first > self.marks.first && is_shorter).then_some(Outgrown { first, pinned, tokens })
@@ -306,21 +306,22 @@ impl Window {
         while tokens > aim && self.marks.results < read {
             if let Some(saved) = self.shorten(self.marks.results, write) {
                 tokens -= saved;
-                count += 1;
+                let seen = self.seen.get(self.marks.results);
+                count += seen.map_or(0, |seen| seen.kept.tool_results().count());
             }
             self.marks.results += 1;
         }
         count
     }
 
-    /// Leaves out the results that the marks say, of the messages that are sent.
+    /// Leaves out the results of sent messages that the marks list.
     fn shorten_results(&mut self, write: Option<WriteResults<'_>>) {
         for at in self.marks.first..self.marks.results.min(self.seen.len()) {
             self.shorten(at, write);
         }
     }
 
-    /// Puts notes in place of the results of a message; returns the tokens that this saves.
+    /// Replaces the results of a message with notes; returns the number of tokens saved.
     fn shorten(&mut self, at: usize, write: Option<WriteResults<'_>>) -> Option<u64> {
         let short = without_results(&self.seen.get(at)?.kept)?;
         let tokens = self.tokens_as_sent(&short, write);
@@ -330,8 +331,8 @@ impl Window {
         Some(saved)
     }
 
-    /// Returns the first message that is sent, and the one of the user before it, so that messages take at most
-    /// `aim`: whole turns, and of the last one whole answers with their results.
+    /// Returns the index of the first message to send, and that of the user message before it, so that the messages
+    /// take at most `aim` tokens: turns are kept whole and, within the last one, answers with their results.
     fn cut(&self, aim: u64) -> (usize, Option<usize>) {
         let (user, answer) = (self.user.unwrap_or(0), self.answer.unwrap_or(0));
         let Marks { mut first, mut pinned, .. } = self.marks;

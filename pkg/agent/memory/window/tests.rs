@@ -105,6 +105,20 @@ fn marks_of_a_longer_conversation_leave_out_no_result_that_comes() {
 }
 
 #[test]
+fn results_that_are_left_out_are_counted_one_by_one() {
+    let (messages, mut window) = (conversation(&[vec![(3, 2_000), (2, 200)]]), Window::default());
+    let bounds = Bounds { tokens: MOST, share: None };
+    let Look::Fitted(fitted) = window.look(&messages, &around(), bounds, None) else {
+        panic!("the results are larger than the room");
+    };
+    let left_out = |message: &Message| {
+        message.tool_results().filter(|result| result.content == feedback::LEFT_OUT).count()
+    };
+    let left: usize = window.sent().iter().map(|message| left_out(message)).sum();
+    assert_eq!((fitted.results, left), (3, 3));
+}
+
+#[test]
 fn a_conversation_that_begins_or_goes_on_otherwise_is_read_anew() {
     for at in [0, 5] {
         let (mut messages, mut window) = (talk(3), Window::default());

@@ -44,7 +44,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Returns the next character that is not whitespace, without taking it.
+    /// Returns the next character that is not whitespace, without consuming it.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -55,7 +55,7 @@ impl Parser<'_> {
         self.length - self.rest.len()
     }
 
-    /// Takes the operator that comes next, when it is one of `operators`.
+    /// Consumes the next operator if it is one of `operators`.
     fn operator(&mut self, operators: &str) -> Option<(char, usize)> {
         let offset = self.offset();
         let found = self.peek().filter(|found| operators.contains(*found))?;
@@ -89,7 +89,7 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Reads a signed value. A sign binds looser than a power: `-2 ^ 2` is -4.
+    /// Parses a signed value. A sign binds looser than a power: `-2 ^ 2` is -4.
     fn signed(&mut self) -> Result<f64, ExpressionError> {
         match self.operator("+-−") {
             Some(('+', _)) => self.nested(Self::signed),
@@ -98,7 +98,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads a power. Powers associate to the right: `2 ^ 3 ^ 2` is 512.
+    /// Parses a power. Powers associate to the right: `2 ^ 3 ^ 2` is 512.
     fn power(&mut self) -> Result<f64, ExpressionError> {
         let base = self.operand()?;
         match self.operator("^") {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::ToolError;
 
-/// Returns what is wrong with `arguments`, and where.
+/// Returns the problem of `arguments`, with its location.
 pub(super) fn complaint(error: &ValidationError<'_>, arguments: &Value) -> ToolError {
     let error = nearest(error);
     let mut path = path(error, arguments);
@@ -19,7 +19,7 @@ pub(super) fn complaint(error: &ValidationError<'_>, arguments: &Value) -> ToolE
     ToolError::invalid(path, problem(error))
 }
 
-/// Returns the error inside a union that says most: of the form that the value has by its type.
+/// Returns the most specific error inside a union: that of the alternative whose type the value has.
 fn nearest<'e>(error: &'e ValidationError<'_>) -> &'e ValidationError<'e> {
     let (Kind::AnyOf { context } | Kind::OneOfNotValid { context }) = error.kind() else {
         return error;
@@ -92,7 +92,7 @@ fn problem(error: &ValidationError<'_>) -> String {
         | Kind::UnevaluatedItems { unexpected } => {
             format!("has what is not known; leave out: {}", unexpected.join(", "))
         }
-        // They have our words already, or none that help.
+        // Their messages are already worded for the model, or have no helpful wording.
         Kind::Type { .. }
         | Kind::Constant { .. }
         | Kind::Enum { .. }

@@ -9,8 +9,8 @@ mod complaint;
 #[cfg(feature = "schema")]
 mod whole;
 
-/// The check of arguments against a schema: the whole of JSON Schema with feature `schema`, else the parts
-/// that [`validate`] knows.
+/// The check of arguments against a schema: the complete JSON Schema with feature `schema`,
+/// otherwise the parts that [`validate`] supports.
 #[derive(Clone)]
 pub(crate) struct ArgumentCheck {
     #[cfg(feature = "schema")]
@@ -18,11 +18,11 @@ pub(crate) struct ArgumentCheck {
 }
 
 impl ArgumentCheck {
-    /// Returns the check against the schema of the tool of this name.
+    /// Returns the check against the schema of the tool with this name.
     ///
     /// # Errors
     ///
-    /// With feature `schema`, [`RegistryError::MalformedSchema`] with the member that is wrong.
+    /// With feature `schema`, returns [`RegistryError::MalformedSchema`] with the invalid member.
     #[cfg_attr(
         not(feature = "schema"),
         expect(clippy::unnecessary_wraps, reason = "the whole check refuses what it cannot read")
@@ -35,11 +35,11 @@ impl ArgumentCheck {
         })
     }
 
-    /// Checks `arguments` against `schema`, which the check was made of.
+    /// Checks `arguments` against `schema`, from which the check was created.
     ///
     /// # Errors
     ///
-    /// As [`validate`].
+    /// The same as for [`validate`].
     #[cfg_attr(
         not(feature = "schema"),
         expect(clippy::unused_self, reason = "the light check keeps nothing")
@@ -49,7 +49,7 @@ impl ArgumentCheck {
         if self.whole.allows(arguments) {
             return Ok(());
         }
-        // What it finds it says in the words that a model hears without the feature.
+        // Problems that `validate` finds are reported in the same words as without the feature.
         validate(schema, arguments)?;
         #[cfg(feature = "schema")]
         self.whole.check(arguments)?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{RegistryError, ToolError, complaint::complaint};
 
-/// A schema that is compiled.
+/// A compiled schema.
 #[derive(Clone)]
 pub(super) struct WholeSchema(Arc<Validator>);
 

@@ -1,4 +1,4 @@
-//! The allowed commands, and the places that their arguments may name.
+//! The allowed commands, and the paths that their arguments may name.
 
 use std::{fmt, path::Component, path::Path};
 
@@ -37,7 +37,7 @@ impl Allowed {
         Ok(Self(allowed))
     }
 
-    /// Returns the program and its arguments when the command is allowed.
+    /// Returns the program and its arguments if the command is allowed.
     pub(super) fn check<'c>(
         &self,
         command: &'c [String],
@@ -52,7 +52,7 @@ impl Allowed {
         Err(ToolError::failed(format!("`{line}` is not allowed; the allowed commands are: {all}")))
     }
 
-    /// Returns the entry that allows the command, where it says more than the program.
+    /// Returns the entry that allows the command, if it specifies more than the program.
     pub(super) fn subcommand(&self, command: &[String]) -> Option<String> {
         let entry = self.0.iter().find(|words| words.len() > 1 && command.starts_with(words));
         entry.map(|words| words.join(" "))
@@ -64,7 +64,7 @@ impl Allowed {
     }
 }
 
-/// Checks that no argument names a place outside the root, a link, or what is hidden.
+/// Checks that no argument names a path outside the root, a link, or a hidden file.
 pub(super) fn confined(root: &Root, folder: &str, arguments: &[String]) -> Result<(), ToolError> {
     for (at, argument) in arguments.iter().enumerate() {
         let value = argument.split_once('=').filter(|_| argument.starts_with('-'));
@@ -90,13 +90,13 @@ pub(super) fn confined(root: &Root, folder: &str, arguments: &[String]) -> Resul
     Ok(())
 }
 
-/// Returns a command as a shell would be told it.
+/// Returns a command as it would be written for a shell.
 pub(super) fn line(command: &[String]) -> String {
     let words: Vec<_> = command.iter().map(|word| quoted(word)).collect();
     words.join(" ")
 }
 
-/// Returns a word that a shell reads as it is.
+/// Returns a word quoted so that a shell reads it unchanged.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_alphanumeric() || "_-./:=@%+,".contains(it);
     if !word.is_empty() && word.chars().all(is_plain) {

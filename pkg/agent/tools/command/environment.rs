@@ -9,7 +9,7 @@ use std::{
 
 use crate::agent::tools::process_group::{PASSED, PASSED_TOO};
 
-/// The environment of commands: variables with their values, and those whose values are this process's.
+/// The environment of commands: variables with their values, and variables whose values come from this process.
 #[derive(Debug, Clone)]
 pub(super) struct Environment(BTreeMap<String, Option<String>>);
 
@@ -37,8 +37,8 @@ impl Environment {
         self.0.iter().filter_map(value).collect()
     }
 
-    /// Returns the file of a program. Folders of `PATH` that are relative do not count: a file in the
-    /// working folder is not a program.
+    /// Returns the file of a program. Relative folders in `PATH` are ignored: a file in the working
+    /// folder is not a program.
     pub(super) fn find(&self, program: &str) -> Option<PathBuf> {
         let path = Path::new(program);
         if path.is_absolute() {

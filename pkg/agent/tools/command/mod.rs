@@ -51,7 +51,7 @@ use crate::{
 #[derive(Clone)]
 pub struct CommandTool {
     root: Root,
-    /// The root's path.
+    /// The path of the root.
     path: PathBuf,
     allowed: Allowed,
     environment: Environment,
@@ -142,7 +142,7 @@ impl CommandTool {
         self
     }
 
-    /// Returns what a call would run, as a shell would be told it.
+    /// Returns the command line of a call, as it would be written for a shell.
     fn line(&self, arguments: &Json) -> Result<String, ToolError> {
         let arguments: Arguments = typed::read(arguments)?;
         self.prepared(&arguments)?;
@@ -213,7 +213,7 @@ impl Tool for CommandTool {
     }
 
     fn grant_pattern(&self, arguments: &Json) -> Option<String> {
-        // An answer for one command of a program is not one for all of them.
+        // Permission for one command of a program does not cover all of them.
         let line = self.line(arguments).unwrap_or_default();
         let arguments: Arguments = typed::read(arguments).ok()?;
         Some(self.allowed.subcommand(&arguments.command).unwrap_or(line))

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-/// Bytes of which the first and the last are kept.
+/// Output of which the beginning and the end are kept.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// Most bytes of each of them.
+    /// Maximum bytes of each of the two.
     most: usize,
     left_out: u64,
 }
@@ -27,7 +27,7 @@ impl Kept {
         self.left_out += over as u64;
     }
 
-    /// Returns the text, which says what is not there.
+    /// Returns the text, with a note on what is left out.
     pub(super) fn into_text(self) -> String {
         let Self { mut head, tail, left_out, .. } = self;
         let tail: Vec<u8> = tail.into();
@@ -45,7 +45,7 @@ impl Kept {
 pub(super) struct Pieces(Vec<u8>);
 
 impl Pieces {
-    /// Returns the text that is whole so far; a character that is cut waits for its rest.
+    /// Returns the text that is complete so far; a truncated character is held until the rest of it arrives.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.0.extend_from_slice(bytes);
         let cut = match std::str::from_utf8(&self.0) {

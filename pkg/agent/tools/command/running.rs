@@ -17,18 +17,18 @@ use tokio::{
 use super::output::{Kept, Pieces};
 use crate::agent::tools::{ToolContext, ToolError, process_group::ProcessGroup};
 
-/// Longest wait for the rest of the output once the command has ended and what it started is killed.
+/// Maximum wait for the rest of the output, once the command has ended and the processes that it started are killed.
 const AFTER_EXIT: Duration = Duration::from_millis(250);
 
-/// Bytes that are read at a time.
+/// Number of bytes read at a time.
 const READ_BYTES: usize = 8 << 10;
 
-/// A command that is allowed, and how it is run.
+/// An allowed command, and the way in which it is run.
 pub(super) struct Running {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) folder: Dir,
-    /// The folder's path, for systems on which an open folder has none of its own.
+    /// The folder's path, for systems on which an open folder has no path of its own.
     pub(super) path: PathBuf,
     pub(super) variables: Vec<(String, OsString)>,
     pub(super) timeout: Duration,
@@ -37,7 +37,7 @@ pub(super) struct Running {
 
 /// One of the two streams of a command.
 struct Stream<R> {
-    /// `None` once it has ended.
+    /// `None` once the stream has ended.
     from: Option<R>,
     pieces: Pieces,
 }
@@ -71,7 +71,7 @@ impl Running {
                 status = group.leader().wait() => break End::Exited(status),
             }
         };
-        // What the command started and left behind, too.
+        // Also ends processes that the command started and left behind.
         group.kill();
         let rest = Instant::now() + AFTER_EXIT;
         if matches!(end, End::Exited(_)) {
@@ -124,11 +124,11 @@ impl<R: AsyncRead + Unpin> Stream<R> {
         self.from.is_some()
     }
 
-    /// Reads what there is; nothing when the stream has ended.
+    /// Reads the available bytes; returns none when the stream has ended.
     ///
     /// # Cancel safety
     ///
-    /// A dropped read has read nothing.
+    /// If the future is dropped, nothing has been read.
     async fn read(&mut self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(READ_BYTES);
         match &mut self.from {
@@ -137,7 +137,7 @@ impl<R: AsyncRead + Unpin> Stream<R> {
         }
     }
 
-    /// Keeps what was read, and tells it.
+    /// Keeps the bytes that were read, and emits them.
     async fn take(&mut self, bytes: &[u8], kept: &mut Kept, context: &ToolContext) {
         if bytes.is_empty() {
             self.from = None;
@@ -155,7 +155,7 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// Returns a path of the open folder itself, whatever has taken the place of its name.
+/// Returns a path of the open folder itself, whatever has replaced its name.
 #[cfg(target_os = "linux")]
 fn working_folder(folder: &Dir, _: &Path) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd as _;
@@ -164,7 +164,7 @@ fn working_folder(folder: &Dir, _: &Path) -> io::Result<PathBuf> {
     if path.is_dir() { Ok(path) } else { Err(io::ErrorKind::NotADirectory.into()) }
 }
 
-/// Returns the path of the folder, in which a link may have come by now.
+/// Returns the path of the folder, which may have been replaced by a link by now.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux looks at it")]
 fn working_folder(_: &Dir, path: &Path) -> io::Result<PathBuf> {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::root::{Opened, Root};
 use crate::agent::tools::ToolError;
 
-/// Most files listed by one call.
+/// Maximum number of files listed by one call.
 const MAX_LISTED: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]

@@ -38,7 +38,7 @@ pub struct FileTools {
     root: Root,
 }
 
-/// The work of a file tool on its arguments; the function tells it when to stop.
+/// The work of a file tool on its arguments; its last argument returns `true` when the work should stop.
 type Work<A> = fn(&Root, &A, &dyn Fn() -> bool) -> Result<String, ToolError>;
 
 impl FileTools {
@@ -91,18 +91,18 @@ impl FileTools {
             let root = root.clone();
             blocking(context, move |stop| work(&root, &arguments, stop))
         });
-        // They read alone.
+        // These tools only read.
         Arc::new(tool.idempotent().effects(ToolEffects::Reads).origin(self.root.origin))
     }
 }
 
-/// Runs file work on a thread for blocking work; `stop` returns `true` once the result is not awaited.
+/// Runs file operations on a thread for blocking work; `stop` returns `true` once the result is not awaited any more.
 pub(in crate::agent) async fn blocking<T: Send + 'static>(
     context: ToolContext,
     work: impl FnOnce(&dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let token = context.cancelled().clone();
-    // A dropped wait leaves the thread running until it next looks at this guard's token.
+    // If the future is dropped, the thread runs until it next checks this guard's token.
     let dropped = token.child_token();
     let _stops_when_dropped = dropped.clone().drop_guard();
     let done = tokio::task::spawn_blocking(move || work(&|| dropped.is_cancelled())).await;

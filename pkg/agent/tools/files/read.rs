@@ -8,10 +8,10 @@ use serde::Deserialize;
 use super::root::{self, Opened, Root};
 use crate::agent::tools::ToolError;
 
-/// Largest file that is read, in bytes.
+/// Maximum size of a file to read, in bytes.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Most lines of one result.
+/// Maximum number of lines in one result.
 const MAX_LINES: usize = 2_000;
 
 #[derive(Deserialize, JsonSchema)]

@@ -20,30 +20,30 @@ use crate::{agent::tools::ToolError, types::TextOrigin};
 /// The depth to which folders are walked.
 pub(super) const MAX_DEPTH: usize = 32;
 
-/// Most files that a walk visits.
+/// Maximum number of files that a walk visits.
 pub(super) const MAX_FILES: usize = 20_000;
 
-/// Endings of files that hold keys.
+/// Endings of the names of files that contain keys.
 const KEY_ENDINGS: [&str; 8] =
     [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
 
-/// Names of files that hold keys.
+/// Names of files that contain keys.
 const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 
-/// A folder and what is below it.
+/// A folder with everything below it.
 ///
-/// A path is opened name by name below the open folder, and no link is followed: what changes meanwhile
-/// cannot lead out of it.
+/// A path is opened name by name below the open folder, and no link is followed: changes in the
+/// meantime cannot lead out of the folder.
 #[derive(Debug, Clone)]
 pub(in crate::agent) struct Root {
     folder: Arc<Dir>,
     /// `true` to show hidden files and keys.
     pub(in crate::agent) shows_hidden: bool,
-    /// The place that the text of its files comes from.
+    /// The origin of the text of the folder's files.
     pub(in crate::agent) origin: TextOrigin,
 }
 
-/// A path that was opened.
+/// An opened path.
 pub(in crate::agent) enum Opened {
     Folder(Dir),
     File(File),
@@ -52,7 +52,7 @@ pub(in crate::agent) enum Opened {
 /// One file found by a walk.
 #[derive(Debug)]
 pub(in crate::agent) struct Found {
-    /// The path below the root, with `/` between its parts.
+    /// The path relative to the root, with `/` between its parts.
     pub(in crate::agent) name: String,
     pub(super) bytes: u64,
 }
@@ -63,7 +63,7 @@ pub(in crate::agent) struct Walk {
     pub(in crate::agent) files: Vec<Found>,
     /// `true` when there were more files than a walk visits.
     pub(super) is_cut: bool,
-    /// The number of folders that lie too deep.
+    /// The number of folders that are nested too deeply.
     pub(super) too_deep: usize,
     /// The number of folders that cannot be read.
     pub(super) unreadable: usize,
@@ -89,7 +89,7 @@ impl Root {
         for part in parts {
             folder = folder.open_dir_nofollow(part).map_err(failed)?;
         }
-        // Opening a device can already do something.
+        // Merely opening a device can have effects.
         let kind = folder.symlink_metadata(last).map_err(failed)?.file_type();
         if kind.is_symlink() {
             return Err(ToolError::failed(format!("`{name}` is a link; links are not followed")));
@@ -103,7 +103,7 @@ impl Root {
             return Err(special());
         }
         let file = open_file(&folder, last).map_err(failed)?;
-        // Another one may have taken its place.
+        // Another file may have taken its place.
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(special());
         }
@@ -124,7 +124,7 @@ impl Root {
         self.folder.try_clone()
     }
 
-    /// Returns the names in the path `name`, which must lie below the root.
+    /// Returns the names in the path `name`, which must be below the root.
     pub(in crate::agent) fn parts<'n>(&self, name: &'n str) -> Result<Vec<&'n str>, ToolError> {
         let mut parts = Vec::new();
         for part in Path::new(name).components() {
@@ -147,11 +147,11 @@ impl Root {
         Ok(parts)
     }
 
-    /// Returns `false` when a link is on the way to `name`, as far as it is there.
+    /// Returns `false` when a link is on the path `name`, as far as the path exists.
     ///
     /// # Errors
     ///
-    /// When what is there is hidden or holds keys.
+    /// Returns an error when a part of the path that exists is hidden or contains keys.
     #[cfg(feature = "command")]
     pub(in crate::agent) fn is_shown(&self, name: &str) -> Result<bool, ToolError> {
         let all = Self { shows_hidden: true, ..self.clone() };
@@ -172,8 +172,8 @@ impl Root {
         Ok(true)
     }
 
-    /// Returns every regular file below `folder`, which is at `name`. Hidden entries, `target` folders
-    /// and links are left out.
+    /// Returns every regular file below `folder`, whose path is `name`. Hidden entries, `target`
+    /// folders and links are left out.
     pub(in crate::agent) fn walk(
         &self,
         name: &str,
@@ -242,7 +242,7 @@ fn open_file(folder: &Dir, name: &str) -> io::Result<File> {
     folder.open_with(name, &options)
 }
 
-/// Returns `true` for names of hidden files and of files that hold keys.
+/// Returns `true` for names of hidden files and of files that contain keys.
 pub(super) fn is_hidden(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let stem = name.strip_suffix(".pub").unwrap_or(&name);
@@ -254,7 +254,7 @@ pub(super) fn is_hidden(name: &str) -> bool {
 /// Returns the text of a file of at most `max_bytes`; `None` when it is binary or larger.
 pub(super) fn text(file: File, max_bytes: u64) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
-    // The size that a file states may be wrong.
+    // The size that a file reports may be wrong.
     file.take(max_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes || bytes.contains(&0) {
         return Ok(None);

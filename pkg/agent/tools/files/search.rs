@@ -8,13 +8,13 @@ use serde::Deserialize;
 use super::root::{self, Found, Opened, Root, Walk};
 use crate::agent::tools::ToolError;
 
-/// Largest file that is searched, in bytes.
+/// Maximum size of a file to search, in bytes.
 const MAX_BYTES: u64 = 2 << 20;
 
-/// Most hits reported by one call.
+/// Maximum number of hits reported by one call.
 const MAX_HITS: usize = 200;
 
-/// Most characters of a line that are reported.
+/// Maximum number of characters reported of a line.
 const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]

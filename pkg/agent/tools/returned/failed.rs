@@ -46,7 +46,7 @@ impl ToolError {
     }
 }
 
-/// Returns the error of a tool that met this error.
+/// Returns the tool error for this error.
 pub(super) fn of(error: &(dyn Error + 'static)) -> ToolError {
     let mut message = error.to_string();
     let mut cause = Some(error);
@@ -55,12 +55,12 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> ToolError {
             return own.clone();
         }
         let text = error.to_string();
-        // Some messages have their cause already.
+        // Some messages already contain their cause.
         if !message.contains(&text) {
             message.push_str(": ");
             message.push_str(&text);
         }
-        // An I/O error hides the one that it was made of.
+        // An I/O error hides the error that it wraps.
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         cause = inner.map_or_else(|| error.source(), |inner| Some(inner));
     }
@@ -79,7 +79,7 @@ impl From<Box<dyn Error>> for ToolError {
     }
 }
 
-/// Lets `?` turn errors of the standard library and of JSON into the error of a tool.
+/// Lets `?` convert errors of the standard library and of JSON into a tool error.
 macro_rules! from_errors {
     ($($error:ty),+ $(,)?) => {
         $(impl From<$error> for ToolError {

@@ -7,14 +7,14 @@ use crate::agent::tools::ToolError;
 /// The text of a call that has nothing to report.
 const DONE: &str = "Done; there is nothing to report.";
 
-/// The target in which compact JSON is written.
+/// The serializer for compact JSON.
 type Json = serde_json::Serializer<Vec<u8>>;
 
-/// Writes a value: a string as it is, nothing as [`DONE`], anything else as compact JSON.
+/// Writes a value: a string unchanged, an empty value as [`DONE`], anything else as compact JSON.
 ///
 /// # Errors
 ///
-/// When JSON cannot hold the value, and for an `Err`.
+/// Returns an error when JSON cannot represent the value, and for an `Err`.
 pub(super) fn written<T: Serialize + ?Sized>(value: &T) -> Result<String, ToolError> {
     let (mut json, mut found) = (serde_json::Serializer::new(Vec::new()), Found::Json);
     let writer = Writer { json: &mut json, found: &mut found };
@@ -44,7 +44,7 @@ enum Found {
     Failed(ToolError),
 }
 
-/// Looks at the outermost value, and leaves what is inside to JSON.
+/// A serializer that inspects the outermost value, and leaves the values inside it to JSON.
 struct Writer<'a> {
     json: &'a mut Json,
     found: &'a mut Found,
@@ -153,7 +153,7 @@ impl<'a> Serializer for Writer<'a> {
         value: &T,
     ) -> Result<(), Self::Error> {
         match (name, variant) {
-            // So does serde write a `Result`.
+            // Serde writes a `Result` in this way.
             ("Result", "Ok") => value.serialize(self),
             ("Result", "Err") => {
                 let failed = written(value).map_or_else(|error| error, ToolError::failed);

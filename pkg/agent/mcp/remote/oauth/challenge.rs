@@ -3,21 +3,21 @@
 /// The challenge of a server: `WWW-Authenticate: Bearer …`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::agent::mcp::remote) struct Challenge {
-    /// The address of what the server says of itself as a resource.
+    /// The URL of the server's metadata as a resource.
     pub(super) resource_metadata: Option<String>,
-    /// The scopes that are needed.
+    /// The required scopes.
     pub(super) scope: Option<String>,
-    /// `insufficient_scope` and its like.
+    /// The error code, such as `insufficient_scope`.
     pub(super) error: Option<String>,
 }
 
 impl Challenge {
-    /// Returns `true` when the token is good, and more scopes are needed.
+    /// Returns `true` when the token is valid, but more scopes are required.
     pub(in crate::agent::mcp::remote) fn is_step_up(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 
-    /// Reads the parameters of the scheme `Bearer`; those of other schemes are skipped.
+    /// Parses the parameters of the scheme `Bearer`; those of other schemes are skipped.
     pub(in crate::agent::mcp::remote) fn parse(header: &str) -> Self {
         let mut challenge = Self::default();
         let mut is_bearer = false;
@@ -27,7 +27,7 @@ impl Challenge {
             let (word, after) = rest.split_at(end);
             let after = after.trim_start_matches([' ', '\t']);
             let Some(value) = after.strip_prefix('=').filter(|_| !word.is_empty()) else {
-                // A word without a value is the scheme of what follows.
+                // A word without a value is the scheme of the parameters that follow.
                 is_bearer = word.eq_ignore_ascii_case("bearer");
                 rest = after.trim_start_matches([' ', '\t', ',', '=']);
                 continue;
@@ -48,7 +48,7 @@ impl Challenge {
     }
 }
 
-/// Returns the value at the start, quoted or not, and what follows.
+/// Returns the value at the start, quoted or not, and the rest.
 fn value_of(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, after) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{challenge::Challenge, exchange::Exchange};
 use crate::agent::mcp::remote::address::{resource, trusted};
 
-/// A resource as its server describes it.
+/// The metadata of a resource, as its server describes it.
 #[derive(Debug, Deserialize)]
 struct ResourceMetadata {
     resource: Option<String>,
@@ -15,7 +15,7 @@ struct ResourceMetadata {
     scopes_supported: Option<Vec<String>>,
 }
 
-/// An authorization server as it describes itself.
+/// The metadata of an authorization server, as it describes itself.
 #[derive(Debug, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -37,7 +37,7 @@ struct ServerMetadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// The authorization server of a resource, checked.
+/// The checked authorization server of a resource.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -46,14 +46,14 @@ struct ServerMetadata {
 pub(super) struct Guard {
     /// The name of the resource at the authorization server.
     pub(super) resource: String,
-    /// Scopes that the resource names; `None` when it names none.
+    /// The scopes that the resource names; `None` if it names none.
     pub(super) resource_scopes: Option<Vec<String>>,
     pub(super) issuer: String,
     /// The page where a person logs in, or the reason why there is none.
     pub(super) page: Result<Url, String>,
     pub(super) token: Url,
     pub(super) registration: Option<Url>,
-    /// Ways in which a client may prove who it is; `None` when the server does not say.
+    /// The authentication methods for clients; `None` if the server does not list any.
     pub(super) proofs: Option<Vec<String>>,
     pub(super) scopes: Vec<String>,
     pub(super) takes_documents: bool,
@@ -62,11 +62,11 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Finds the authorization server of the server at this address.
+    /// Finds the authorization server of the server at this URL.
     ///
     /// # Errors
     ///
-    /// The reason: nothing is found, or what is found must not be trusted.
+    /// Returns the reason: nothing was found, or what was found must not be trusted.
     pub(super) async fn find(
         exchange: &Exchange,
         server: &Url,
@@ -74,7 +74,7 @@ impl Guard {
     ) -> Result<Self, String> {
         let described = describe(exchange, server, challenge).await?;
         let Some((resource, described)) = described else {
-            // Before there was metadata of resources, the server's own origin was the authorization server.
+            // Before resource metadata existed, the server's own origin was the authorization server.
             let issuer = server.origin().ascii_serialization();
             let metadata = metadata_of(exchange, &issuer, server).await?;
             return Self::new(resource(server), None, metadata, server);
@@ -130,19 +130,19 @@ impl Guard {
     }
 }
 
-/// The path of descriptions of resources; behind it is the path of the resource.
+/// The path of resource metadata, to which the path of the resource is appended.
 const RESOURCES: &str = "/.well-known/oauth-protected-resource";
 
-/// Returns the description of the resource, at the address that the challenge names or at the known ones, and the name
-/// of the resource.
+/// Returns the metadata of the resource, from the URL in the challenge or from the well-known ones,
+/// and the name of the resource.
 ///
-/// It is the server's own, as RFC 9728 has it (section 3.3). A name that holds the server, such as its origin, is that of
-/// others too: it counts when the description at that name's own address says the same, for only whoever has that
-/// address can speak for all that is below it.
+/// The name must be the server's own, as RFC 9728 requires (section 3.3). A name that contains the server,
+/// such as its origin, also covers other servers: it is accepted if the metadata at that name's own URL says
+/// the same, since only the owner of that URL can speak for everything below it.
 ///
 /// # Errors
 ///
-/// When it is of another resource: a token for that one must not be sent to this one, nor the other way round.
+/// Returns an error when the metadata is of another resource: tokens for one must not be sent to the other, in either direction.
 async fn describe(
     exchange: &Exchange,
     server: &Url,
@@ -167,7 +167,7 @@ async fn describe(
             Err(problem) if at == 0 && challenge.resource_metadata.is_some() => {
                 return Err(problem);
             }
-            // Many hosts have a page for each address that they do not know.
+            // Many hosts return a page for each URL that they do not know.
             Err(_) => continue,
         };
         let Some(name) = described.resource.clone() else {
@@ -182,7 +182,7 @@ async fn describe(
     Ok(None)
 }
 
-/// Returns the description of a resource that holds the server, as it stands at the address of that resource.
+/// Returns the metadata of a resource that contains the server, from the URL of that resource.
 async fn confirmed(
     exchange: &Exchange,
     name: &str,
@@ -209,7 +209,7 @@ async fn confirmed(
     }
 }
 
-/// Returns the address of a resource that is the server, or holds it.
+/// Returns the URL of a resource that is the server, or contains it.
 fn holder(name: &str, server: &Url) -> Result<Url, String> {
     let other = || format!("its metadata is of another resource, `{name}`; expected this server's");
     let url: Url = name.parse().map_err(|_| other())?;
@@ -221,7 +221,7 @@ fn holder(name: &str, server: &Url) -> Result<Url, String> {
     if is_ours { Ok(url) } else { Err(other()) }
 }
 
-/// Returns what an authorization server says of itself, when it says it of itself.
+/// Returns the metadata of an authorization server, if it describes that server itself.
 async fn metadata_of(
     exchange: &Exchange,
     issuer: &str,
@@ -264,7 +264,7 @@ async fn metadata_of(
     Err(unread.map_or(words.clone(), |problem| format!("{words}: {problem}")))
 }
 
-/// Returns an address of the same origin.
+/// Returns a URL of the same origin.
 fn well_known(of: &Url, path: &str) -> Url {
     let mut url = of.clone();
     url.set_path(path);

@@ -14,29 +14,29 @@ use crate::llm::{
     transport::{HttpRequest, HttpResponse, Transport},
 };
 
-/// Longest wait for one answer.
+/// Maximum wait for one response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Largest answer, in bytes.
+/// Maximum size of a response, in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 10;
 
-/// Most characters of a server's words in an error.
+/// Maximum number of characters of a server's message in an error.
 const MAX_WORDS: usize = 300;
 
-/// The letters that forms and addresses need not escape.
+/// The characters that need no escaping in forms and URLs.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The requests of a login. Redirects are not followed: they would take codes and secrets to another host.
+/// The requests of a login. Redirects are not followed: they would send codes and secrets to another host.
 #[derive(Clone)]
 pub(super) struct Exchange {
     transport: Arc<dyn Transport>,
 }
 
-/// An answer with its status.
+/// A response with its status.
 pub(super) struct Answer {
     pub(super) status: u16,
     body: Vec<u8>,
-    /// The address, without what may be secret.
+    /// The URL, without parts that may be secret.
     from: String,
 }
 
@@ -45,13 +45,13 @@ impl Exchange {
         Self { transport }
     }
 
-    /// Reads a document that anyone may read.
+    /// Requests a public document.
     pub(super) async fn get(&self, url: &Url) -> Result<Answer, String> {
         let request = HttpRequest::new("GET", url.as_str());
         self.send(request.header("accept", "application/json"), url).await
     }
 
-    /// Sends a document.
+    /// Sends a JSON document.
     pub(super) async fn post(&self, url: &Url, body: &Value) -> Result<Answer, String> {
         let request = HttpRequest::new("POST", url.as_str())
             .header("accept", "application/json")
@@ -60,7 +60,7 @@ impl Exchange {
         self.send(request, url).await
     }
 
-    /// Sends a form, with a header `Authorization` where there is one.
+    /// Sends a form, with an `Authorization` header if there is one.
     pub(super) async fn post_form(
         &self,
         url: &Url,
@@ -106,31 +106,31 @@ async fn read(mut response: HttpResponse) -> Result<Vec<u8>, String> {
 }
 
 impl Answer {
-    /// Returns `true` for a status of success.
+    /// Returns `true` for a successful status.
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// Reads the body of a success, which is `what`.
+    /// Parses the body of a successful response; `what` describes the body.
     ///
     /// # Errors
     ///
-    /// Words with the address, and what was expected there.
+    /// Returns a message with the URL, and what was expected there.
     pub(super) fn json<T: DeserializeOwned>(&self, what: &str) -> Result<T, String> {
-        // The message of the parser may quote what it met, which may be a token.
+        // The parser's message may quote the input, which may be a token.
         serde_json::from_slice(&self.body).map_err(|_| {
             let Self { from, body, .. } = self;
             format!("`{from}` answered with {} bytes that are not {what}", body.len())
         })
     }
 
-    /// Returns the code of the error of an authorization server, such as `invalid_grant`.
+    /// Returns the error code of an authorization server, such as `invalid_grant`.
     pub(super) fn error(&self) -> Option<String> {
         let value: Value = serde_json::from_slice(&self.body).ok()?;
         Some(value.get("error")?.as_str()?.to_owned())
     }
 
-    /// Returns what a server said of a failure, without these secrets.
+    /// Returns the server's message about a failure, without these secrets.
     pub(super) fn words(&self, redactor: &Redactor) -> String {
         let value: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let said = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -138,7 +138,7 @@ impl Answer {
     }
 }
 
-/// Returns the words of an error without these secrets, shortened.
+/// Returns the message of an error without these secrets, shortened.
 pub(super) fn said_of(status: u16, error: &str, description: &str, redactor: &Redactor) -> String {
     let mut words = if status == 0 { String::new() } else { format!("status {status}") };
     for part in [error, description].into_iter().filter(|part| !part.is_empty()) {
@@ -151,7 +151,7 @@ pub(super) fn said_of(status: u16, error: &str, description: &str, redactor: &Re
     redactor.text(&words).chars().take(MAX_WORDS).collect()
 }
 
-/// Writes a form.
+/// Encodes a form.
 pub(super) fn encode_form(form: &[(&str, &str)]) -> String {
     let pair = |(name, value): &(&str, &str)| format!("{name}={}", escape(value));
     form.iter().map(pair).collect::<Vec<_>>().join("&")

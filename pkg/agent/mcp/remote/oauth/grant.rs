@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 use super::{discovery::Guard, exchange::escape};
 use crate::llm::http::redact::Redactor;
 
-/// Time before its end at which a token is not used any more, in seconds.
+/// Time before its expiry from which a token is not used any more, in seconds.
 const EARLY: u64 = 30;
 
-/// The client as the authorization server knows it.
+/// The client as registered at the authorization server.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Client {
     pub(super) id: String,
     pub(super) secret: Option<String>,
     pub(super) proof: Proof,
-    /// The address for answers with which it is registered; `None` for one that registered elsewhere.
+    /// The redirect URL with which the client is registered; `None` for a client that was registered elsewhere.
     pub(super) redirect: Option<String>,
 }
 
-/// The way in which a client proves who it is.
+/// The authentication method of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Proof {
@@ -30,7 +30,7 @@ pub(super) enum Proof {
     ClientSecretPost,
 }
 
-/// Tokens, with where they came from and where alone they may be sent.
+/// Tokens, with their origin and the only place to which they may be sent.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) issuer: String,
@@ -39,12 +39,12 @@ pub(super) struct Grant {
     pub(super) client: Client,
     pub(super) access_token: String,
     pub(super) refresh_token: Option<String>,
-    /// In seconds since the Unix epoch; `None` when the server does not say.
+    /// The expiry, in seconds since the Unix epoch; `None` when the server does not state it.
     pub(super) expires_at: Option<u64>,
     pub(super) scopes: Vec<String>,
 }
 
-/// The answer of a token endpoint.
+/// The response of a token endpoint.
 #[derive(Deserialize)]
 pub(super) struct Issued {
     pub(super) access_token: String,
@@ -55,7 +55,7 @@ pub(super) struct Issued {
 }
 
 impl Issued {
-    /// Returns `true` for a token of the kind that is sent as `Bearer`.
+    /// Returns `true` for a token of the type that is sent as `Bearer`.
     pub(super) fn is_bearer(&self) -> bool {
         self.token_type.eq_ignore_ascii_case("bearer")
     }
@@ -65,14 +65,14 @@ impl Issued {
         Some(self.scope.as_ref()?.split(' ').map(str::to_owned).collect())
     }
 
-    /// Returns the end of the token, in seconds since the Unix epoch.
+    /// Returns the expiry of the token, in seconds since the Unix epoch.
     pub(super) fn expires_at(&self) -> Option<u64> {
         self.expires_in.map(|seconds| now().saturating_add(seconds))
     }
 }
 
 impl Grant {
-    /// Creates what a server gave to a client for these scopes, unless it names others.
+    /// Creates the grant from the tokens that a server issued to a client for these scopes, unless the server names others.
     pub(super) fn new(issued: Issued, guard: &Guard, client: Client, scopes: Vec<String>) -> Self {
         Self {
             issuer: guard.issuer.clone(),
@@ -86,7 +86,7 @@ impl Grant {
         }
     }
 
-    /// Takes over what a renewal gave; what it leaves out stays.
+    /// Takes over the result of a renewal; omitted members keep their values.
     pub(super) fn renew(&mut self, issued: Issued) {
         self.expires_at = issued.expires_at();
         if let Some(scopes) = issued.scopes() {
@@ -103,12 +103,12 @@ impl Grant {
             && self.access_token != other.access_token
     }
 
-    /// Returns `true` when the token has ended, or is about to.
+    /// Returns `true` when the token has expired, or is about to.
     pub(super) fn is_over(&self) -> bool {
         self.expires_at.is_some_and(|end| end <= now().saturating_add(EARLY))
     }
 
-    /// Adds all that is secret.
+    /// Adds all secrets of the grant.
     pub(super) fn hide(&self, redactor: &mut Redactor) {
         redactor.add(&self.access_token);
         self.refresh_token.iter().for_each(|token| redactor.add(token));
@@ -121,7 +121,7 @@ impl Client {
         self.secret.iter().for_each(|secret| redactor.add(secret));
     }
 
-    /// Adds the proof to a form, or returns it as a header.
+    /// Adds the authentication to a form, or returns it as a header.
     pub(super) fn prove<'f>(&'f self, form: &mut Vec<(&'static str, &'f str)>) -> Option<String> {
         let secret = self.secret.as_deref();
         if let (Proof::ClientSecretBasic, Some(secret)) = (self.proof, secret) {
@@ -137,7 +137,7 @@ impl Client {
 }
 
 impl Proof {
-    /// Reads the way that a registration names.
+    /// Parses the method named in a registration.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "none" => Some(Self::None),
@@ -147,7 +147,7 @@ impl Proof {
         }
     }
 
-    /// Returns the name in registrations.
+    /// Returns the name used in registrations.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -156,7 +156,7 @@ impl Proof {
         }
     }
 
-    /// Returns the way for a client that has a secret.
+    /// Returns the method for a client that has a secret.
     pub(super) fn with_secret(offered: Option<&[String]>) -> Self {
         let offers =
             |name: &str| offered.is_some_and(|offered| offered.iter().any(|it| it == name));
@@ -167,7 +167,7 @@ impl Proof {
         }
     }
 
-    /// Returns the way that a client asks for when it registers.
+    /// Returns the method that a client requests when it registers.
     pub(super) fn to_register(offered: Option<&[String]>) -> Self {
         match offered {
             Some(offered) if !offered.iter().any(|it| it == "none") => {

@@ -21,13 +21,13 @@ use super::{
     grant::{Client, Grant, Issued, Proof},
 };
 
-/// Longest wait for a person to log in.
+/// Maximum wait for a person to log in.
 const LOGIN_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// The scope of tokens that can be renewed, where a server names it.
+/// The scope for tokens that can be renewed, if a server supports it.
 const OFFLINE: &str = "offline_access";
 
-/// The answer of a registration.
+/// The response to a registration.
 #[derive(Deserialize)]
 struct Registered {
     client_id: String,
@@ -35,7 +35,7 @@ struct Registered {
     token_endpoint_auth_method: Option<String>,
 }
 
-/// The parts of one login that belong to no other.
+/// The values of one login, which are used for no other.
 struct Question {
     state: String,
     verifier: String,
@@ -48,7 +48,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// The reason why there is no grant.
+    /// Returns the reason why no grant was obtained.
     pub(super) async fn login(
         &self,
         guard: &Guard,
@@ -77,7 +77,7 @@ impl Access {
         self.exchanged(&code, question, guard, client).await
     }
 
-    /// Returns the client as which to log in: the one of the settings, of the login before, or a new one.
+    /// Returns the client for the login: the one in the settings, the one of the previous login, or a new one.
     async fn client(
         &self,
         guard: &Guard,
@@ -104,7 +104,7 @@ impl Access {
             let (id, proof) = (document.clone(), Proof::None);
             return Ok(Client { id, secret: None, proof, redirect: None });
         }
-        // The address for answers is a part of the registration.
+        // The redirect URL is a part of the registration.
         let same = before.map(|grant| &grant.client);
         if let Some(client) = same.filter(|client| client.redirect.as_deref() == Some(redirect)) {
             return Ok(client.clone());
@@ -141,8 +141,8 @@ impl Access {
         })
     }
 
-    /// Returns the scopes to ask for: those of the challenge, else of the resource, with those of the settings and
-    /// of the login before.
+    /// Returns the scopes to request: those of the challenge, or else of the resource, together
+    /// with those of the settings and of the previous login.
     fn scopes(&self, guard: &Guard, challenge: &Challenge, before: Option<&Grant>) -> Vec<String> {
         let mut scopes: Vec<String> = Vec::new();
         let mut add = |scope: &str| {
@@ -220,8 +220,8 @@ impl Access {
         Ok(Grant::new(issued, guard, client, question.scopes))
     }
 
-    /// Returns `true` for an authorization server that may get the secret of the settings: the one they name, or one at
-    /// the host of the MCP server. The metadata of a server decides nothing about it.
+    /// Returns `true` for an authorization server that may receive the secret in the settings: the one named
+    /// there, or one on the host of the MCP server. The metadata of a server has no influence on this.
     fn may_have_secret(&self, guard: &Guard) -> bool {
         let host = |text: &str| Url::parse(text).ok()?.host_str().map(str::to_owned);
         match &self.settings.issuer {
@@ -230,7 +230,7 @@ impl Access {
         }
     }
 
-    /// Gets tokens for the client itself.
+    /// Requests tokens for the client itself.
     async fn for_itself(
         &self,
         guard: &Guard,
@@ -249,7 +249,7 @@ impl Access {
         Ok(Grant::new(issued, guard, client, scopes))
     }
 
-    /// Asks for tokens with a form that has these secrets.
+    /// Requests tokens with a form that contains these secrets.
     async fn issued<'f>(
         &self,
         guard: &Guard,
@@ -277,7 +277,7 @@ impl Access {
 }
 
 impl Question {
-    /// Returns the address of the page.
+    /// Returns the URL of the page.
     fn page(&self, mut page: Url, resource: &str, client: &Client) -> Url {
         let challenge = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.as_bytes()));
         let scope = self.scopes.join(" ");
@@ -302,7 +302,7 @@ impl Question {
     }
 }
 
-/// Returns a word that cannot be guessed.
+/// Returns a random string that cannot be guessed.
 fn random() -> Result<String, String> {
     let mut bytes = [0; 32];
     let filled = SystemRandom::new().fill(&mut bytes);

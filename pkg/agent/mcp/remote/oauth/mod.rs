@@ -40,15 +40,15 @@ use crate::{
     types::Text,
 };
 
-/// Most logins in a row that did not help.
+/// Maximum number of consecutive logins that did not help.
 const MAX_LOGINS: u32 = 3;
 
-/// The reason for no access where a login is all that would help.
+/// The reason for denied access when only a login would help.
 const NO_PERSON: &str = "it needs a login, and there is no person to ask for one";
 
 /// Access to one server.
 ///
-/// All that needs the token waits while it is renewed or a person logs in: there is one login at a time.
+/// Everything that needs the token waits while the token is renewed or a person logs in: there is one login at a time.
 pub(super) struct Access {
     server: Text,
     url: Url,
@@ -57,13 +57,13 @@ pub(super) struct Access {
     store: Store,
     exchange: Exchange,
     watch: Arc<Watch>,
-    /// The number of persons who are asked at this time, also for others of the same server.
+    /// The number of people being asked at this time, including by other sessions with the same server.
     asking: Arc<AtomicUsize>,
     renewals: Renewals,
-    /// Secrets that are there from the start.
+    /// Secrets known from the start.
     secrets: Redactor,
     state: Mutex<State>,
-    /// Logins since the server last did what it was asked for.
+    /// Logins since the server last accepted a request.
     logins_in_vain: AtomicU32,
 }
 
@@ -105,11 +105,11 @@ impl Access {
         }
     }
 
-    /// Returns the token to send, renewed when it is over; `None` before the first login.
+    /// Returns the token to send, renewed if it has expired; `None` before the first login.
     ///
     /// # Errors
     ///
-    /// The reason why the tokens that are kept cannot be read.
+    /// Returns the reason why the stored tokens cannot be read.
     pub(super) async fn token(&self) -> Result<Option<String>, String> {
         if !self.is_safe() {
             return Ok(None);
@@ -117,29 +117,29 @@ impl Access {
         let mut state = self.state.lock().await;
         self.load(&mut state).await?;
         if state.grant.as_ref().is_some_and(Grant::is_over) {
-            // A token that is over is not sent: the server asks for a login when it needs one.
+            // An expired token is not sent: the server asks for a login if it requires one.
             let renewed = self.renewed(&mut state).await;
             return Ok(renewed.then(|| state.token()).flatten());
         }
         Ok(state.token())
     }
 
-    /// Takes note that the server did what it was asked for.
+    /// Records that the server accepted a request.
     pub(super) fn worked(&self) {
         self.logins_in_vain.store(0, Ordering::Relaxed);
     }
 
-    /// Renews the token that was sent, where that is possible without a person.
+    /// Renews the token that was sent, if that is possible without a person.
     pub(super) async fn renew(&self, sent: Option<&str>) -> bool {
         let mut state = self.state.lock().await;
         state.has_other(sent) || self.renewed(&mut state).await
     }
 
-    /// Finds another token after the server refused the one that was sent.
+    /// Obtains another token after the server refused the one that was sent.
     ///
     /// # Errors
     ///
-    /// The reason why there is none.
+    /// Returns the reason why there is none.
     pub(super) async fn answer(
         &self,
         challenge: &Challenge,
@@ -158,7 +158,7 @@ impl Access {
         }
         let asking = (self.watch.ask(), Counted::new(&self.asking));
         let guard = Guard::find(&self.exchange, &self.url, challenge).await?;
-        // What another authorization server gave is of no use here, and must not be sent to this one.
+        // A grant of another authorization server is useless here, and must not be sent to this one.
         state
             .grant
             .take_if(|grant| grant.issuer != guard.issuer || grant.resource != guard.resource);
@@ -173,12 +173,12 @@ impl Access {
         self.keep(&mut state, granted?).await
     }
 
-    /// Returns `true` when what is sent to the server cannot be read on the way.
+    /// Returns `true` when requests to the server cannot be read in transit.
     fn is_safe(&self) -> bool {
         self.url.scheme() == "https" || is_local(&self.url)
     }
 
-    /// Reads what is kept, once.
+    /// Loads the stored grant, once.
     async fn load(&self, state: &mut State) -> Result<(), String> {
         if state.is_loaded {
             return Ok(());
@@ -189,7 +189,7 @@ impl Access {
         Ok(())
     }
 
-    /// Keeps a grant in place of the one before.
+    /// Stores a grant in place of the previous one.
     async fn keep(&self, state: &mut State, grant: Grant) -> Result<(), String> {
         let kept = self.store.save(&grant).await;
         let before = state.grant.replace(grant);
@@ -197,14 +197,14 @@ impl Access {
         kept
     }
 
-    /// Tells what must not be shown: what is of use now, and was until now.
+    /// Updates the secrets that must not be shown: those used now, and those used until now.
     fn hide(&self, state: &State, before: Option<&Grant>) {
         let mut secrets = self.secrets.clone();
         state.grant.iter().chain(before).for_each(|grant| grant.hide(&mut secrets));
         self.watch.hide(secrets);
     }
 
-    /// Renews the token with the one that is for that; `false` when that is not possible.
+    /// Renews the token with the refresh token; returns `false` when that is not possible.
     async fn renewed(&self, state: &mut State) -> bool {
         let Some(grant) = &state.grant else { return false };
         let Some(renewal) = Renewal::new(grant, &self.url) else { return false };
@@ -222,14 +222,14 @@ impl Access {
             let before = state.grant.replace(renewed);
             self.hide(state, before.as_ref());
         } else if let Some(grant) = &mut state.grant {
-            // It will never be of use again.
+            // The refresh token can never be used again.
             grant.refresh_token = None;
         }
         is_renewed
     }
 }
 
-/// A person who is asked, until this is dropped.
+/// A person being asked, until this is dropped.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {

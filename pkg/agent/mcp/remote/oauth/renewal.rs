@@ -16,39 +16,39 @@ use super::{
 };
 use crate::agent::mcp::remote::address::trusted;
 
-/// A grant that is to be renewed, and where.
+/// A grant to be renewed, and the place to renew it.
 pub(super) struct Renewal {
     grant: Grant,
     endpoint: Url,
     server: Url,
 }
 
-/// The end of a renewal.
+/// The result of a renewal.
 #[derive(Clone)]
 pub(super) enum Renewed {
     Grant(Box<Grant>),
-    /// The token for renewals is of no use any more.
+    /// The refresh token cannot be used any more.
     Rejected,
     Failed,
 }
 
-/// The last renewal of each login: all sessions of a program share it, for a token for renewals may be of use once.
+/// The last renewal of each login, which all sessions of a program share, since a refresh token may be usable only once.
 #[derive(Clone, Default)]
 pub(in crate::agent::mcp) struct Renewals(Arc<Mutex<BTreeMap<String, Last>>>);
 
-/// A renewal that is under way, or has ended.
+/// A renewal that is in progress, or has ended.
 struct Last {
-    /// The token that it replaces.
+    /// The access token that the renewal replaces.
     replaces: String,
     renewed: Shared<BoxFuture<'static, Renewed>>,
 }
 
 impl Renewals {
-    /// Renews a grant, or waits for the renewal of the same one.
+    /// Renews a grant, or waits for a renewal of the same one.
     ///
     /// # Cancel safety
     ///
-    /// The renewal goes on when its wait is dropped, and the next one that wants it gets what it led to.
+    /// The renewal continues when the future is dropped, and the next call for the same grant gets its result.
     pub(super) async fn renew(
         &self,
         renewal: Renewal,
@@ -75,7 +75,7 @@ impl Renewals {
 }
 
 impl Last {
-    /// Returns `true` for the renewal of this grant, unless it has led to nothing, or to what is over by now.
+    /// Returns `true` for the renewal of this grant, unless it failed, or its result has expired by now.
     fn is_of(&self, grant: &Grant) -> bool {
         let is_of_use = match self.renewed.peek() {
             None | Some(Renewed::Rejected) => true,
@@ -87,16 +87,16 @@ impl Last {
 }
 
 impl Renewal {
-    /// Returns the renewal of a grant; `None` when it cannot be renewed at an address that can be trusted.
+    /// Returns the renewal of a grant; `None` when the grant cannot be renewed at a trusted URL.
     pub(super) fn new(grant: &Grant, server: &Url) -> Option<Self> {
         grant.refresh_token.as_ref()?;
         let endpoint = trusted(&grant.token_endpoint, server).ok()?;
         Some(Self { grant: grant.clone(), endpoint, server: server.clone() })
     }
 
-    /// Renews the grant, and keeps it; takes what another process has kept meanwhile.
+    /// Renews the grant, and stores it; takes over a grant that another process has stored in the meantime.
     async fn run(mut self, exchange: &Exchange, store: &Store) -> Renewed {
-        // Sessions of this program wait by themselves; this is for other programs, and for servers set up apart.
+        // Sessions of this program wait by themselves; the lock is for other programs, and for servers set up separately.
         let Some(_lock) = store.lock().await else { return Renewed::Failed };
         if let Ok(Some(kept)) = store.load().await
             && kept.is_instead_of(&self.grant)
@@ -104,7 +104,7 @@ impl Renewal {
             if !kept.is_over() {
                 return Renewed::Grant(Box::new(kept));
             }
-            // Its token for renewals is the newer one.
+            // The stored grant has the newer refresh token.
             self = Self::new(&kept, &self.server).unwrap_or(self);
         }
         let Self { mut grant, endpoint, server: _ } = self;
@@ -123,7 +123,7 @@ impl Renewal {
             return if is_rejected { Renewed::Rejected } else { Renewed::Failed };
         };
         grant.renew(issued);
-        // A grant that cannot be written is of use in this process.
+        // A grant that cannot be stored is still usable in this process.
         let _written = store.save(&grant).await;
         Renewed::Grant(Box::new(grant))
     }

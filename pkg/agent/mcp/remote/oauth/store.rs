@@ -17,13 +17,13 @@ use crate::agent::mcp::remote::{
     tokens::{TokenLock, TokenStore},
 };
 
-/// Longest wait for a place where tokens are kept.
+/// Maximum wait for a token store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest wait for another program that renews the same grant: longer than one that reads, asks and writes.
+/// Maximum wait for another program that renews the same grant: longer than it takes to read, request and write.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// The place where the grant of one server is kept.
+/// The storage for the grant of one server.
 #[derive(Clone)]
 pub(super) struct Store {
     tokens: Arc<dyn TokenStore>,
@@ -35,13 +35,13 @@ impl Store {
         Self { tokens, key: key(server, settings) }
     }
 
-    /// Returns the name under which the grant is kept.
+    /// Returns the name under which the grant is stored.
     pub(super) fn key(&self) -> &str {
         &self.key
     }
 
-    /// Waits until no other program renews the grant; `None` when one does so for too long. A place that cannot be
-    /// locked is used without.
+    /// Waits until no other program renews the grant; returns `None` when another takes too long. A
+    /// store that cannot be locked is used without a lock.
     pub(super) async fn lock(&self) -> Option<TokenLock> {
         let locked = timeout(LOCK_TIMEOUT, self.tokens.lock(&self.key)).await.ok()?;
         Some(locked.unwrap_or_else(|error| {
@@ -50,20 +50,20 @@ impl Store {
         }))
     }
 
-    /// Returns the grant that is kept; what an older version wrote counts as nothing.
+    /// Returns the stored grant; one written by an older version is ignored.
     pub(super) async fn load(&self) -> Result<Option<Grant>, String> {
         let kept = within(self.tokens.load(&self.key)).await?;
         Ok(kept.and_then(|kept| serde_json::from_str(kept.expose_secret()).ok()))
     }
 
-    /// Keeps a grant in place of the one before.
+    /// Stores a grant in place of the previous one.
     pub(super) async fn save(&self, grant: &Grant) -> Result<(), String> {
         let text = serde_json::to_string(grant).map_err(|error| error.to_string())?;
         within(self.tokens.save(&self.key, Some(SecretString::from(text)))).await
     }
 }
 
-/// Returns the name of a login: the server's address, with a mark where it is not the only one there can be at it.
+/// Returns the name of a login: the server's URL, with a suffix if several logins are possible at that URL.
 fn key(server: &Url, settings: &McpOAuth) -> String {
     let McpOAuth { client_id, issuer, client_metadata_url, is_for_itself, scopes, .. } = settings;
     let mut scopes = scopes.clone();

@@ -23,7 +23,7 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// Returns the bytes to copy, and whether a file is replaced.
+    /// Returns the bytes to copy, and whether a file will be replaced.
     fn checked(&self, root: &Root) -> Result<(Vec<u8>, bool), ToolError> {
         let bytes = place::bytes(root, &self.from)?;
         let replaces = match found(root, &self.to)? {
@@ -35,7 +35,7 @@ impl Copy {
     }
 }
 
-/// Returns the error of a place where something is.
+/// Returns the error for a path that already exists.
 pub(super) fn taken(path: &str) -> ToolError {
     ToolError::failed(format!("`{path}` is there already; choose another name"))
 }

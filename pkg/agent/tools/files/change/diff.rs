@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-/// Longest preview, in bytes.
+/// Maximum length of a preview, in bytes.
 const MAX_PREVIEW_BYTES: usize = 64 << 10;
 
-/// Longest time that is spent on a small difference; what is found by then is right, but longer.
+/// Maximum time spent on finding a small diff; the diff found by then is correct, but longer.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Returns the difference of two texts as `diff -u` writes it; `before` is `None` for a new file.
+/// Returns the difference of two texts in the format of `diff -u`; `before` is `None` for a new file.
 pub(super) fn unified(path: &str, before: Option<&str>, after: &str) -> String {
     let old = before.map_or("/dev/null".to_owned(), |_| format!("a/{path}"));
     let mut config = TextDiff::configure();
@@ -24,7 +24,7 @@ pub(super) fn unified(path: &str, before: Option<&str>, after: &str) -> String {
     }
 }
 
-/// Returns a preview of at most its limit, which says what is not shown.
+/// Returns a preview truncated to its limit, with a note on what is not shown.
 pub(super) fn bounded(mut text: String) -> String {
     if text.len() <= MAX_PREVIEW_BYTES {
         return text;

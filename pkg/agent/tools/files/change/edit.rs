@@ -25,7 +25,7 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    /// Returns the text of the file before and after.
+    /// Returns the text of the file before and after the edit.
     fn texts(&self, root: &Root) -> Result<(String, String), ToolError> {
         if self.old.is_empty() {
             return Err(ToolError::invalid("old", "must not be empty"));

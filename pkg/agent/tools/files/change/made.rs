@@ -14,20 +14,20 @@ pub(super) trait Change: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const NAME: &'static str;
     /// The description for the model.
     const ABOUT: &'static str;
-    /// The effects; a text that was overwritten or removed cannot be brought back.
+    /// The effects; text that was overwritten or removed cannot be restored.
     const EFFECTS: ToolEffects = ToolEffects::Irreversible;
 
     /// Returns what the change will do, without doing it.
     ///
     /// # Errors
     ///
-    /// When it cannot be done as things are.
+    /// Returns an error when the change is currently not possible.
     fn preview(&self, root: &Root) -> Result<Preview, ToolError>;
 
     /// Makes the change.
     ///
     /// # Errors
     ///
-    /// When it cannot be done, or `stop` said so.
+    /// Returns an error when the change is not possible, or `stop` returned `true`.
     fn make(&self, root: &Root, stop: &dyn Fn() -> bool) -> Result<String, ToolError>;
 }

@@ -1,4 +1,4 @@
-//! A name in a folder below the root, which need not be there yet.
+//! A name in a folder below the root, which need not exist yet.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -11,15 +11,15 @@ use cap_std::fs::{Dir, FileType, Metadata, OpenOptions, Permissions};
 use super::super::root::{Opened, Root};
 use crate::agent::tools::ToolError;
 
-/// Largest file that is written, copied or shown before it changes, in bytes.
+/// Maximum size of a file that is written, copied or shown before it changes, in bytes.
 pub(super) const MAX_BYTES: u64 = 8 << 20;
 
-/// A name in an open folder. What is done here is done in this folder, whatever takes its place meanwhile,
-/// and no link is followed.
+/// A name in an open folder. Operations act on this folder, whatever takes its place in the
+/// meantime, and follow no link.
 pub(super) struct Place<'n> {
     folder: Dir,
     last: &'n str,
-    /// The whole path, for messages.
+    /// The complete path, for messages.
     pub(super) path: &'n str,
 }
 
@@ -30,17 +30,17 @@ pub(super) enum Found {
     Folder,
 }
 
-/// Numbers the files that are written beside the one that they replace.
+/// The counter for names of the files that are written beside those that they replace.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl<'n> Place<'n> {
-    /// Opens the folders on the way to `path`.
+    /// Opens the folders on the path `path`.
     pub(super) fn open(root: &Root, path: &'n str) -> Result<Self, ToolError> {
         let missing = || failed(path, "opened", &io::ErrorKind::NotFound.into());
         Self::find(root, path)?.ok_or_else(missing)
     }
 
-    /// Opens the folders on the way to `path`; `None` when one of them is not there.
+    /// Opens the folders on the path `path`; returns `None` when one of them does not exist.
     pub(super) fn find(root: &Root, path: &'n str) -> Result<Option<Self>, ToolError> {
         match Self::on_the_way(root, path, false) {
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -49,7 +49,7 @@ impl<'n> Place<'n> {
         }
     }
 
-    /// Opens the folders on the way to `path`, and creates those that are not there.
+    /// Opens the folders on the path `path`, creating missing ones.
     pub(super) fn create(root: &Root, path: &'n str) -> Result<Self, ToolError> {
         Self::on_the_way(root, path, true).map_err(|(what, error)| failed(path, what, &error))?
     }
@@ -81,7 +81,7 @@ impl<'n> Place<'n> {
         Ok(Ok(Self { folder, last, path }))
     }
 
-    /// Returns what is there; a link or a device is an error.
+    /// Returns what exists at the place; a link or a device is an error.
     pub(super) fn found(&self) -> Result<Found, ToolError> {
         let metadata = match self.folder.symlink_metadata(self.last) {
             Ok(metadata) => metadata,
@@ -98,7 +98,7 @@ impl<'n> Place<'n> {
         Err(refused(self.path, kind))
     }
 
-    /// Writes a file of these bytes in place of what is there, whole or not at all.
+    /// Writes a file with these bytes, replacing what is there completely or not at all.
     pub(super) fn write(&self, bytes: &mut dyn io::Read) -> Result<u64, ToolError> {
         let permissions = match self.found()? {
             Found::Nothing => None,
@@ -110,11 +110,11 @@ impl<'n> Place<'n> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let beside = format!(".forgeline-{}-{number}.tmp", std::process::id());
         let written = self.fill(&beside, bytes, permissions).and_then(|count| {
-            // The name is replaced, never followed.
+            // The name is replaced; a link is never followed.
             self.folder.rename(&beside, &self.folder, self.last).map(|()| count)
         });
         written.map_err(|error| {
-            // What is left over harms no file.
+            // A leftover temporary file does no harm.
             let _removed = self.folder.remove_file(&beside);
             failed(self.path, "written", &error)
         })
@@ -140,26 +140,26 @@ impl<'n> Place<'n> {
         Ok(count)
     }
 
-    /// Moves what is here to another place, where nothing is.
+    /// Moves the file or folder to another place, where nothing exists.
     pub(super) fn rename(&self, to: &Place<'_>) -> Result<(), ToolError> {
         let moved = self.folder.rename(self.last, &to.folder, to.last);
         moved.map_err(|error| failed(self.path, "moved", &error))
     }
 
-    /// Removes the file that is here.
+    /// Removes the file at the place.
     pub(super) fn remove_file(&self) -> Result<(), ToolError> {
         let removed = self.folder.remove_file(self.last);
         removed.map_err(|error| failed(self.path, "removed", &error))
     }
 
-    /// Removes the folder that is here with all that is in it; links in it are removed, not followed.
+    /// Removes the folder at the place with everything in it; links in it are removed, not followed.
     pub(super) fn remove_folder(&self, stop: &dyn Fn() -> bool) -> Result<(), ToolError> {
         empty(&self.folder, self.last, 0, stop)?
             .map_err(|error| failed(self.path, "removed", &error))
     }
 }
 
-/// Removes a folder; the outer error is a stop.
+/// Removes a folder; the outer error means that the work was stopped.
 fn empty(
     parent: &Dir,
     name: &str,
@@ -218,7 +218,7 @@ pub(super) fn bytes(root: &Root, path: &str) -> Result<Vec<u8>, ToolError> {
     Ok(bytes)
 }
 
-/// Returns the text of a regular file, as it is.
+/// Returns the text of a regular file, unchanged.
 pub(super) fn text(root: &Root, path: &str) -> Result<String, ToolError> {
     let text = String::from_utf8(bytes(root, path)?);
     text.map_err(|_| ToolError::failed(format!("`{path}` is not text in UTF-8; it is not edited")))

@@ -17,7 +17,7 @@ use crate::agent::tools::{
 };
 use crate::types::Preview;
 
-/// Most files that a preview names.
+/// Maximum number of files named in a preview.
 const MAX_NAMED: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub(super) struct Remove {
 }
 
 impl Remove {
-    /// Returns what is removed, in words.
+    /// Returns what is removed, with a description.
     fn checked(&self, root: &Root) -> Result<(Found, String), ToolError> {
         let path = &self.path;
         let found = Place::open(root, path)?.found()?;
@@ -66,11 +66,11 @@ impl Change for Remove {
     }
 }
 
-/// Returns the files in a folder that is moved or removed, a line each.
+/// Returns the files in a folder to be moved or removed, one per line.
 ///
 /// # Errors
 ///
-/// When there are some that are not shown, or too many to be looked at.
+/// Returns an error when some files are not shown, or there are too many to examine.
 pub(super) fn inside(root: &Root, path: &str) -> Result<String, ToolError> {
     let Opened::Folder(folder) = root.open(path)? else {
         return Err(ToolError::failed(format!("`{path}` is not a folder")));

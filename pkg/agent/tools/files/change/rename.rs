@@ -22,7 +22,7 @@ pub(super) struct Move {
 }
 
 impl Move {
-    /// Returns what is done, in words.
+    /// Returns a description of the move.
     fn checked(&self, root: &Root) -> Result<String, ToolError> {
         let Self { from, to } = self;
         let words = match Place::open(root, from)?.found()? {
@@ -42,7 +42,7 @@ impl Move {
 impl Change for Move {
     const NAME: &'static str = "files.move";
     const ABOUT: &'static str = "Moves or renames a file or a folder.";
-    // It can be moved back.
+    // A move can be undone.
     const EFFECTS: ToolEffects = ToolEffects::Writes;
 
     fn preview(&self, root: &Root) -> Result<Preview, ToolError> {

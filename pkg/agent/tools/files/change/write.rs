@@ -51,7 +51,7 @@ impl Change for Write {
     }
 }
 
-/// Returns what is at `path`; below a folder that is not there is nothing.
+/// Returns what exists at `path`; below a missing folder, nothing exists.
 pub(super) fn found(root: &Root, path: &str) -> Result<Found, ToolError> {
     Place::find(root, path)?.map_or(Ok(Found::Nothing), |place| place.found())
 }
