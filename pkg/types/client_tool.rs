@@ -1,10 +1,10 @@
-//! The call of a tool that runs at the client, and what the client gives back.
+//! Calls of tools that run at the client, and their results.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Json, Text, spelling::keep_spelling};
 
-/// A call that the client is to run.
+/// A call for the client to run.
 ///
 /// # Examples
 ///
