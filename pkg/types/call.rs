@@ -44,7 +44,7 @@ pub struct ToolCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
     /// `true` for a call that the provider runs itself after asking for permission: a call of a tool server known to
-    /// the provider. The name is `server:tool`; the result is the permission, and an error refuses the call.
+    /// the provider. The name is `server:tool`; a successful result permits the call, and an error refuses it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
     /// `true` for a call that the model made through `call_found_tool`, which calls tools that the model has found: the name and
