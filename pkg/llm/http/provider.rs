@@ -247,7 +247,7 @@ fn body_bytes(body: &[Bytes]) -> usize {
 }
 
 impl<W: WireFormat> Inner<W> {
-    /// Converts the schemas of the tools to what the server accepts; returns the notes about the changes.
+    /// Converts the schemas of the tools to what the server accepts; returns the notes to report and the tools' names.
     fn fit_tools(&self, request: &mut Request) -> Result<Told, ProviderError> {
         if request.tools.is_empty() {
             return Ok(Told::default());

@@ -105,13 +105,13 @@ fn read(
 
 /// Returns `true` for a line whose JSON is incomplete.
 fn is_cut(line: &str) -> bool {
-    // A number that is cut is not at its end but invalid, in the words of the JSON library.
+    // A truncated number is not reported as an early end but as invalid by the JSON library.
     serde_json::from_str::<IgnoredAny>(line).is_err_and(|error| {
         error.is_eof() || (line.starts_with('{') && error.column() >= line.len())
     })
 }
 
-/// Turns lines into chunks.
+/// Decodes lines into chunks.
 #[derive(Debug, Default)]
 struct LineReader {
     phase: Phase,
