@@ -1,4 +1,4 @@
-//! Calls whose name stands in a header before their arguments.
+//! Calls whose name is in a header before their arguments.
 
 use compact_str::CompactString;
 
@@ -17,7 +17,7 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// Longest header, in bytes: a name, an id, and the text around them.
+/// Maximum length of a header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
 
 /// The format of a header: a list of fields, each with the text that ends it.
@@ -32,28 +32,28 @@ pub(crate) struct HeaderStyle {
 enum Payload {
     /// A JSON object.
     Json,
-    /// A JSON object that repeats the name, or has it where the header has none.
+    /// A JSON object that repeats the name, or contains it if the header does not.
     Call,
-    /// Text, which is the argument `text`.
+    /// Text, which becomes the argument `text`.
     Text,
 }
 
 /// A field of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    /// The name, perhaps behind this text.
+    /// The name, possibly after this text.
     Name { behind: &'static str },
-    /// The name; this word instead of it says that the name is the next field.
+    /// The name; this word in its place means that the name is the next field.
     NameOrWord(&'static str),
-    /// The name, perhaps with this text and the id of the call behind it.
+    /// The name, possibly followed by this text and the id of the call.
     NameAndId(&'static str),
     /// The id of the call.
     CallId,
-    /// The id of the call, which is `functions.name:index`.
+    /// The id of the call in the form `functions.name:index`.
     Id,
     /// Words, one of which is `to=functions.name`.
     Recipient,
-    /// Text without meaning; nothing, where no text ends it.
+    /// Text without meaning; empty if no text ends it.
     Ignored,
 }
 
@@ -63,7 +63,7 @@ impl HeaderStyle {
     /// `function`, a marker, the name, and the arguments in a fence; or the name, the marker.
     pub(crate) const DEEPSEEK: Self =
         Self::new(Field::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
-    /// The name, perhaps `[CALL_ID]` and the id, then `[ARGS]`.
+    /// The name, possibly `[CALL_ID]` and the id, then `[ARGS]`.
     pub(crate) const MISTRAL: Self = Self::new(Field::NameAndId("[CALL_ID]"), "[ARGS]");
     /// The id of the call, a marker, the name, a marker.
     pub(crate) const SOLAR: Self =
