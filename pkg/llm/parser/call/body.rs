@@ -429,8 +429,8 @@ fn lists_calls(grammar: &Grammar) -> bool {
     is_json || grammar.text == Some(Textual::Python)
 }
 
-/// Returns the outcome of a call with a mistake at byte `offset` of a body, of which the call has these
-/// bytes.
+/// Returns the outcome of a call with a mistake at byte `offset` of a body, after `earlier_bytes` of other
+/// calls; the call itself is `bytes` long.
 fn malformed(reason: &'static str, offset: usize, earlier_bytes: usize, bytes: usize) -> CallEnd {
     CallEnd::Malformed { reason, offset: offset.saturating_sub(earlier_bytes).min(bytes) }
 }
