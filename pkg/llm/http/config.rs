@@ -41,7 +41,7 @@ pub struct HttpConfig {
     /// The dialect of reasoning in text. Default: the protocol's.
     pub thinking: ThinkingDialect,
     /// The dialect of tool calls in text; reasoning tags inside calls are left alone. Default:
-    /// recognised by their opener.
+    /// recognized by their openers.
     pub tools: ToolDialect,
     /// Limits on the response. Default: [`SseLimits::default`].
     pub limits: SseLimits,

@@ -37,7 +37,7 @@ pub(super) enum TagLead {
 pub(super) enum BareName {
     /// A line end, a tag or a bracket.
     Pairs,
-    /// A bracket; the name itself may be the next text.
+    /// A bracket; the name may itself begin with the opener of the next call.
     Syntax,
     /// A bracket; one may also precede the name.
     Python,

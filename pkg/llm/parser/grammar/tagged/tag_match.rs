@@ -64,14 +64,14 @@ pub(super) enum Mark {
     Parameter,
     ParameterEnd,
     KeyEnd,
-    /// Around the type of a value.
+    /// The tags around the type of a value.
     KindStart,
     KindEnd,
     ValueStart,
-    /// Around a value that is a CDATA section.
+    /// The tags around a value that is a CDATA section.
     CdataStart,
     CdataEnd,
-    /// Around one object that holds all arguments.
+    /// The tags around one object that contains all arguments.
     ObjectStart,
     ObjectEnd,
 }
