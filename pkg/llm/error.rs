@@ -166,13 +166,13 @@ impl From<DecodeError> for ProviderError {
 }
 
 impl ProviderError {
-    /// Creates the error of a provider that lacks a feature. Nothing must have been sent.
+    /// Creates the error of a provider that lacks a feature; nothing was sent.
     #[must_use]
     pub fn unsupported(provider: impl Into<Text>, feature: impl Into<Text>) -> Self {
         Self::Unsupported { provider: provider.into(), feature: feature.into() }
     }
 
-    /// Creates the error of a provider or request that cannot work as configured. Nothing must have been sent.
+    /// Creates the error of a provider or request that cannot work as configured; nothing was sent.
     #[must_use]
     pub fn config(message: impl Into<Text>) -> Self {
         Self::Config { message: message.into() }
@@ -241,7 +241,7 @@ impl ProviderError {
         if let Self::Status(status) = self.root() { status.retry_after } else { None }
     }
 
-    /// Returns the number of requests made before the failure.
+    /// Returns the number of requests that were made, including the one that failed last.
     #[cfg(feature = "runtime")]
     pub(crate) fn attempts(&self) -> u32 {
         match self {

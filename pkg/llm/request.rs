@@ -139,7 +139,7 @@ pub struct ToolSpec {
     pub description: String,
     /// The JSON schema of the arguments.
     pub parameters: Value,
-    /// `true` if the provider must enforce the schema; one that cannot reports this. Default:
+    /// `true` if the provider must enforce the schema; a provider that cannot do so reports it. Default:
     /// `false`.
     #[serde(default)]
     pub strict: bool,
