@@ -5,7 +5,7 @@ use super::{
     slice,
 };
 
-/// The bytes that do not stand for themselves in a JSON string.
+/// The bytes that cannot appear unescaped in a JSON string.
 pub(crate) const BACKSLASH: Kind = Kind::of(b'\\');
 pub(crate) const QUOTE: Kind = Kind::of(b'"');
 pub(crate) const CONTROL: Kind = Kind::new(0xE0, 0);
@@ -22,10 +22,10 @@ pub(crate) fn find_special(bytes: &[u8], quote: u8) -> usize {
 
 const BACKSLASHES: Finder<1> = Finder::new([BACKSLASH]);
 
-/// Most of the letters of escapes.
+/// The most common letters of escapes.
 const USUAL: Finder<2> = Finder::new([Kind::of(b'n'), QUOTE]);
 
-/// Returns the same as [`has_only_escapes`] for one block, of which it calls nothing.
+/// Returns the same as [`has_only_escapes`] for one block, without calling other functions.
 #[inline(always)]
 pub(crate) fn has_only_escapes_in_block<const N: usize>(
     block: &[u8; BLOCK],
@@ -41,8 +41,8 @@ pub(crate) fn has_only_escapes_in_block<const N: usize>(
     escapes.pass(block, masks, is_escape) && !escapes.are_cut()
 }
 
-/// Returns `true` if all that `stops` finds in `text`, backslashes among it, are whole escapes that
-/// `is_escape` allows, as it has to allow `n` and `"`.
+/// Returns `true` if all bytes in `text` that `stops` finds, which must include backslashes, belong to complete escapes that
+/// `is_escape` allows; it must allow `n` and `"`.
 #[inline(always)]
 pub(crate) fn has_only_escapes<const N: usize>(
     text: &[u8],
@@ -86,20 +86,20 @@ pub(crate) fn has_only_escapes<const N: usize>(
     }) && !escapes.are_cut()
 }
 
-/// The bytes of some text that matter to escapes, a bit each.
+/// The bytes in a text that are relevant to escapes, as one bit each.
 #[derive(Debug, Clone, Copy)]
 struct Masks {
-    /// All that do not stand for themselves.
+    /// All bytes that must not appear unescaped.
     found: u64,
     backslashes: u64,
-    /// Letters that are an escape behind a backslash.
+    /// Letters that form an escape after a backslash.
     usual: u64,
 }
 
-/// The escapes of text that is read block by block.
+/// The state of escapes in text that is read block by block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Escapes {
-    /// One where the last byte was the backslash of an escape.
+    /// 1 if the last byte was the backslash of an escape.
     carry: u64,
 }
 
@@ -109,13 +109,13 @@ impl Escapes {
         self.carry != 0
     }
 
-    /// Passes at most a wide block of `bytes`; returns `false` where more than escapes matters in it.
+    /// Processes up to one wide block of `bytes`; returns `false` if it contains anything relevant besides escapes.
     #[inline(always)]
     fn pass(&mut self, bytes: &[u8], masks: Masks, is_escape: impl Fn(u8) -> bool) -> bool {
         /// Every second bit: a run of backslashes begins at one of them or between two.
         const SECOND: u64 = 0xAAAA_AAAA_AAAA_AAAA;
         let Masks { found, backslashes, usual } = masks;
-        // The difference runs through each run of backslashes up to what its last one escapes.
+        // The difference carries through each run of backslashes up to the byte escaped by its last one.
         let starts = backslashes & !self.carry;
         let ends = (starts << 1 | SECOND).wrapping_sub(starts) ^ SECOND;
         let (escapes, letters) = (ends & backslashes, ends ^ (backslashes | self.carry));
@@ -138,7 +138,7 @@ pub(crate) fn is_simple_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
-/// Returns the escape of one letter that this byte makes behind a backslash.
+/// Returns the escape that consists of a backslash and this letter.
 pub(crate) fn simple_escape(letter: u8) -> Option<&'static str> {
     Some(match letter {
         b'"' => "\\\"",
@@ -168,7 +168,7 @@ pub(crate) fn escape_of(byte: u8) -> &'static str {
     }
 }
 
-/// Writes `text` as the inside of a JSON string, in pieces.
+/// Writes `text` as the content of a JSON string, in pieces.
 #[inline]
 pub(crate) fn escape_into(text: &str, out: &mut impl FnMut(&str)) {
     const STOPS: Finder<3> = Finder::new([BACKSLASH, QUOTE, CONTROL]);
@@ -186,13 +186,13 @@ pub(crate) fn escape_into(text: &str, out: &mut impl FnMut(&str)) {
     }
 }
 
-/// Decodes the strict JSON text of strings in pieces; quotes are skipped.
+/// A decoder of the strict JSON text of strings, in pieces; quotes are skipped.
 ///
-/// Half of an escape or of a surrogate pair is withheld; a lone surrogate becomes U+FFFD.
+/// An incomplete escape or surrogate pair is withheld; a lone surrogate becomes U+FFFD.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unescape {
     state: State,
-    /// The first half of a surrogate pair, until the second comes.
+    /// The first half of a surrogate pair, until the second arrives.
     high: Option<u16>,
 }
 
@@ -208,7 +208,7 @@ enum State {
 }
 
 impl Unescape {
-    /// Takes the next piece of the string's JSON text.
+    /// Decodes the next piece of the string's JSON text.
     pub(crate) fn feed(&mut self, mut json: &str, out: &mut impl FnMut(&str)) {
         while let Some(first) = json.chars().next() {
             let mut taken = first.len_utf8();
@@ -242,7 +242,7 @@ impl Unescape {
         }
     }
 
-    /// Emits the character of a UTF-16 unit, or of a pair; withholds the first half of one.
+    /// Emits the character of a UTF-16 unit, or of a pair; withholds the first half of a pair.
     fn unit(&mut self, unit: u16, out: &mut impl FnMut(&str)) {
         let units = self.high.take().into_iter().chain([unit]);
         let mut decoded = char::decode_utf16(units).peekable();
@@ -262,7 +262,7 @@ impl Unescape {
         }
     }
 
-    /// Replaces the first half of a pair whose second does not follow.
+    /// Emits the replacement for the first half of a pair whose second half does not follow.
     fn end_pair(&mut self, out: &mut impl FnMut(&str)) {
         if self.high.take().is_some() {
             out("\u{FFFD}");
@@ -270,7 +270,7 @@ impl Unescape {
     }
 }
 
-/// Returns the character that an escape of one letter stands for.
+/// Returns the character for an escape with this letter.
 fn simple(letter: char) -> &'static str {
     match letter {
         'n' => "\n",

@@ -1,22 +1,22 @@
-//! Finds the first byte that matters in a short slice, sixteen bytes at a time.
+//! Searches for the first relevant byte in a short slice, sixteen bytes at a time.
 //!
-//! Chunks of a stream are a few bytes long: there the set-up of a general search costs more than the
-//! search.
+//! Chunks of a stream are a few bytes long; setting up a general search would cost more than the
+//! search itself.
 
 use wide::u8x16;
 
 use super::subslice;
 
-/// The number of bytes that are looked at at once.
+/// The number of bytes that are compared at once.
 pub(crate) const BLOCK: usize = 16;
 
-/// The number of bytes that are looked at at once in longer text.
+/// The number of bytes that are compared at once in longer text.
 pub(crate) const WIDE: usize = 4 * BLOCK;
 
-/// Bytes, the number of those that count for nothing, and the number of those behind them.
+/// Bytes, the number of bytes at the start to ignore, and the number of bytes after those.
 pub(crate) type Block = ([u8; BLOCK], usize, usize);
 
-/// Returns the block that `tail` ends, with bytes before it or none.
+/// Returns the block that ends with `tail`, preceded by the bytes before it or followed by padding.
 #[inline(always)]
 pub(crate) fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
     if let Some(block) = bytes.last_chunk() {
@@ -32,7 +32,7 @@ pub(crate) fn last_block(bytes: &[u8], tail: &[u8]) -> Block {
 /// Half of a wide block.
 const HALF: usize = 2 * BLOCK;
 
-/// Text of half a wide block to a whole one, as a half from each end of it: they may overlap.
+/// A text of between half a wide block and a whole one, as a half from each end; the halves may overlap.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Halves<'t> {
     first: &'t [u8; HALF],
@@ -48,13 +48,13 @@ impl<'t> Halves<'t> {
         (bytes.len() <= WIDE).then_some(Self { first, last, length: bytes.len() })
     }
 
-    /// Returns `true` when one of the last four bytes is a line end.
+    /// Returns `true` if one of the last four bytes is a line end.
     #[inline(always)]
     pub(crate) fn ends_in_line_end(self) -> bool {
         self.last.last_chunk().is_some_and(has_line_end)
     }
 
-    /// Returns the last four bytes, the last of them on top.
+    /// Returns the last four bytes, with the last one in the highest position.
     #[inline(always)]
     pub(crate) fn last_four(self) -> u32 {
         self.last.last_chunk().map_or(0, |last| u32::from_le_bytes(*last))
@@ -75,14 +75,14 @@ impl<'t> Halves<'t> {
     }
 }
 
-/// A search for `N` kinds of bytes, and for `E` bytes, which cost less.
+/// A search for `N` kinds of bytes, and for `E` exact bytes, which are cheaper.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finder<const N: usize, const E: usize = 0> {
     exact: [u8x16; E],
     kinds: [Kind; N],
 }
 
-/// The bytes that are `value` once the bits outside `mask` are cleared.
+/// The bytes that equal `value` once the bits outside `mask` are cleared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
     mask: u8x16,
@@ -90,7 +90,7 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
-    /// No byte.
+    /// A kind without any byte.
     pub(crate) const NONE: Self =
         Self { mask: u8x16::new([0; BLOCK]), value: u8x16::new([1; BLOCK]) };
 
@@ -100,7 +100,7 @@ impl Kind {
         Self { mask: u8x16::new([mask; BLOCK]), value: u8x16::new([value & mask; BLOCK]) }
     }
 
-    /// Returns the byte of the kind, if it is the only one.
+    /// Returns the byte of the kind, if it has only one.
     pub(crate) fn only(&self) -> Option<u8> {
         let [mask, ..] = self.mask.to_array();
         let [value, ..] = self.value.to_array();
@@ -113,7 +113,7 @@ impl Kind {
         Self::new(u8::MAX, byte)
     }
 
-    /// Sets all bits of the bytes of this kind.
+    /// Returns a block in which all bits of the bytes of this kind are set.
     #[inline(always)]
     pub(super) fn lanes(&self, block: u8x16) -> u8x16 {
         (block & self.mask).simd_eq(self.value)
@@ -129,15 +129,15 @@ impl<const N: usize> Finder<N> {
 }
 
 impl<const N: usize, const E: usize> Finder<N, E> {
-    /// Creates a search for `exact` bytes too.
+    /// Creates a search that also finds the `exact` bytes.
     pub(crate) fn with_exact(exact: [u8; E], kinds: [Kind; N]) -> Self {
         Self { exact: exact.map(|byte| u8x16::new([byte; BLOCK])), kinds }
     }
 
-    /// Returns the position of the first byte that is looked for, else the length.
+    /// Returns the position of the first match, or else the length.
     #[inline(always)]
     pub(crate) fn find(&self, bytes: &[u8]) -> usize {
-        // A loop would first load all that it looks for, and pieces are short.
+        // A loop would load everything it searches for first, and pieces are short.
         match bytes.first_chunk() {
             None => self.find_in_short(bytes),
             Some(block) => match self.found(*block) {
@@ -148,7 +148,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
-    /// Returns `true` when `bytes` are at most a block and none of them is looked for: for a first look.
+    /// Returns `true` if `bytes` is at most one block and contains no match; meant as a first check.
     #[inline(always)]
     pub(crate) fn are_absent_in_few(&self, bytes: &[u8]) -> bool {
         match bytes.try_into() {
@@ -157,13 +157,13 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
-    /// Returns `true` when none of `bytes` is looked for: for a second look, as it is more code than
+    /// Returns `true` if `bytes` contains no match; meant as a second check, because it is more code than
     /// [`find`](Self::find).
     #[inline(always)]
     pub(crate) fn are_absent(&self, bytes: &[u8]) -> bool {
         let Some(last) = bytes.last_chunk() else { return self.are_absent_in_less(bytes) };
         let mut at = 0;
-        // The last of them overlap.
+        // The last two blocks may overlap.
         while at + WIDE < bytes.len()
             && let Some(wide) = bytes.get(at..).and_then(<[u8]>::first_chunk)
         {
@@ -175,7 +175,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         self.are_absent_in_wide(last)
     }
 
-    /// Returns the same for less than a wide block, of which the ends are looked at from both sides.
+    /// Returns the same for less than a wide block, which is searched from both ends.
     #[inline(always)]
     fn are_absent_in_less(&self, bytes: &[u8]) -> bool {
         let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
@@ -191,7 +191,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         all.to_bitmask() == 0
     }
 
-    /// Returns `true` when no byte of `wide` is looked for.
+    /// Returns `true` if `wide` contains no match.
     #[inline(always)]
     fn are_absent_in_wide(&self, wide: &[u8; WIDE]) -> bool {
         let (blocks, _) = wide.as_chunks();
@@ -201,7 +201,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         all.to_bitmask() == 0
     }
 
-    /// Returns the same for bytes of which a block was looked at.
+    /// Returns the same for bytes whose first block has already been searched.
     #[inline(always)]
     fn find_behind_block(&self, bytes: &[u8]) -> usize {
         let mut at = BLOCK;
@@ -214,7 +214,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
         match bytes.last_chunk() {
             _ if at == bytes.len() => at,
-            // What was looked at before holds none.
+            // The bytes that were already searched contain no match.
             Some(block) => match self.found(*block) {
                 0 => bytes.len(),
                 found => bytes.len() - BLOCK + place(found.into()),
@@ -223,7 +223,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
-    /// Gives the positions of all bytes that are looked for, in order, until `take` returns `false`.
+    /// Calls `take` with the positions of all matches, in order, until it returns `false`.
     #[inline(always)]
     pub(crate) fn each(&self, bytes: &[u8], take: &mut impl FnMut(usize) -> bool) {
         let mut at = 0;
@@ -250,7 +250,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
-    /// Returns the first position in less than sixteen bytes.
+    /// Returns the first match in less than sixteen bytes.
     #[inline(always)]
     fn find_in_short(&self, bytes: &[u8]) -> usize {
         let length = bytes.len();
@@ -262,7 +262,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         }
     }
 
-    /// Returns a bit for each of at most a wide block of `bytes` that is looked for; `None` for more bytes.
+    /// Returns one bit for each match in at most a wide block of `bytes`; `None` for more bytes.
     #[inline(always)]
     pub(crate) fn found_in(&self, bytes: &[u8]) -> Option<u64> {
         if let Some(halves) = Halves::of(bytes) {
@@ -282,7 +282,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         })
     }
 
-    /// Returns a bit for each byte that is looked for.
+    /// Returns one bit for each match.
     #[inline(always)]
     pub(crate) fn found(&self, block: [u8; BLOCK]) -> u32 {
         self.lanes(block).to_bitmask()
@@ -297,13 +297,13 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         found(one) | found(two) << BLOCK | found(three) << (2 * BLOCK) | found(four) << (3 * BLOCK)
     }
 
-    /// Returns a bit for each byte of `text` that is looked for.
+    /// Returns one bit for each match in `text`.
     #[inline(always)]
     pub(crate) fn found_in_halves(&self, text: Halves<'_>) -> u64 {
         self.found_in_half(text.first) | self.found_in_half(text.last) << (text.length - HALF)
     }
 
-    /// Returns the same with the bit of the last byte on top.
+    /// Returns the same, with the bit of the last byte in the highest position.
     #[inline(always)]
     pub(crate) fn found_at_top(&self, text: Halves<'_>) -> u64 {
         self.found_in_half(text.first) << (WIDE - text.length)
@@ -317,7 +317,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         u64::from(self.found(*one) | self.found(*two) << BLOCK)
     }
 
-    /// Returns `true` when no byte of `text` is looked for.
+    /// Returns `true` if `text` contains no match.
     #[inline(always)]
     pub(crate) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
         let Some([one, two, three, four]) = text.blocks() else { return false };
@@ -325,7 +325,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
         all.to_bitmask() == 0
     }
 
-    /// Sets all bits of the bytes that are looked for.
+    /// Returns a block in which all bits of the matches are set.
     #[inline(always)]
     fn lanes(&self, block: [u8; BLOCK]) -> u8x16 {
         let block = u8x16::new(block);
@@ -340,7 +340,7 @@ impl<const N: usize, const E: usize> Finder<N, E> {
     }
 }
 
-/// Returns two halves, which may overlap, of less than sixteen bytes in one block, and the length of each.
+/// Returns two halves, which may overlap, of less than sixteen bytes in one block, and the length of each half.
 #[inline(always)]
 fn halves_of_short(bytes: &[u8]) -> ([u8; BLOCK], usize) {
     let (block, half) = if let (Some(head), Some(tail)) =
@@ -360,7 +360,7 @@ fn halves_of_short(bytes: &[u8]) -> ([u8; BLOCK], usize) {
     (block.to_le_bytes(), half)
 }
 
-/// Returns `true` when one of four bytes is a line end.
+/// Returns `true` if one of the four bytes is a line end.
 #[inline(always)]
 pub(crate) fn has_line_end(bytes: &[u8; 4]) -> bool {
     const LINE_ENDS: u32 = u32::from_le_bytes([b'\n'; 4]);
@@ -370,7 +370,7 @@ pub(crate) fn has_line_end(bytes: &[u8; 4]) -> bool {
     others.wrapping_sub(ONES) & !others & TOPS != 0
 }
 
-/// Gives the bits that are set, until `take` returns `false`. Returns `true` when it never did.
+/// Calls `take` with the positions of the bits that are set, until it returns `false`. Returns `true` if it never did.
 #[inline(always)]
 fn each_bit(mut found: u64, mut take: impl FnMut(usize) -> bool) -> bool {
     while found != 0 {

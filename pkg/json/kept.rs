@@ -14,15 +14,15 @@ use serde_json::{
 
 use super::{is_number, subslice};
 
-/// Name under which `serde_json` hands out the source text of a value.
+/// The name under which `serde_json` provides the source text of a value.
 pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// Only key of the object that stands for a number whose spelling serde's buffers would lose.
+/// The only key of the object that stands for a number whose spelling serde's buffers would lose.
 pub(super) const NUMBER: &str = "$forgeline::number";
 
-/// A JSON value as text: compact, with the order of keys and the spelling of numbers kept.
+/// A JSON value as compact text that keeps the order of keys and the spelling of numbers.
 ///
-/// A model's `12345678901234567890123` stays as it is; a [`Value`] would round it. Two values are
+/// A number such as `12345678901234567890123` is kept exactly, while a [`Value`] would round it. Two values are
 /// equal if their texts are.
 ///
 /// # Examples
@@ -39,11 +39,11 @@ pub(super) const NUMBER: &str = "$forgeline::number";
 pub struct Json(Box<RawValue>);
 
 impl Json {
-    /// Reads one JSON value and drops the whitespace between its tokens.
+    /// Parses one JSON value and drops the whitespace between its tokens.
     ///
     /// # Errors
     ///
-    /// When `text` is not exactly one JSON value.
+    /// Returns an error if `text` is not exactly one JSON value.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         let raw: &RawValue = serde_json::from_str(text)?;
         RawValue::from_string(compact(raw.get())).map(Self)
@@ -55,17 +55,17 @@ impl Json {
         self.0.get()
     }
 
-    /// Returns the value; numbers that fit no machine type are rounded.
+    /// Converts the text to a [`Value`]; numbers that fit no machine type are rounded.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::from_str(self.as_str()).unwrap_or(Value::Null)
     }
 
-    /// Reads the value as a `T`, exactly.
+    /// Deserializes the value as a `T`, with exact numbers.
     ///
     /// # Errors
     ///
-    /// When the value is not a `T`.
+    /// Returns an error if the value is not a `T`.
     ///
     /// # Examples
     ///
@@ -81,12 +81,12 @@ impl Json {
     }
 }
 
-/// Drops the whitespace outside strings of a valid JSON text.
+/// Removes the whitespace outside strings from a valid JSON text.
 fn compact(json: &str) -> String {
     rewrite(json, |string, out| out.push_str(string))
 }
 
-/// Returns a valid compact JSON text with no escapes in its strings but those that JSON needs.
+/// Returns a valid compact JSON text whose strings contain only the escapes that JSON requires.
 pub(crate) fn unescape_strings(json: &str) -> String {
     if !json.contains('\\') {
         return json.to_owned();
@@ -94,12 +94,12 @@ pub(crate) fn unescape_strings(json: &str) -> String {
     rewrite(json, |string, out| {
         let text = serde_json::from_str::<String>(string);
         let least = text.and_then(|text| serde_json::to_string(&text));
-        // Half a surrogate pair is not a character: such a string stays as it was written.
+        // Half a surrogate pair is not a character: such a string is kept as written.
         out.push_str(least.as_deref().unwrap_or(string));
     })
 }
 
-/// Copies a valid JSON text without whitespace; `string` writes the strings, which it gets quoted.
+/// Copies a valid JSON text without whitespace; strings are passed, with their quotes, to `string`, which writes them.
 fn rewrite(json: &str, string: impl Fn(&str, &mut String)) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -114,7 +114,7 @@ fn rewrite(json: &str, string: impl Fn(&str, &mut String)) -> String {
     out
 }
 
-/// Returns the length of the string literal at the start of `json`, both quotes included.
+/// Returns the length of the string literal at the start of `json`, including both quotes.
 fn string_length(json: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = memchr::memchr2(b'"', b'\\', subslice(json, at..)) {
@@ -173,13 +173,13 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Keeps the spelling of numbers where the format is JSON.
+    /// Keeps the spelling of numbers if the format is JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_newtype_struct(RAW_VALUE, Source)
     }
 }
 
-/// Reads the source text where a deserializer has it, else the value.
+/// A visitor that reads the source text if the deserializer has it, or else the value.
 struct Source;
 
 impl<'de> Visitor<'de> for Source {
@@ -200,7 +200,7 @@ impl<'de> Visitor<'de> for Source {
     }
 }
 
-/// A value in which objects may stand for numbers: see [`NUMBER`].
+/// A value in which objects may stand for numbers, see [`NUMBER`].
 struct Respelled<'a>(&'a Value);
 
 impl Serialize for Respelled<'_> {

@@ -1,4 +1,4 @@
-//! JSON below every other room: one tokenizer, strict and lenient; escapes in both directions;
+//! JSON support for all other modules: one tokenizer, strict and lenient; escapes in both directions;
 //! numbers; values that grow while their text arrives; values kept as text.
 
 mod escape;

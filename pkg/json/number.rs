@@ -1,6 +1,6 @@
 //! The grammar of JSON numbers, byte by byte.
 
-/// The part of a number that was read.
+/// The part of a number that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Minus,
@@ -14,7 +14,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// Returns the state after the first byte of a value; `None` if no number begins with it.
+    /// Returns the state after the first byte of a value; `None` if no number begins with this byte.
     pub(crate) fn first(byte: u8) -> Option<Self> {
         Some(match byte {
             b'-' => Self::Minus,
@@ -38,18 +38,18 @@ impl Number {
         })
     }
 
-    /// Returns `true` inside a run of digits that any digit continues.
+    /// Returns `true` inside a run of digits that any digit can continue.
     pub(crate) fn is_digits(self) -> bool {
         matches!(self, Self::Whole | Self::Fraction | Self::Power)
     }
 
-    /// Returns `true` if the number is whole when it ends here.
+    /// Returns `true` if the number is complete when it ends here.
     pub(crate) fn may_end(self) -> bool {
         matches!(self, Self::Zero | Self::Whole | Self::Fraction | Self::Power)
     }
 }
 
-/// Returns `true` if `text` is one JSON number and nothing else.
+/// Returns `true` if `text` is exactly one JSON number.
 pub(crate) fn is_number(text: &str) -> bool {
     let mut bytes = text.bytes();
     let first = bytes.next().and_then(Number::first);

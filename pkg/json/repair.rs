@@ -1,4 +1,4 @@
-//! The repairs of a lenient reader.
+//! The repairs made by a lenient reader.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Declares the repairs once: their variants, their list and their names on the wire.
 macro_rules! repairs {
     ($($(#[$doc:meta])+ $repair:ident = $name:literal,)+) => {
-        /// One thing that was repaired in a call, so that a policy can refuse the call.
+        /// One repair made to a call, reported so that a policy can refuse the call.
         ///
         /// # Examples
         ///
@@ -47,7 +47,7 @@ repairs! {
     ExtraComma = "extra_comma",
     /// A comma between two members of an object was missing.
     MissingComma = "missing_comma",
-    /// A comment was left out.
+    /// A comment was removed.
     Comment = "comment",
     /// `True`, `False` or `None` was read as JSON's literal.
     PythonLiteral = "python_literal",
@@ -55,21 +55,21 @@ repairs! {
     RawControl = "raw_control",
     /// A backslash that does not start a JSON escape was doubled.
     InvalidEscape = "invalid_escape",
-    /// Closing brackets were added at the call's closer.
+    /// Closing brackets were added at the end of the call.
     MissingBracket = "missing_bracket",
     /// Text after the last bracket was ignored.
     TrailingText = "trailing_text",
-    /// A Markdown fence around the payload was taken off.
+    /// A Markdown fence around the payload was removed.
     Fence = "fence",
-    /// The arguments were a JSON string that holds JSON.
+    /// The arguments were a JSON string that contains JSON.
     StringArguments = "string_arguments",
-    /// The call named no tool; of those that were offered only this one fits its arguments.
+    /// The call named no tool, but its arguments fit only one of the offered tools.
     InferredName = "inferred_name",
-    /// The call's closer was missing after a whole payload.
+    /// The end marker of the call was missing after a complete payload.
     ImplicitClose = "implicit_close",
-    /// The call was in reasoning that never closed.
+    /// The call was inside reasoning that was never closed.
     RecoveredFromThinking = "recovered_from_thinking",
-    /// The call was in a fence that never closed.
+    /// The call was inside a code fence that was never closed.
     RecoveredFromCode = "recovered_from_code",
     /// A word without quotes was read as a string.
     UnquotedString = "unquoted_string",
@@ -81,7 +81,7 @@ impl fmt::Display for Repair {
     }
 }
 
-/// A set of [`Repair`]s: everything repaired in one call. Never allocates.
+/// A set of [`Repair`]s: everything that was repaired in one call. Never allocates.
 ///
 /// # Examples
 ///
@@ -102,7 +102,7 @@ impl RepairSet {
         self.0 |= 1 << repair as u32;
     }
 
-    /// Adds all of `others`.
+    /// Adds all repairs in `others`.
     pub fn extend(&mut self, others: Self) {
         self.0 |= others.0;
     }

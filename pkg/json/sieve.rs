@@ -1,17 +1,17 @@
-//! One quick look at 32 to 64 bytes for a few of them.
+//! A fast check of 32 to 64 bytes for a few values.
 
 use wide::u8x16;
 
 use super::find::{BLOCK, Halves, Kind};
 
-/// The bytes between the letters: `[`, `\`, `]`, `^`, `_` and the backtick.
+/// The bytes between the upper and lower case letters: `[`, `\`, `]`, `^`, `_` and the backtick.
 const GAP: std::ops::RangeInclusive<u8> = b'Z' + 1..=b'a' - 1;
 
-/// A search for a kind of bytes, for one byte, and for those [between the letters](Self::is_in_gap). It may
-/// stop at others, and misses none.
+/// A search for a kind of bytes, for one exact byte, and for those [between the letters](Self::is_in_gap). It may
+/// report others, but misses none.
 ///
-/// As many bytes as can be are looked for as one range: of a range, the least difference in all blocks is
-/// compared once, where each other byte is compared in each block.
+/// As many bytes as possible are searched for as one range: for a range, the minimum difference over all blocks is
+/// compared once, while every other byte is compared in each block.
 #[derive(Debug, Clone)]
 pub(crate) struct Sieve {
     kind: Kind,
@@ -24,12 +24,12 @@ impl Sieve {
         Self { kind, exact: u8x16::new([exact; BLOCK]) }
     }
 
-    /// Returns `true` for a byte between the letters, for each of which this looks.
+    /// Returns `true` for a byte between the letters; all of them are searched for.
     pub(crate) fn is_in_gap(byte: u8) -> bool {
         GAP.contains(&byte)
     }
 
-    /// Returns `true` when no byte of `text` is looked for.
+    /// Returns `true` if `text` contains no match.
     #[inline(always)]
     pub(crate) fn are_absent(&self, text: Halves<'_>) -> bool {
         const START: u8x16 = u8x16::new([*GAP.start(); BLOCK]);

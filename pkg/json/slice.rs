@@ -4,8 +4,8 @@ use std::slice::SliceIndex;
 
 /// Returns `text[range]`.
 ///
-/// A range that is out of bounds or splits a character is a defect of the caller: it panics under
-/// `debug_assertions`, so that tests and fuzzing see it, and yields `""` in release builds.
+/// A range that is out of bounds or splits a character is a bug in the caller: it panics under
+/// `debug_assertions`, so that tests and fuzzing detect it, and yields `""` in release builds.
 #[inline]
 #[track_caller]
 pub(crate) fn slice(text: &str, range: impl SliceIndex<str, Output = str>) -> &str {
@@ -14,7 +14,7 @@ pub(crate) fn slice(text: &str, range: impl SliceIndex<str, Output = str>) -> &s
     part.unwrap_or_default()
 }
 
-/// Returns `items[range]`, such as bytes; an invalid range is a defect, as for [`slice`].
+/// Returns `items[range]`, such as bytes; an invalid range is a bug, as for [`slice`].
 #[inline]
 #[track_caller]
 pub(crate) fn subslice<T>(items: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {

@@ -2,7 +2,7 @@
 
 use super::{Strictness, Tokenizer};
 
-/// Follows one strict JSON value through its pieces, in constant memory.
+/// A tracker of one strict JSON value through its pieces, in constant memory.
 #[derive(Debug)]
 pub(crate) struct JsonTracker {
     tokenizer: Tokenizer,
@@ -15,7 +15,7 @@ impl Default for JsonTracker {
 }
 
 impl JsonTracker {
-    /// Takes the next piece.
+    /// Reads the next piece.
     pub(crate) fn push(&mut self, piece: &str) {
         self.tokenizer.feed(piece, &mut |_| false);
     }
@@ -25,7 +25,7 @@ impl JsonTracker {
         self.tokenizer.is_whole()
     }
 
-    /// Returns what is wrong with a text that ended here and is not whole, and at which byte.
+    /// Returns the fault of a text that ended here and is incomplete, and its byte offset.
     pub(crate) fn fault(&self) -> (&'static str, usize) {
         self.tokenizer.fault()
     }

@@ -1,4 +1,4 @@
-//! The deltas of one chunk's calls: most often none, or one in a box that is used again.
+//! The deltas of one chunk's calls: usually none, or one in a reused box.
 
 use std::{
     cell::RefCell,
@@ -17,25 +17,25 @@ use crate::types::{Signature, Text, setters};
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ToolCallDelta {
-    /// The index of the call in the response, from 0. The provider's decoder has settled its vendor's
-    /// quirks: one index is one call.
+    /// The index of the call in the response, from 0. The provider's decoder has already resolved its vendor's
+    /// quirks: each index is one call.
     pub index: u32,
-    /// The call's id, when this delta has it.
+    /// The call's id, if this delta has it.
     pub id: Option<Text>,
-    /// The tool's name, when this delta has it; a later name replaces an earlier one.
+    /// The tool's name, if this delta has it; a later name replaces an earlier one.
     pub name: Option<Text>,
     /// The next piece of the arguments' JSON text.
     pub arguments: Text,
-    /// `true` if the protocol ends the call here.
+    /// `true` if the protocol ends the call with this delta.
     pub ended: bool,
-    /// `true` for a call that the provider runs itself, once it is [allowed](crate::types::ToolCall::hosted).
+    /// `true` for a call that the provider runs itself once it is [allowed](crate::types::ToolCall::hosted).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
     /// `true` for a call that the model made through another tool, see [`ToolCall::indirect`](crate::types::ToolCall::indirect).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub indirect: bool,
-    /// The provider's signature of the call, when this delta has it; it must go back with the call
-    /// unchanged.
+    /// The provider's signature of the call, if this delta has it; it must be sent back unchanged with
+    /// the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
 }
@@ -58,8 +58,8 @@ impl ToolCallDelta {
 
 /// The deltas of native tool calls in one chunk, in order.
 ///
-/// A slice. A call arrives in hundreds of chunks, each with one delta: the room of one that was read is used
-/// for the next, without an allocation.
+/// Dereferences to a slice. A call arrives in hundreds of chunks, each with one delta; the allocation of a delta
+/// that has been read is reused for the next.
 ///
 /// # Examples
 ///
@@ -78,12 +78,12 @@ pub struct ToolCallDeltas(Deltas);
 enum Deltas {
     #[default]
     None,
-    /// In a box: a chunk of text, which is moved often, would be twice as large.
+    /// Boxed: otherwise a chunk of text, which is moved often, would be twice as large.
     One(Box<ToolCallDelta>),
     More(Vec<ToolCallDelta>),
 }
 
-/// Empty boxes that a thread keeps at most.
+/// Maximum number of empty boxes that a thread keeps.
 const SPARES: usize = 16;
 
 thread_local! {
@@ -91,7 +91,7 @@ thread_local! {
     static SPARE: RefCell<Vec<Box<ToolCallDelta>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Puts a delta into a box, a spare one if there is one.
+/// Puts a delta into a box, reusing a spare one if possible.
 fn boxed(delta: ToolCallDelta) -> Box<ToolCallDelta> {
     match SPARE.try_with(|spare| spare.borrow_mut().pop()) {
         Ok(Some(mut room)) => {
@@ -102,10 +102,10 @@ fn boxed(delta: ToolCallDelta) -> Box<ToolCallDelta> {
     }
 }
 
-/// Takes a delta out of its box, and keeps the box.
+/// Takes a delta out of its box and keeps the box for reuse.
 fn unboxed(mut room: Box<ToolCallDelta>) -> ToolCallDelta {
     let delta = mem::take(&mut *room);
-    // A thread that ends keeps nothing.
+    // A thread that is ending keeps none.
     let _ended = SPARE.try_with(|spare| {
         let mut spare = spare.borrow_mut();
         if spare.len() < SPARES {

@@ -1,4 +1,4 @@
-//! The chunks of a provider's stream: typed content, deltas of native tool calls, its end.
+//! The chunks of a provider's stream: typed content, deltas of native tool calls, and the end.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::types::{
 #[non_exhaustive]
 #[serde(rename_all = "snake_case")]
 pub enum ContentType {
-    /// The answer; it may still hold tool calls written as text.
+    /// The answer; it may still contain tool calls written as text.
     #[default]
     Message,
     /// Reasoning.
@@ -26,7 +26,7 @@ pub enum ContentType {
 
 /// One step of a provider's stream, decoded and typed.
 ///
-/// Within one chunk the content comes before the tool-call deltas. An error is not a chunk: the
+/// Within a chunk the content precedes the tool-call deltas. An error is not a chunk: the
 /// stream yields `Err(ProviderError)` and ends.
 ///
 /// # Examples
@@ -45,33 +45,33 @@ pub enum ContentType {
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "a section's end and the stream's are two facts")]
 pub struct StreamChunk {
-    /// The content delta; empty when the chunk carries something else.
+    /// The content delta; empty if the chunk carries something else.
     pub content: Text,
     /// The type of the content.
     pub content_type: ContentType,
-    /// `true` if the section that the content belongs to ends here, with or without content.
+    /// `true` if the section of the content ends here, with or without content.
     pub ends_section: bool,
-    /// The role of the author, where the provider sends it.
+    /// The role of the author, if the provider sends it.
     pub role: Option<MessageRole>,
     /// Deltas of native tool calls, in order.
     pub tool_calls: ToolCallDeltas,
     /// `true` once the protocol's terminal marker has been seen.
     pub finished: bool,
-    /// The reason why the model stopped, once it has.
+    /// The reason why the model stopped, once known.
     pub finish_reason: Option<FinishReason>,
-    /// Tokens used so far; later reports replace earlier ones field by field.
+    /// The tokens used so far; later reports replace earlier ones field by field.
     pub usage: Option<UsageInfo>,
-    /// The rare parts, in a box so that a text delta stays small.
+    /// The rare parts, boxed so that a text delta stays small.
     pub details: Option<Box<ChunkDetails>>,
 }
 
-/// The rare parts of a [`StreamChunk`]. A field that is set replaces what earlier chunks said.
+/// The rare parts of a [`StreamChunk`]. A field that is set replaces the value from earlier chunks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ChunkDetails {
-    /// The vendor's word for why the model stopped.
+    /// The vendor's own name for the finish reason.
     pub finish_reason_raw: Option<Text>,
     /// The vendor's usage object.
     pub usage_raw: Option<Json>,
@@ -79,22 +79,22 @@ pub struct ChunkDetails {
     pub model: Option<Text>,
     /// The server's id of the response.
     pub response_id: Option<Text>,
-    /// Bytes delivered as message before a closer showed that they had been reasoning.
+    /// Bytes delivered as message before a closing tag showed that they were reasoning.
     pub late_thinking_bytes: u64,
-    /// `true` where a tool call opens in reasoning, at the start of the thinking that follows. If that
-    /// reasoning is never closed, the complete calls from here on may be meant.
+    /// `true` if a tool call opens inside reasoning, at the start of the thinking that follows. If that
+    /// reasoning is never closed, the complete calls from here on may be intended as calls.
     pub call_in_thinking: bool,
-    /// `true` where a message for a person begins, up to the end of its section: what looks like a call
-    /// in it is text.
+    /// `true` if a message for a person begins, up to the end of its section: text in it that looks like a call
+    /// is text.
     pub prose: bool,
-    /// The kind of tokens that the content came from, where the provider has token ids.
+    /// The kind of tokens that the content came from, if the provider has token ids.
     pub tokens: TokenKind,
-    /// The provider's signature of the reasoning or of the call before this chunk; it must go back
-    /// with it unchanged. A chunk with a signature has no content.
+    /// The provider's signature of the reasoning or call before this chunk, to be sent back unchanged
+    /// with it. A chunk with a signature has no content.
     pub signature: Option<Signature>,
-    /// Events of the provider, behind the chunk's content and calls; passed on unchanged.
+    /// Events from the provider, to be emitted unchanged after the chunk's content and calls.
     pub events: Vec<AgentEvent>,
-    /// The number of further answers that the server sent beside the first; they are left out.
+    /// The number of further answers that the server sent besides the first; they are ignored.
     pub ignored_choices: u32,
 }
 
@@ -117,14 +117,14 @@ impl StreamChunk {
         Self { tool_calls: tool_calls.into_iter().collect(), ..Self::default() }
     }
 
-    /// Creates a chunk of events of the provider.
+    /// Creates a chunk of events from the provider.
     #[must_use]
     pub fn events(events: Vec<AgentEvent>) -> Self {
         let details = ChunkDetails { events, ..ChunkDetails::default() };
         Self { details: Some(Box::new(details)), ..Self::default() }
     }
 
-    /// Creates the signature of the reasoning or call before it, by a provider that speaks `protocol`.
+    /// Creates a chunk with the signature of the preceding reasoning or call, for `protocol`.
     #[must_use]
     pub fn signature(protocol: impl Into<Text>, proof: impl Into<Text>) -> Self {
         let signature = Some(Signature::new(protocol, proof));
@@ -132,13 +132,13 @@ impl StreamChunk {
         Self { details: Some(Box::new(details)), ..Self::default() }
     }
 
-    /// Creates the end of a response.
+    /// Creates a chunk that ends the response.
     #[must_use]
     pub fn end(finish_reason: FinishReason) -> Self {
         Self { finished: true, finish_reason: Some(finish_reason), ..Self::default() }
     }
 
-    /// Records in `completion` what the chunk says of the response as a whole.
+    /// Records in `completion` the facts about the response as a whole.
     pub(crate) fn note_facts(&self, completion: &mut Completion) {
         completion.complete |= self.finished;
         completion.role = self.role.or(completion.role);
@@ -170,8 +170,8 @@ impl StreamChunk {
         self.details.as_ref().map(|details| details.tokens).unwrap_or_default()
     }
 
-    /// Returns `true` for a part of the answer: content, a call, a signature or an item. After one,
-    /// the request is not retried.
+    /// Returns `true` if the chunk delivers part of the answer: content, a call, a signature or an item. After
+    /// such a chunk, the request is not retried.
     #[must_use]
     pub fn is_delivery(&self) -> bool {
         let of_answer = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !item.is_unknown_event());
@@ -182,14 +182,14 @@ impl StreamChunk {
             })
     }
 
-    /// Returns `true` for a report on what came before the answer, such as attempts that failed.
+    /// Returns `true` for a report on what happened before the answer, such as failed attempts.
     #[cfg(feature = "runtime")]
     pub(crate) fn is_notice(&self) -> bool {
         let events = self.details.as_deref().map_or(&[][..], |details| &details.events);
         !events.is_empty() && events.iter().all(super::is_notice)
     }
 
-    /// Returns `true` when there is nothing in the chunk.
+    /// Returns `true` if the chunk carries nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.content.is_empty()
             && !self.ends_section

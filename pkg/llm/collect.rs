@@ -1,4 +1,4 @@
-//! A whole answer from a stream of chunks, without looking for calls in its text.
+//! Collection of a stream of chunks into a whole answer, without looking for calls in its text.
 
 use std::pin::pin;
 
@@ -11,14 +11,14 @@ use super::{
 };
 use crate::types::{Completion, Keep};
 
-/// Joins the chunks of one response.
+/// Collects the chunks of one response into a completion.
 ///
 /// # Errors
 ///
-/// The error that the stream ends with, and [`ProviderError::EndedEarly`] when it ends without its
-/// protocol's terminal marker; both as the source of [`ProviderError::Aborted`], which has what had
-/// arrived, when something had. [`ProviderError::Decode`] for a call whose arguments are longer than
-/// 4 MiB.
+/// The error that the stream ends with, [`ProviderError::EndedEarly`] if it ends without its protocol's
+/// terminal marker, and [`ProviderError::Decode`] for a call whose arguments are longer than 4 MiB. If part
+/// of an answer had arrived, the error is the source of a [`ProviderError::Aborted`] that contains that
+/// part.
 pub async fn collect(
     stream: impl Stream<Item = Result<StreamChunk, ProviderError>>,
 ) -> Result<Completion, ProviderError> {
@@ -36,7 +36,7 @@ pub async fn collect(
     collector.finish()
 }
 
-/// Joins chunks one by one.
+/// Collects chunks one by one.
 pub(super) struct Collector(Assembler);
 
 impl Default for Collector {
@@ -59,12 +59,12 @@ impl Collector {
         self.0.after_content(chunk, emit);
     }
 
-    /// Returns the error of a call that is too long; nothing more is to be read then.
+    /// Returns the error of a call that is too long, after which nothing more should be read.
     pub(super) fn over_limit(&self) -> Option<ProviderError> {
         self.0.over_limit()
     }
 
-    /// Returns the whole answer.
+    /// Returns the completed answer.
     pub(super) fn finish(mut self) -> Result<Completion, ProviderError> {
         let Completion { text, thinking, complete, .. } = self.0.completion();
         if !*complete {
@@ -75,7 +75,7 @@ impl Collector {
         Ok(self.0.into_completion())
     }
 
-    /// Returns the error of an answer that broke off, with what had arrived of it.
+    /// Returns the error of an answer that broke off, with the part that had arrived.
     pub(super) fn abort(mut self, error: ProviderError) -> ProviderError {
         if !self.0.has_content() {
             return error;

@@ -1,4 +1,4 @@
-//! The typing of content: reasoning that a model writes as text becomes thinking.
+//! Separation of reasoning from the message in content that a model writes as text.
 
 use super::{
     ChunkDetails, ContentType, StreamChunk,
@@ -6,19 +6,19 @@ use super::{
 };
 use crate::types::{AgentEvent, ItemKind, Text};
 
-/// Types the content of chunks: reasoning that the model wrote into its answer becomes thinking.
+/// A filter that types the content of chunks: reasoning that the model wrote into its answer becomes thinking.
 ///
-/// Every provider runs its decoded chunks through one of these before it delivers them. Content
-/// that the provider has typed as thinking or refusal passes as it is.
+/// Every provider passes its decoded chunks through one before delivering them. Content
+/// that the provider already marked as thinking or refusal passes unchanged.
 #[derive(Debug)]
 pub struct ContentTyper {
     parser: ThinkingParser,
-    /// `true` if there is nothing to recognise: chunks pass untouched.
+    /// `true` if there is nothing to recognize: chunks pass unchanged.
     is_idle: bool,
 }
 
 impl ContentTyper {
-    /// Creates a typer that recognises `thinking`; calls of `tools` pass untouched.
+    /// Creates a typer that recognizes `thinking`; calls in the dialect `tools` pass unchanged.
     #[must_use]
     pub fn new(thinking: &ThinkingDialect, tools: &ToolDialect) -> Self {
         let parser = ThinkingParser::new(thinking, tools);
@@ -31,7 +31,7 @@ impl ContentTyper {
         Self { parser, is_idle: false }
     }
 
-    /// Takes one decoded chunk and emits the typed ones in order.
+    /// Processes one decoded chunk and emits the typed chunks in order.
     pub fn push(&mut self, mut chunk: StreamChunk, emit: &mut impl FnMut(StreamChunk)) {
         if self.is_idle {
             return emit(chunk);
@@ -63,7 +63,7 @@ impl ContentTyper {
         }
     }
 
-    /// Ends the stream, whole or broken, and emits what was held back.
+    /// Ends the stream, complete or broken, and emits the text that was held back.
     pub fn finish(&mut self, emit: &mut impl FnMut(StreamChunk)) {
         if self.is_idle {
             return;
@@ -86,14 +86,14 @@ impl ContentTyper {
     }
 }
 
-/// Returns `true` for details that belong behind all text before them: a signature, or an item that is
+/// Returns `true` for details that must follow all text before them: a signature, or an item that is
 /// not a source of the text.
 fn stands_apart(details: &ChunkDetails) -> bool {
     let is_apart = |event: &AgentEvent| matches!(event, AgentEvent::ProviderItem(item) if !matches!(item.kind, ItemKind::Citation(_)) && !item.is_unknown_event());
     details.signature.is_some() || details.events.iter().any(is_apart)
 }
 
-/// Joins pieces of one kind, so that one chunk gives as few chunks as it has sections.
+/// Joins pieces of one kind, so that a chunk yields no more chunks than it has sections.
 #[derive(Default)]
 struct Run {
     content: Text,
@@ -120,7 +120,7 @@ impl Run {
         self.content.push_str(text);
     }
 
-    /// Emits what was joined, then a chunk that only says what follows.
+    /// Emits the joined text, then a chunk that only marks what follows.
     fn signal(&mut self, say: impl FnOnce(&mut ChunkDetails), emit: &mut impl FnMut(StreamChunk)) {
         self.flush(emit);
         let mut chunk = StreamChunk::default();

@@ -8,7 +8,7 @@ use super::{
 use crate::types::subslice;
 
 impl Protocol {
-    /// Returns a decoder for one body of this protocol.
+    /// Returns a decoder for one body in this protocol.
     #[must_use]
     pub fn decoder(self) -> Box<dyn BodyDecoder> {
         match self {
@@ -21,10 +21,10 @@ impl Protocol {
         }
     }
 
-    /// Returns the protocol of a body: by the members of its first events, or else by the first words in it
-    /// that only one protocol has.
+    /// Guesses the protocol of a body: by the members of its first events, or else by the first text in it
+    /// that only one protocol uses.
     ///
-    /// A body without any of them is taken for OpenAI Chat Completions, whose decoder reports what is
+    /// If the body has neither, it is assumed to be OpenAI Chat Completions, whose decoder reports what is
     /// wrong with it.
     #[must_use]
     pub fn guess(body: &[u8]) -> Self {
@@ -36,11 +36,11 @@ impl Protocol {
     }
 }
 
-/// Most bytes of a body, and most lines, that are looked at to guess its protocol.
+/// Maximum number of bytes, and of lines, of a body that are examined to guess its protocol.
 const MAX_GUESS_BYTES: usize = 16 << 20;
 const MAX_LINES: usize = 64;
 
-/// Returns the protocol that has events, or whole answers, with these members.
+/// Returns the protocol whose events or whole answers have these members.
 fn by_members(json: &str) -> Option<Protocol> {
     let event = Entries::read(json);
     let (kind, object) = (event.text("type"), event.text("object"));
@@ -77,7 +77,7 @@ fn by_members(json: &str) -> Option<Protocol> {
     rows.into_iter().find(|(_, is_so)| *is_so).map(|(protocol, _)| protocol)
 }
 
-/// Returns the protocol whose words come first.
+/// Returns the protocol whose text comes first.
 fn by_words(text: &str) -> Option<Protocol> {
     let first = |words: &[&str]| words.iter().filter_map(|word| text.find(word)).min();
     let signs: [(Protocol, &[&str]); 7] = [

@@ -1,4 +1,4 @@
-//! The report on what a provider's protocol leaves out of a request.
+//! The report on fields of a request that a provider's protocol drops.
 
 #[cfg(feature = "runtime")]
 use crate::types::AgentEvent;
@@ -6,21 +6,21 @@ use crate::types::AgentEvent;
 use crate::types::Text;
 
 /// The name of the [`Custom`](crate::types::AgentEvent::Custom) event that reports, before the answer
-/// begins, what the provider's protocol leaves out of the request:
+/// begins, the parts of the request that the provider's protocol leaves out:
 /// `{"provider": …, "left_out": [words, …]}`.
 ///
-/// A part that the request cannot do without is an error instead
+/// A part without which the request makes no sense is an error instead
 /// ([`ProviderError::Unsupported`](super::ProviderError::Unsupported)).
 pub const DEGRADED: &str = "degraded";
 
-/// Creates the event that reports what `provider` leaves out.
+/// Creates the event that reports the parts left out by `provider`.
 #[cfg(feature = "http")]
 pub(super) fn event(provider: &str, left_out: &[Text]) -> AgentEvent {
     let data = serde_json::json!({ "provider": provider, "left_out": left_out });
     AgentEvent::Custom { name: Text::from(DEGRADED), data }
 }
 
-/// Returns `true` for a report on what came before the answer: attempts that failed, and what was left
+/// Returns `true` for a report on what happened before the answer: failed attempts, and parts left
 /// out of the request.
 #[cfg(feature = "runtime")]
 pub(crate) fn is_notice(event: &AgentEvent) -> bool {

@@ -5,7 +5,7 @@ use std::{error::Error as StdError, fmt, time::Duration};
 use super::{StatusError, sse::DecodeError};
 use crate::types::{AgentError, Completion, ErrorCode, Json, Text};
 
-/// The reason why a provider's answer did not arrive, or not whole.
+/// The reason why a provider's answer did not arrive, or not completely.
 ///
 /// `Display` describes this level only; the cause is in [`source`](StdError::source). No variant
 /// holds a key.
@@ -27,15 +27,15 @@ pub enum ProviderError {
     Connect {
         /// Host and port.
         host: Text,
-        /// The HTTP client's error.
+        /// The underlying error.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// A configured time passed.
+    /// A configured time limit passed.
     #[error("{which} timed out after {after:?}")]
     Timeout {
-        /// The wait.
+        /// The wait that took too long.
         which: TimeoutKind,
-        /// The time in force.
+        /// The time limit in force.
         after: Duration,
     },
     /// The server answered with an error status.
@@ -44,39 +44,39 @@ pub enum ProviderError {
     /// The body could not be decoded.
     #[error("the response body cannot be decoded at byte {offset}: {reason}")]
     Decode {
-        /// The place, in bytes from the start of the body.
+        /// The position, in bytes from the start of the body.
         offset: u64,
-        /// The fault at that place.
+        /// The fault at that position.
         reason: Text,
     },
-    /// The body ended before its protocol's end.
+    /// The body ended before its protocol's terminal marker.
     #[error("the response ended early, after {received} bytes; what had arrived is kept")]
     EndedEarly {
-        /// Bytes of the body received in all.
+        /// The number of bytes of the body received.
         received: u64,
     },
     /// The connection broke inside the body.
     #[error("reading the response failed after {received} bytes")]
     Body {
-        /// Bytes of the body received in all.
+        /// The number of bytes of the body received.
         received: u64,
-        /// The HTTP client's error.
+        /// The underlying error.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The server reported an error inside a started stream.
+    /// The server reported an error after the stream had started.
     #[error("the server reported an error in the stream: {message}")]
     InStream {
-        /// The kind of failure that the vendor's words mean; [`ErrorCode::InStream`] when unknown.
+        /// The kind of failure indicated by the vendor; [`ErrorCode::InStream`] if unknown.
         kind: ErrorCode,
-        /// The vendor's code or type, when it sent one.
+        /// The vendor's code or type, if it sent one.
         code: Option<Text>,
         /// The vendor's message.
         message: Text,
         /// The error object as the vendor sent it.
         raw: Option<Json>,
     },
-    /// The answer broke off after something of it had arrived; only calls that wait for the whole
-    /// answer fail so.
+    /// The answer broke off after part of it had arrived; only calls that wait for the whole
+    /// answer fail this way.
     #[error("the answer broke off; what had arrived is kept in the error")]
     Aborted {
         /// The part that had arrived.
@@ -85,25 +85,25 @@ pub enum ProviderError {
         #[source]
         source: Box<ProviderError>,
     },
-    /// Every attempt failed before anything of an answer was delivered.
+    /// Every attempt failed before any part of an answer was delivered.
     #[error("gave up after {attempts} attempts")]
     RetriesExhausted {
-        /// The number of attempts that were made.
+        /// The number of attempts made.
         attempts: u32,
         /// The last failure.
         #[source]
         last: Box<ProviderError>,
     },
-    /// The provider cannot hold to a feature of the schema, or the answer is not what the schema asks
-    /// for.
+    /// The provider cannot enforce a feature of the schema, or the answer does not match the
+    /// schema.
     #[error("the schema feature {feature} is not honoured by the provider: {detail}")]
     SchemaUnsupported {
         /// The feature, such as `oneOf` or `structured-output`.
         feature: Text,
-        /// The exact fault, and where in the schema.
+        /// The exact fault and its place in the schema.
         detail: Text,
     },
-    /// The caller cancelled.
+    /// The caller cancelled the request.
     #[error("the request was cancelled")]
     Cancelled,
     /// The provider lacks something that the request needs; nothing was sent.
@@ -114,13 +114,13 @@ pub enum ProviderError {
         /// The missing feature.
         feature: Text,
     },
-    /// The provider panicked, which is a defect of it.
+    /// The provider panicked, which is a bug in the provider.
     #[error("the provider panicked: {message}")]
     Panicked {
-        /// The text of the panic.
+        /// The panic message.
         message: Text,
     },
-    /// The provider is not configured to work; nothing was sent.
+    /// The provider is not configured correctly; nothing was sent.
     #[error("{message}")]
     Config {
         /// The fault and what to do about it.
@@ -128,7 +128,7 @@ pub enum ProviderError {
     },
 }
 
-/// The wait that a [`ProviderError::Timeout`] ended.
+/// The wait during which a [`ProviderError::Timeout`] occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeoutKind {
@@ -172,27 +172,27 @@ impl ProviderError {
         Self::Unsupported { provider: provider.into(), feature: feature.into() }
     }
 
-    /// Creates the error of a provider or request that cannot work as it is set up; nothing was sent.
+    /// Creates the error of a provider or request that cannot work as configured; nothing was sent.
     #[must_use]
     pub fn config(message: impl Into<Text>) -> Self {
         Self::Config { message: message.into() }
     }
 
-    /// Returns the kind of failure, in the vocabulary of events.
+    /// Returns the kind of failure, as used in events.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.nature().0
     }
 
-    /// Returns `true` when the same request may succeed if sent again.
+    /// Returns `true` if the same request may succeed when sent again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.nature().1
     }
 
-    /// Returns `true` for a failure that is worth a pause and another attempt: 408, 409, 429 and 5xx,
-    /// failures to connect, broken connections, and a server that reports that it is busy. A used-up
-    /// quota is not, and neither is a wait that took too long already.
+    /// Returns `true` for a failure that is worth another attempt after a delay: 408, 409, 429 and 5xx,
+    /// failures to connect, broken connections, and servers that report being busy. A used-up
+    /// quota is not transient, and neither is a wait that already took too long.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         if let Self::Timeout { which, .. } = self {
@@ -201,16 +201,16 @@ impl ProviderError {
         self.inner().is_none() && self.is_retryable()
     }
 
-    /// Returns `true` when the provider is out, so that another one should be asked: it cannot be
-    /// reached, does not answer, is overloaded or is rate limiting (429). A request that was
-    /// refused, a wrong key and an answer that cannot be read are not an outage.
+    /// Returns `true` during an outage of the provider, when another one should be asked: it cannot be
+    /// reached, does not answer, breaks the connection, is overloaded or is rate limiting (429). A rejected
+    /// request, a wrong key and an answer that cannot be decoded are not outages.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         self.nature().2
     }
 
-    /// Returns the kind of failure, whether the same request may succeed if sent again, and whether the
-    /// provider is out.
+    /// Returns the kind of failure, whether the same request may succeed when sent again, and whether it is an
+    /// outage.
     fn nature(&self) -> (ErrorCode, bool, bool) {
         match self {
             Self::Connect { .. } | Self::Body { .. } => (ErrorCode::Connect, true, true),
@@ -223,7 +223,7 @@ impl ProviderError {
                 (*kind, is_busy, is_busy)
             }
             Self::RetriesExhausted { last, .. } => last.nature(),
-            // Another provider would repeat what was delivered.
+            // Another provider would repeat the part that was already delivered.
             Self::Aborted { source, .. } => (source.code(), source.is_retryable(), false),
             Self::Decode { .. } => (ErrorCode::Decode, false, false),
             Self::Cancelled => (ErrorCode::Cancelled, false, false),
@@ -235,13 +235,13 @@ impl ProviderError {
         }
     }
 
-    /// Returns the time that the server asks to wait before the next attempt.
+    /// Returns the delay before the next attempt that the server asks for.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         if let Self::Status(status) = self.root() { status.retry_after } else { None }
     }
 
-    /// Returns the number of requests that the failure took.
+    /// Returns the number of requests that were made, including the one that failed last.
     #[cfg(feature = "runtime")]
     pub(crate) fn attempts(&self) -> u32 {
         match self {
@@ -260,7 +260,7 @@ impl ProviderError {
         }
     }
 
-    /// Returns the failure itself, without how often it was met and what had arrived before it.
+    /// Returns the underlying failure, without the attempts and the partial answer that it is wrapped in.
     #[must_use]
     pub fn root(&self) -> &Self {
         self.inner().map_or(self, Self::root)
@@ -277,13 +277,13 @@ impl ProviderError {
         }
     }
 
-    /// Returns what had arrived of an answer that broke off.
+    /// Returns the part of an answer that arrived before it broke off.
     #[must_use]
     pub fn partial(&self) -> Option<&Completion> {
         if let Self::Aborted { partial, .. } = self { Some(partial) } else { None }
     }
 
-    /// Returns the error object that the vendor sent inside the stream.
+    /// Returns the error object that the vendor sent in the stream.
     #[must_use]
     pub fn raw(&self) -> Option<&Json> {
         if let Self::InStream { raw, .. } = self.root() { raw.as_ref() } else { None }

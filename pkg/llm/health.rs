@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use crate::types::{Text, setters};
 
-/// The result of a health check that passed: the server is reachable and accepts the key.
+/// The result of a successful health check: the server is reachable and accepts the key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
-    /// The time until the answer had arrived.
+    /// The time until the complete response had arrived.
     pub latency: Duration,
     /// `true` if the server showed that it accepts the key: it is the vendor's own, received a key and
-    /// listed its models. Other servers may list them to anybody.
+    /// listed its models. Other servers may list their models without a valid key.
     pub key_checked: bool,
-    /// `true` if the server lists the configured model; `None` when it has no list, or no model is
+    /// `true` if the server lists the configured model; `None` if it has no list, or no model is
     /// configured.
     pub model_listed: Option<bool>,
 }
 
-/// A model in the list of a server.
+/// A model listed by a server.
 ///
 /// # Examples
 ///
@@ -33,14 +33,14 @@ pub struct Health {
 pub struct ListedModel {
     /// The id, as requests name it.
     pub id: Text,
-    /// Tokens that prompt and answer may have together, where the server says it.
+    /// The maximum number of tokens of prompt and answer together, if the server reports it.
     pub context_tokens: Option<u64>,
-    /// Tokens that one answer may have, where the server says it.
+    /// The maximum number of tokens of one answer, if the server reports it.
     pub max_output_tokens: Option<u64>,
 }
 
 impl ListedModel {
-    /// Creates the entry of a model of which no more is said.
+    /// Creates the entry of a model about which only the id is known.
     #[must_use]
     pub fn new(id: impl Into<Text>) -> Self {
         Self { id: id.into(), context_tokens: None, max_output_tokens: None }

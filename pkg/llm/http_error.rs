@@ -1,4 +1,4 @@
-//! Responses with an error status as typed errors.
+//! Conversion of responses with an error status into typed errors.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,16 +9,16 @@ use super::{
 };
 use crate::types::ErrorCode;
 
-/// Returns the error that a response with an error status means; `redact` takes secrets out of its words.
+/// Returns the error for a response with an error status; `redact` removes secrets from its text.
 pub(crate) fn status_error(
     response: &HttpResponse,
     body: &str,
     redact: &dyn Fn(&str) -> String,
 ) -> StatusError {
     let status = response.status;
-    // Before reading, which may cut a secret in two, and after, since JSON may write it with escapes.
+    // Redacts before parsing, which may cut a secret in two, and after, since JSON may spell it with escapes.
     let mut said = read(&redact(body));
-    // Headers are as long as the server likes.
+    // Headers may have any length.
     let redacted = |text: &str| shorten(&redact(text));
     said.message = redacted(&said.message);
     said.code = said.code.as_deref().map(redacted);
@@ -43,7 +43,7 @@ pub(crate) fn status_error(
     error
 }
 
-/// Returns the time that the server asks to wait: in milliseconds, in seconds, or until a date.
+/// Returns the delay that the server asks for: given in milliseconds, in seconds, or as a date.
 fn retry_after(response: &HttpResponse, said: &ErrorBody) -> Option<Duration> {
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
     let milliseconds = response.header("retry-after-ms").and_then(|text| text.trim().parse().ok());

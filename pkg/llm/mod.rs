@@ -6,13 +6,13 @@
 //! | to | use |
 //! | --- | --- |
 //! | ask a vendor or a local server | the provider in [`openai`], [`anthropic`], [`responses`], [`gemini`], [`ollama`] or [`cohere`] |
-//! | ask without a model, offline | [`demo`] |
+//! | run without a model, offline | [`demo`] |
 //! | get an answer as a Rust value | [`StructuredExt`] |
-//! | go on when a provider is out | [`Failover`], [`Retrying`], [`RetryPolicy`] |
+//! | continue during an outage of a provider | [`Failover`], [`Retrying`], [`RetryPolicy`] |
 //! | read a body that another client received | [`decode`], with a [`BodyDecoder`] such as [`openai::OpenAiDecoder`] |
 //! | read text that a model wrote | [`parser`] |
-//! | frame a body only | [`sse`], [`ndjson`] |
-//! | write a provider | [`http`], for a vendor over HTTP; else the [`Provider`] trait |
+//! | only frame a body | [`sse`], [`ndjson`] |
+//! | write a provider | [`http`], for a vendor over HTTP; otherwise the [`Provider`] trait |
 //!
 //! # Examples
 //!

@@ -1,4 +1,4 @@
-//! Wire protocols by name.
+//! Wire protocols and their names.
 
 use std::{fmt, str::FromStr};
 
@@ -27,7 +27,7 @@ macro_rules! protocols {
             /// Every protocol that can be decoded.
             pub const ALL: &'static [Self] = &[$(Self::$protocol),+];
 
-            /// Returns the name, as on command lines: `openai-chat`.
+            /// Returns the name, as used on command lines: `openai-chat`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -56,7 +56,7 @@ protocols! {
 }
 
 impl Protocol {
-    /// Returns the protocol of this name.
+    /// Returns the protocol with this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|protocol| protocol.name() == name)
@@ -77,7 +77,7 @@ impl FromStr for Protocol {
     }
 }
 
-/// The error for a name that no protocol has.
+/// The error for a name that is not a protocol's.
 ///
 /// # Examples
 ///

@@ -12,7 +12,7 @@ use crate::types::{Completion, ModelInfo};
 /// A stream of one response. Dropping it closes its connection.
 pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<StreamChunk, ProviderError>> + Send>>;
 
-/// A future of a [`Provider`], which borrows nothing from it.
+/// A future returned by a [`Provider`], which borrows nothing from it.
 ///
 /// # Examples
 ///
@@ -27,8 +27,8 @@ pub type ProviderFuture<T> = BoxFuture<'static, Result<T, ProviderError>>;
 
 /// A source of model answers.
 ///
-/// A provider types content: it tells reasoning from message, and knows nothing of tools as actions.
-/// The trait is object-safe; the futures are `Send + 'static`, so a provider keeps its state behind
+/// A provider types content: it separates reasoning from the message, but does not run tools.
+/// The trait is object-safe; the futures are `Send + 'static`, so a provider keeps its state in
 /// `Arc`s.
 ///
 /// # Cancel safety
@@ -65,10 +65,10 @@ pub type ProviderFuture<T> = BoxFuture<'static, Result<T, ProviderError>>;
 /// # }
 /// ```
 pub trait Provider: Send + Sync {
-    /// Returns the model that answers and what it can do.
+    /// Returns the model that answers, with its capabilities.
     fn info(&self) -> &ModelInfo;
 
-    /// Sends `request`; the chunks arrive as the model writes.
+    /// Sends `request`; the chunks arrive as the model writes them.
     ///
     /// # Errors
     ///
@@ -80,26 +80,26 @@ pub trait Provider: Send + Sync {
     /// # Errors
     ///
     /// As for [`stream_completion`](Self::stream_completion); an answer that broke off is
-    /// [`ProviderError::Aborted`], which has what had arrived.
+    /// [`ProviderError::Aborted`], with the part that had arrived.
     fn complete(&self, request: Request) -> ProviderFuture<Completion> {
         let stream = self.stream_completion(request);
         Box::pin(async move { collect(stream.await?).await })
     }
 
-    /// Returns the same provider with another model; `None` when it has only one.
+    /// Returns the same provider with another model; `None` if it has only one.
     fn with_model(&self, model: &str) -> Option<Arc<dyn Provider>> {
         let _ = model;
         None
     }
 
-    /// Sends `request` for an answer that obeys `schema`, and returns how it is bound to it. The
-    /// methods of
-    /// [`StructuredExt`](super::StructuredExt) read it.
+    /// Sends `request` for an answer that matches `schema`; also returns the method that enforces the schema. The
+    /// answer is read by the methods of
+    /// [`StructuredExt`](super::StructuredExt).
     ///
     /// # Errors
     ///
     /// As for [`stream_completion`](Self::stream_completion), and
-    /// [`ProviderError::SchemaUnsupported`] for a schema that is not honoured.
+    /// [`ProviderError::SchemaUnsupported`] for a schema that the provider does not honor.
     #[cfg(feature = "runtime")]
     fn stream_answer(
         &self,
@@ -115,26 +115,26 @@ pub trait Provider: Send + Sync {
         }
     }
 
-    /// Returns what of JSON Schema the provider honours when it binds an answer to a schema. Default:
+    /// Returns the features of JSON Schema that the provider honors when it binds an answer to a schema. Default:
     /// everything.
     fn schema_rules(&self) -> SchemaRules {
         SchemaRules::ANY
     }
 
-    /// Returns the dialect in which the provider reads reasoning out of the text, where that is the only
-    /// reasoning without a signature: an agent may write it back so, see
-    /// [`KeepThinking`](crate::agent::KeepThinking). Default: `None`, reasoning is left to the provider.
+    /// Returns the dialect in which the provider recognizes reasoning in the text, if that is the only
+    /// reasoning without a signature: an agent may then write it back in that dialect, see
+    /// [`KeepThinking`](crate::agent::KeepThinking). Default: `None`, which leaves reasoning to the provider.
     #[cfg(feature = "runtime")]
     fn written_thinking(&self) -> Option<ThinkingDialect> {
         None
     }
 
-    /// Checks in bounded time that the server is reachable and accepts the API key, without sending a
-    /// prompt.
+    /// Checks, within a bounded time, that the server is reachable and accepts the API key, without sending
+    /// a prompt.
     ///
     /// # Errors
     ///
-    /// The errors of a request; [`ProviderError::Unsupported`] when there is nothing to check.
+    /// The errors of a request; [`ProviderError::Unsupported`] if there is nothing to check.
     fn health(&self) -> ProviderFuture<Health> {
         let error = ProviderError::unsupported(self.info().provider.clone(), "a health check");
         Box::pin(async move { Err(error) })

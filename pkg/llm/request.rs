@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::types::{Message, Text, Transcript, setters};
 
-/// One request to a model. Fields left at their default are not sent.
+/// A request to a model. Fields left at their default are not sent.
 ///
-/// A field that a provider does not support is an error, or reported by an event named
-/// [`DEGRADED`](super::DEGRADED) if the request can do without it.
+/// A field that a provider does not support is an error, or is reported by an event named
+/// [`DEGRADED`](super::DEGRADED) if the request makes sense without it.
 ///
 /// # Examples
 ///
@@ -32,15 +32,15 @@ pub struct Request {
     pub tools: Arc<[ToolSpec]>,
     /// The tools that the model may or must call. Default: the model decides.
     pub tool_choice: Option<ToolChoice>,
-    /// `false` asks for at most one call in a response. Default: the provider's.
+    /// `false` asks for at most one call per response. Default: the provider's.
     pub parallel_tool_calls: Option<bool>,
-    /// Most tokens of the answer. Default: the provider's.
+    /// The maximum number of tokens of the answer. Default: the provider's.
     pub max_tokens: Option<u32>,
     /// Sampling temperature. Default: the provider's.
     pub temperature: Option<f32>,
     /// Nucleus sampling. Default: the provider's.
     pub top_p: Option<f32>,
-    /// Sampling among the k likeliest tokens. Default: the provider's.
+    /// Sampling among the k most likely tokens. Default: the provider's.
     pub top_k: Option<u32>,
     /// Seed for repeatable sampling. Default: none.
     pub seed: Option<u64>,
@@ -48,32 +48,32 @@ pub struct Request {
     pub stop: Vec<String>,
     /// The reasoning before the answer. Default: the provider's.
     pub thinking: Option<Thinking>,
-    /// The effort of reasoning, in the provider's words, such as `low`. Default: its own.
+    /// The effort of reasoning, named as by the provider, such as `low`. Default: its own.
     pub reasoning_effort: Option<Text>,
-    /// The part of the prompt that the provider is to keep, so that the next request is cheaper.
-    /// Default: what it keeps by itself.
+    /// The part of the prompt that the provider is to cache, which makes the next request cheaper.
+    /// Default: what it caches automatically.
     pub cache: Option<PromptCache>,
-    /// Facts about the request for the provider's records, such as `user_id`. Default: none.
+    /// Information about the request for the provider's records, such as `user_id`. Default: none.
     pub metadata: BTreeMap<String, String>,
     /// The form of the answer. Default: free text.
     pub response_format: Option<ResponseFormat>,
-    /// Raw fields merged into the request body; they win over fields made from the above.
+    /// Raw fields merged into the request body; they take precedence over fields made from those above.
     pub extra: Map<String, Value>,
-    /// The number of requests that this one has cost already in another form; they count toward
-    /// [`RetryPolicy::max_attempts`](super::RetryPolicy::max_attempts), of which one is made in any
-    /// case. Not written as JSON. Default: 0.
+    /// The number of attempts that this request has already cost in another form; they count toward
+    /// [`RetryPolicy::max_attempts`](super::RetryPolicy::max_attempts), but at least one further attempt is made in any
+    /// case. Not serialized. Default: 0.
     #[serde(skip)]
     pub attempts_made: u32,
 }
 
 impl Request {
-    /// Creates a request of this conversation.
+    /// Creates a request with this conversation.
     #[must_use]
     pub fn new(messages: Transcript) -> Self {
         Self { messages, ..Self::default() }
     }
 
-    /// Creates a request of one user message.
+    /// Creates a request with a single user message.
     #[must_use]
     pub fn prompt(text: impl Into<String>) -> Self {
         Self::new(Transcript::from_iter([Message::user(text)]))
@@ -98,14 +98,14 @@ impl Request {
         attempts_made(u32),
     }
 
-    /// Adds to [`metadata`](Self::metadata).
+    /// Adds an entry to [`metadata`](Self::metadata).
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.metadata.insert(key.into(), value.into());
         self
     }
 
-    /// Adds to [`extra`](Self::extra).
+    /// Adds a field to [`extra`](Self::extra).
     #[must_use]
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(key.into(), value.into());
@@ -135,21 +135,21 @@ impl Request {
 pub struct ToolSpec {
     /// The tool's name, such as `calculator` or `files.read`.
     pub name: Text,
-    /// Its purpose, for the model.
+    /// The purpose of the tool, for the model.
     pub description: String,
-    /// JSON schema of its arguments.
+    /// The JSON schema of the arguments.
     pub parameters: Value,
-    /// `true` if the provider must hold the model to the schema; one that cannot reports it. Default:
+    /// `true` if the provider must enforce the schema; a provider that cannot do so reports it. Default:
     /// `false`.
     #[serde(default)]
     pub strict: bool,
-    /// `true` for a tool that the conversation has [found](crate::types::ToolResult::found). Such tools stand behind
-    /// all others. A provider that can describes them where they were found, so that what it keeps of the prompt
-    /// stays the same; any other describes them as it does all. Default: `false`.
+    /// `true` for a tool that the conversation has [found](crate::types::ToolResult::found). Such tools come after
+    /// all others. A provider that supports it describes them where they were found, so that its prompt cache
+    /// stays valid; any other provider describes them like all tools. Default: `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deferred: bool,
-    /// `true` for the tool by which a model finds others, which its results [name](crate::types::ToolResult::found).
-    /// A provider whose models know such a tool offers it as theirs, if it is called `tool_search`. Default: `false`.
+    /// `true` for the tool with which a model finds others, which its results [name](crate::types::ToolResult::found).
+    /// A provider whose models have a built-in tool search offers that one instead if the tool is called `tool_search`. Default: `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub searches: bool,
 }
@@ -177,11 +177,11 @@ impl ToolSpec {
 pub enum ToolChoice {
     /// The model decides.
     Auto,
-    /// No tool.
+    /// The model calls no tool.
     None,
-    /// Some tool.
+    /// The model must call a tool.
     Required,
-    /// This tool.
+    /// The model must call this tool.
     Tool(Text),
 }
 
@@ -190,25 +190,25 @@ pub enum ToolChoice {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Thinking {
-    /// None.
+    /// No reasoning.
     Off,
-    /// As much as the model sees fit.
+    /// As much reasoning as the model chooses.
     On,
     /// At most this many tokens.
     Budget(u32),
 }
 
-/// The part of the prompt that a provider is to keep.
+/// The part of the prompt that a provider is to cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PromptCache {
-    /// No marks; a provider that caches by itself still does.
+    /// No cache marks; a provider that caches automatically still does.
     Off,
-    /// The last block of the instructions, of the tools and of the conversation before its last
-    /// message are marked.
+    /// Marks on the last block of the instructions, of the tools, and of the conversation before its last
+    /// message.
     Marks,
-    /// The provider finds the place itself.
+    /// The provider chooses the place itself.
     Automatic,
 }
 
@@ -230,13 +230,13 @@ pub enum PromptCache {
 pub enum ResponseFormat {
     /// Any JSON object.
     JsonObject,
-    /// JSON that obeys a schema.
+    /// JSON that matches a schema.
     JsonSchema {
         /// A name for the schema.
         name: Text,
         /// The schema.
         schema: Value,
-        /// `true` if the provider must enforce it.
+        /// `true` if the provider must enforce the schema.
         strict: bool,
     },
 }

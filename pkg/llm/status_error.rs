@@ -1,10 +1,10 @@
-//! Error statuses.
+//! Error status responses.
 
 use std::{fmt, time::Duration};
 
 use crate::types::{ErrorCode, Text};
 
-/// An error status and the words of its body.
+/// A response with an error status, and the information in its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusError {
@@ -14,19 +14,19 @@ pub struct StatusError {
     pub kind: ErrorCode,
     /// The vendor's message, or a summary of the body; at most 500 characters.
     pub message: Text,
-    /// The vendor's code or type, when it sent one.
+    /// The vendor's code or type, if it sent one.
     pub code: Option<Text>,
-    /// The server's id of the request, for its support.
+    /// The server's id of the request, for its support team.
     pub request_id: Option<Text>,
-    /// The time that the server asks to wait.
+    /// The delay that the server asks for.
     pub retry_after: Option<Duration>,
-    /// `true` if the server says that the request should be sent again, `false` if it says that it
-    /// should not; either counts for more than the status.
+    /// `true` if the server says that the request should be retried, `false` if it says that it
+    /// should not; either takes precedence over the status.
     pub should_retry: Option<bool>,
 }
 
 impl StatusError {
-    /// Creates a failure of which only the status is known.
+    /// Creates a failure about which only the status is known.
     #[must_use]
     pub fn new(status: u16, kind: ErrorCode, message: impl Into<Text>) -> Self {
         Self {
@@ -40,15 +40,15 @@ impl StatusError {
         }
     }
 
-    /// Returns `true` when the same request may succeed if sent again.
+    /// Returns `true` if the same request may succeed when sent again.
     pub(super) fn is_retryable(&self) -> bool {
         let passes = || self.kind != ErrorCode::Auth && !self.is_about_request();
         let by_status = || matches!(self.status, 408 | 409 | 429 | 500..) && passes();
-        // The server knows better, but a quota that is used up stays so.
+        // The server knows better, except that a used-up quota stays used up.
         self.kind != ErrorCode::QuotaExhausted && self.should_retry.unwrap_or_else(by_status)
     }
 
-    /// Returns `true` when the server is out.
+    /// Returns `true` for an outage of the server.
     pub(super) fn is_outage(&self) -> bool {
         matches!(self.status, 429 | 500..) && !self.is_about_request()
     }

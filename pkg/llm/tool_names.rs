@@ -1,6 +1,6 @@
-//! Tool names on the wire: providers take letters, digits, `_` and `-` only.
+//! Tool names on the wire: providers accept only letters, digits, `_` and `-`.
 //!
-//! A model reads names, so a dot becomes `_`: `files_read` for `files.read`. That cannot be read back
+//! Models read names, so a dot becomes `_`: `files_read` for `files.read`. This cannot be reversed
 //! from the name alone; [`WireNames`] knows the tools of a request.
 
 #[cfg(feature = "http")]
@@ -10,8 +10,8 @@ use crate::types::Text;
 #[cfg(any(test, feature = "http"))]
 use crate::types::subslice;
 
-/// Encodes a tool's name with the characters that providers take: dots become `_`, other characters
-/// `_xHH_`, a byte each.
+/// Encodes a tool's name with the characters that providers accept: dots become `_`, the bytes of other characters
+/// `_xHH_` each.
 #[cfg(any(test, feature = "http"))]
 #[must_use]
 pub(crate) fn encode(name: &str) -> Text {
@@ -25,8 +25,8 @@ pub(crate) fn encode(name: &str) -> Text {
     escape(name)
 }
 
-/// Encodes a name or an id so that [`decode`] gives it back: characters that providers do not take become
-/// `_xHH_`, a byte each.
+/// Encodes a name or an id so that [`decode`] restores it: the bytes of characters that providers do not accept
+/// become `_xHH_` each.
 #[cfg(any(test, feature = "http"))]
 #[must_use]
 pub(crate) fn escape(name: &str) -> Text {
@@ -37,7 +37,7 @@ pub(crate) fn escape(name: &str) -> Text {
     }
     let mut out = String::with_capacity(name.len() + 8);
     for (at, byte) in bytes.iter().enumerate() {
-        // An underscore that would start an escape is escaped itself.
+        // An underscore that would begin an escape is escaped itself.
         let rest = subslice(bytes, at..);
         let looks_escaped = matches!(rest, [b'_', b'x', high, low, ..]
             if is_hex(*high) && is_hex(*low) && rest.get(4).is_some_and(|&next| next == b'_' || !is_plain(&next)));
@@ -51,7 +51,7 @@ pub(crate) fn escape(name: &str) -> Text {
     Text::from(out)
 }
 
-/// Decodes a name that [`escape`] wrote; other names stay.
+/// Decodes a name written by [`escape`]; other names are unchanged.
 #[must_use]
 pub(crate) fn decode(name: &str) -> Text {
     if !name.contains("_x") {
@@ -70,25 +70,25 @@ pub(crate) fn decode(name: &str) -> Text {
             rest = tail;
         }
     }
-    // A name that is not UTF-8 was not encoded by us.
+    // A name that is not valid UTF-8 was not encoded by this library.
     String::from_utf8(out).map_or_else(|_| Text::from(name), Text::from)
 }
 
-/// The names of a request's tools by those that go over the wire, where these do not say them.
+/// The names of a request's tools by their names on the wire, where these do not determine them.
 #[cfg(feature = "http")]
 #[derive(Debug, Default)]
 pub(crate) struct WireNames(HashMap<Text, Text>);
 
 #[cfg(feature = "http")]
 impl WireNames {
-    /// Adds a tool that goes as `wire`.
+    /// Adds a tool that is sent under the name `wire`.
     pub(crate) fn add(&mut self, wire: Text, name: &Text) {
         if decode(&wire) != *name {
             self.0.insert(wire, name.clone());
         }
     }
 
-    /// Puts the name of the tool in place of the one that went over the wire.
+    /// Replaces a name from the wire with the name of its tool.
     pub(crate) fn restore(&self, name: &mut Text) {
         if let Some(own) = self.0.get(name) {
             name.clone_from(own);

@@ -5,8 +5,8 @@
 //! | --- | --- |
 //! | an agent, against answers written in the test | [`ScriptedProvider`] |
 //! | a program, against a session with a real server | `record` and `replay`, with the feature `record` |
-//! | a store of one's own | `stores`, with the feature `testing` |
-//! | a provider of one's own | `conformance`, with the feature `conformance` |
+//! | a custom store | `stores`, with the feature `testing` |
+//! | a custom provider | `conformance`, with the feature `conformance` |
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

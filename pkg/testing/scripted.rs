@@ -1,4 +1,4 @@
-//! A provider with answers that a test writes.
+//! A provider whose answers are written in a test.
 
 use std::{
     collections::VecDeque,
@@ -21,9 +21,9 @@ use crate::{
     types::{Capabilities, FinishReason, ModelInfo, Text, UsageInfo, debug_fields},
 };
 
-/// A provider that plays turns written beforehand, or made from each request.
+/// A provider that plays turns prepared in advance, or created from each request.
 ///
-/// It keeps the requests and counts the open responses, so that a test can check what the model was
+/// It records the requests and counts the open responses, so that a test can check what the model was
 /// asked, and that streams are closed.
 ///
 /// # Examples
@@ -58,13 +58,13 @@ enum Turns {
 }
 
 impl ScriptedProvider {
-    /// Creates a provider that plays `turns`, one a request; when none is left, a request fails.
+    /// Creates a provider that plays `turns`, one per request; once none are left, requests fail.
     #[must_use]
     pub fn new(turns: impl IntoIterator<Item = ScriptedTurn>) -> Self {
         Self::with(Turns::List(turns.into_iter().collect()))
     }
 
-    /// Creates a provider that makes each turn from the request.
+    /// Creates a provider that creates each turn from the request.
     #[must_use]
     pub fn from_fn(turn: impl FnMut(&Request) -> ScriptedTurn + Send + 'static) -> Self {
         Self::with(Turns::From(Box::new(turn)))
@@ -108,7 +108,7 @@ impl ScriptedProvider {
         self.script.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the number of responses that have begun and were not dropped.
+    /// Returns the number of responses that have begun and have not been dropped.
     #[must_use]
     pub fn open_streams(&self) -> usize {
         self.script.open.load(Ordering::SeqCst)
@@ -178,13 +178,13 @@ enum Step {
 }
 
 impl ScriptedTurn {
-    /// Creates a response without content; it ends with `stop`, or `tool_calls` when it has native calls.
+    /// Creates a response without content; it ends with `stop`, or `tool_calls` if it has native calls.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a chunk of text, as the model writes it: reasoning tags in it are recognised.
+    /// Adds a chunk of text as a model writes it: reasoning tags in it are recognized.
     #[must_use]
     pub fn text(self, text: impl Into<Text>) -> Self {
         self.chunk(StreamChunk::message(text))
@@ -196,7 +196,7 @@ impl ScriptedTurn {
         self.chunk(StreamChunk::thinking(text))
     }
 
-    /// Adds a native call, its arguments in two deltas.
+    /// Adds a native call, with its arguments in two deltas.
     #[must_use]
     pub fn call(mut self, name: &str, arguments: impl fmt::Display) -> Self {
         let index = self.calls;
@@ -210,8 +210,8 @@ impl ScriptedTurn {
         self.chunk(StreamChunk::calls(vec![first])).chunk(StreamChunk::calls(vec![second]))
     }
 
-    /// Adds the answer to a request for structured output, as the request asks for it: the arguments of
-    /// the tool that it forces, else text. It arrives in two deltas.
+    /// Adds the answer to a request for structured output, in the form that the request asks for: as the arguments of
+    /// the tool that it forces, or else as text. It arrives in two deltas.
     ///
     /// # Examples
     ///
@@ -237,7 +237,7 @@ impl ScriptedTurn {
         self
     }
 
-    /// Writes JSON answers in the way that the request asks for.
+    /// Converts JSON answers into the form that the request asks for.
     fn answering(mut self, forced: Option<&Text>) -> Self {
         for step in std::mem::take(&mut self.steps) {
             self = match (step, forced) {
@@ -255,7 +255,7 @@ impl ScriptedTurn {
         self
     }
 
-    /// Adds any chunk.
+    /// Adds an arbitrary chunk.
     #[must_use]
     pub fn chunk(mut self, chunk: StreamChunk) -> Self {
         self.steps.push(Step::Chunk(chunk));
@@ -289,7 +289,7 @@ impl ScriptedTurn {
         Self { refusal: Some(error), ..Self::default() }
     }
 
-    /// Stops sending without an end, until the response is dropped.
+    /// Stops sending without ending the response, until it is dropped.
     #[must_use]
     pub fn hang(mut self) -> Self {
         self.ended = true;
@@ -305,7 +305,7 @@ impl ScriptedTurn {
     }
 }
 
-/// Counts a response as open until it is dropped.
+/// A response that counts as open until it is dropped.
 struct Open(Arc<AtomicUsize>);
 
 impl Open {
@@ -336,7 +336,7 @@ fn play(turn: ScriptedTurn, open: Open) -> ChunkStream {
 /// A turn that is being played.
 struct Playing {
     steps: VecDeque<Step>,
-    /// `None` behind the end.
+    /// `None` after the end.
     typer: Option<ContentTyper>,
     ready: VecDeque<Result<StreamChunk, ProviderError>>,
     _open: Open,

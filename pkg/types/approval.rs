@@ -21,7 +21,7 @@ use super::{Json, Text, spelling::keep_spelling};
 #[non_exhaustive]
 #[serde(remote = "Self")]
 pub struct ApprovalRequest {
-    /// The id of this request: of the run, the call and its arguments. Other arguments have another id.
+    /// The id of this request, made from the run, the call and its arguments: other arguments give another id.
     pub approval_id: Text,
     /// The id of the call.
     pub id: Text,
@@ -29,10 +29,10 @@ pub struct ApprovalRequest {
     pub tool_name: Text,
     /// All arguments.
     pub arguments: Json,
-    /// The effect of the call, where the tool can tell.
+    /// The effect of the call, if the tool can describe it.
     #[serde(default)]
     pub preview: Option<Preview>,
-    /// The reason for which a person is asked.
+    /// The reason for asking a person.
     #[serde(default, skip_serializing_if = "ApprovalReason::is_policy")]
     pub reason: ApprovalReason,
 }
@@ -74,23 +74,23 @@ impl ApprovalRequest {
     }
 }
 
-/// The reason for which a person is asked about a call.
+/// The reason for asking a person about a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ApprovalReason {
-    /// The policy of the agent asks about such calls.
+    /// The agent's policy requires approval for such calls.
     #[default]
     Policy,
-    /// Text from [outside](super::TextOrigin::Outside) is in the conversation, and may be what makes the model call:
+    /// The conversation contains text from [outside](super::TextOrigin::Outside), which may have led the model to make the call:
     /// earlier permissions do not count.
     OutsideText,
-    /// The provider runs the tool [itself](super::ToolCall::hosted), and asks before it does.
+    /// The provider runs the tool [itself](super::ToolCall::hosted) and asks for permission first.
     Provider,
 }
 
 impl ApprovalReason {
-    /// Returns `true` for the reason that is not written down.
+    /// Returns `true` for the default reason, which is not serialized.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
     fn is_policy(&self) -> bool {
         *self == Self::Policy

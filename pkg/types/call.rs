@@ -1,4 +1,4 @@
-//! Tool calls and the outcome of reading them.
+//! Tool calls and their outcomes.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ use super::{Json, Repair, Signature, Text};
 pub struct ToolCall {
     /// Position among the calls of the response, from 0.
     pub index: u32,
-    /// The model's or provider's id; `call_{index}` when there was none.
+    /// The id given by the model or the provider, or `call_{index}` if there was none.
     pub id: Text,
     /// The tool's name, trimmed; empty, and `null` in JSON, when the model named none.
     #[serde(with = "name_or_null")]
@@ -32,29 +32,29 @@ pub struct ToolCall {
     pub server_name: Option<Text>,
     /// The source text of the arguments, exactly as the model wrote it.
     pub arguments_raw: String,
-    /// The arguments; `None` when they could not be read.
+    /// The parsed arguments; `None` if they could not be read.
     pub arguments: Option<Json>,
-    /// The result of reading the call: only a complete call may run.
+    /// The outcome of reading the call: only a complete call may run.
     #[serde(flatten)]
     pub outcome: CallOutcome,
-    /// Repairs that were needed to read the call; empty for a call that was right as written.
+    /// Repairs needed to read the call; empty for a call that was valid as written.
     pub repairs: Vec<Repair>,
-    /// The provider's signature of the reasoning behind the call, to be sent back to that provider
-    /// unchanged with it.
+    /// The provider's signature of the reasoning behind the call, to be sent back unchanged with the call to
+    /// that provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
-    /// `true` for a call that the provider runs itself, and asks about before: one of a tool server that it
-    /// knows. The name is `server:tool`; the result is the answer, and an error refuses the call.
+    /// `true` for a call that the provider runs itself after asking for permission: a call of a tool server known to
+    /// the provider. The name is `server:tool`; a successful result permits the call, and an error refuses it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosted: bool,
-    /// `true` for a call that the model made through `call_found_tool`, by which it calls tools that it has found: name and
-    /// arguments are those of the tool, and what goes back to the model is the call that it made.
+    /// `true` for a call that the model made through `call_found_tool`, which calls tools that the model has found: the name and
+    /// arguments are those of the tool, while the model gets back the call as it made it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub indirect: bool,
 }
 
 impl ToolCall {
-    /// Creates a complete call, as a program writes it.
+    /// Creates a complete call, as a program makes it.
     #[must_use]
     pub fn new(id: impl Into<Text>, name: impl Into<Text>, arguments: impl Into<Json>) -> Self {
         let arguments = arguments.into();
@@ -67,7 +67,7 @@ impl ToolCall {
         }
     }
 
-    /// Creates a call of which only the position is known yet: incomplete, without arguments.
+    /// Creates an incomplete call without arguments, of which only the position is known yet.
     #[must_use]
     pub fn pending(index: u32, id: impl Into<Text>) -> Self {
         Self {
@@ -85,14 +85,14 @@ impl ToolCall {
         }
     }
 
-    /// Returns `true` if the call was read whole, so that it may run.
+    /// Returns `true` if the call was read completely, and so may run.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.outcome == CallOutcome::Complete
     }
 }
 
-/// A name in JSON: `null` for none.
+/// The JSON form of a name: `null` for an empty one.
 mod name_or_null {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
@@ -107,7 +107,7 @@ mod name_or_null {
     }
 }
 
-/// Outcome of reading one call. Only a complete call ever runs.
+/// The outcome of reading one call. Only a complete call ever runs.
 ///
 /// # Examples
 ///
@@ -123,21 +123,21 @@ mod name_or_null {
 #[non_exhaustive]
 #[serde(from = "OutcomeWire", into = "OutcomeWire")]
 pub enum CallOutcome {
-    /// Name and arguments were read whole.
+    /// The name and arguments were read completely.
     #[default]
     Complete,
     /// The stream ended, or was truncated, inside the call.
     Incomplete,
     /// The call ended, but could not be read.
     Malformed {
-        /// The mistake, for people and for the model.
+        /// The fault, described for people and for the model.
         reason: Text,
         /// Offset from the start of the call's body, in bytes.
         offset: usize,
     },
 }
 
-/// The flat form on the wire: all three keys, always.
+/// The flat form on the wire, which always has all three keys.
 #[derive(Serialize, Deserialize)]
 struct OutcomeWire {
     outcome: OutcomeName,

@@ -1,10 +1,10 @@
-//! The call of a tool that runs at the client, and what the client gives back.
+//! Calls of tools that run at the client, and their results.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Json, Text, spelling::keep_spelling};
 
-/// A call that the client is to run.
+/// A call for the client to run.
 ///
 /// # Examples
 ///
@@ -20,7 +20,7 @@ use super::{Json, Text, spelling::keep_spelling};
 #[non_exhaustive]
 #[serde(remote = "Self")]
 pub struct ClientToolRequest {
-    /// The id under which the client gives the result. It stays the same when the run is resumed.
+    /// The id with which the client returns the result. It stays the same when the run is resumed.
     pub client_call_id: Text,
     /// The id of the call.
     pub id: Text,
@@ -49,7 +49,7 @@ impl ClientToolRequest {
     }
 }
 
-/// The end of a call at the client, as the client tells it.
+/// The end of a call at the client, as reported by the client.
 ///
 /// # Examples
 ///
@@ -71,7 +71,7 @@ pub enum ClientReturn {
         /// The result, for the model.
         content: String,
     },
-    /// The call has failed.
+    /// The call failed.
     Failure {
         /// The kind of the failure.
         kind: ClientFailure,
@@ -85,7 +85,7 @@ pub enum ClientReturn {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ClientFailure {
-    /// The tool has thrown.
+    /// The tool threw an exception.
     ToolThrew,
     /// The tool took longer than the client waits.
     WatchdogTimeout,

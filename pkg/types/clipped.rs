@@ -1,8 +1,8 @@
-//! Text from outside in messages of ours.
+//! Shortened outside text for the library's own messages.
 
 use std::borrow::Cow;
 
-/// Returns a text that is no longer than this number of characters; of a longer one its start, with `…`.
+/// Returns `text` if it has at most this number of characters, else its start followed by `…`.
 pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! A whole answer.
+//! A complete answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use super::{
     AgentError, FinishReason, Json, Message, MessageRole, Part, Text, ToolCall, UsageInfo,
 };
 
-/// A whole answer: the content of its events, and how it ended.
+/// A complete answer: the content of its events, and how it ended.
 ///
-/// After a failure it holds what had arrived.
+/// After a failure it holds the part that had arrived.
 ///
 /// # Examples
 ///
@@ -24,9 +24,9 @@ use super::{
 #[non_exhaustive]
 #[serde(default)]
 pub struct Completion {
-    /// The content in order, with what the provider needs back in the next request: signatures of
-    /// reasoning, items of its own. Empty where it is not needed: the agent keeps the conversation
-    /// itself.
+    /// The content in order, including what the provider needs back in the next request: signatures of
+    /// reasoning and items of its own. Empty when the parts are not needed, as in an agent, which keeps the
+    /// conversation itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// The message content, joined.
@@ -35,20 +35,20 @@ pub struct Completion {
     pub thinking: String,
     /// The message content that the provider marked as a refusal, joined.
     pub refusal: String,
-    /// The calls in order, including those that were truncated or could not be read.
+    /// The calls in order, including those that were truncated or malformed.
     pub tool_calls: Vec<ToolCall>,
-    /// The role of the answer, if the provider reported one.
+    /// The role of the author, if the provider reported one.
     #[serde(skip_serializing)]
     pub role: Option<MessageRole>,
-    /// Reason for which the model stopped, in the common vocabulary.
+    /// The reason why the model stopped, in the common vocabulary.
     pub finish_reason: Option<FinishReason>,
-    /// Tokens used.
+    /// The tokens used.
     pub usage: Option<UsageInfo>,
-    /// The vendor's word for that reason.
+    /// The vendor's own name for the finish reason.
     pub finish_reason_raw: Option<Text>,
     /// The vendor's usage object.
     pub usage_raw: Option<Json>,
-    /// The error object that the vendor sent inside the stream.
+    /// The error object that the vendor sent in the stream.
     pub error_raw: Option<Json>,
     /// The model that answered, as the server names it.
     pub model: Option<Text>,
@@ -56,16 +56,16 @@ pub struct Completion {
     pub response_id: Option<Text>,
     /// `true` if the protocol's terminal marker was seen.
     pub complete: bool,
-    /// Bytes sent as message before a closer showed that they had been reasoning.
+    /// Bytes sent as message before a closing tag showed that they were reasoning.
     pub late_thinking_bytes: u64,
-    /// Tool-call openers that a code span or fence hid.
+    /// Opening markers of tool calls that were ignored inside a code span or fence.
     pub fenced_calls: u32,
     /// The failure, if there was one.
     pub error: Option<AgentError>,
 }
 
 impl Completion {
-    /// Converts the answer into a message of the conversation, for the next request.
+    /// Converts the answer into a message for the next request.
     #[must_use]
     pub fn into_message(self) -> Message {
         if !self.parts.is_empty() {

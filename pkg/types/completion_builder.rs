@@ -25,24 +25,24 @@ pub struct CompletionBuilder {
     pub(crate) keep: Keep,
 }
 
-/// The content that is kept beside the facts of an answer.
+/// The content kept in addition to the facts about an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// None: memory does not grow with the answer.
+    /// No content: memory does not grow with the answer.
     Facts,
-    /// Its texts and its calls.
+    /// The texts and calls.
     #[default]
     Content,
-    /// The same, and its parts in order.
+    /// The texts and calls, and the parts in order.
     Parts,
-    /// The same, where the text of the parts is what the model wrote, calls included.
+    /// Like `Parts`, but the text of the parts is exactly what the model wrote, calls included.
     Verbatim,
 }
 
 impl CompletionBuilder {
-    /// Joins all of `events`.
+    /// Joins all `events`.
     ///
-    /// Facts that events do not carry stay at their defaults: raw values, ids of the response, server
+    /// Facts that events do not carry keep their defaults: raw values, the response id, server
     /// names. `arguments_raw` is the joined JSON text.
     pub fn from_events<E: Borrow<AgentEvent>>(events: impl IntoIterator<Item = E>) -> Completion {
         let mut builder = Self::default();
@@ -87,7 +87,7 @@ impl CompletionBuilder {
         }
     }
 
-    /// Returns the answer that the events came to.
+    /// Returns the answer assembled from the events.
     #[must_use]
     pub fn finish(mut self) -> Completion {
         let Completion { parts, tool_calls, .. } = &mut self.completion;
@@ -138,7 +138,7 @@ impl CompletionBuilder {
         }
     }
 
-    /// Replaces the text of the parts, which holds what came behind a cut, by what was read of it.
+    /// Replaces the verbatim text of the parts, which includes everything after a cut, by the text and calls read from it.
     pub(crate) fn forget_verbatim(&mut self) {
         let Completion { parts, thinking, text, tool_calls, .. } = &mut self.completion;
         let of_text = |part: &Part| {
@@ -194,7 +194,7 @@ impl CompletionBuilder {
         }
     }
 
-    /// Signs call `index`, whose place is marked; the first signature counts.
+    /// Signs call `index`, whose place is already marked; the first signature counts.
     pub(crate) fn sign_call(&mut self, index: u32, proof: &Signature) {
         let mut calls = self
             .completion
@@ -207,7 +207,7 @@ impl CompletionBuilder {
         }
     }
 
-    /// Adds a call that ended, in order of its index.
+    /// Adds a call that ended, keeping the calls in order of their index.
     pub(crate) fn keep_call(&mut self, call: ToolCall) {
         if self.keep != Keep::Facts {
             let calls = &mut self.completion.tool_calls;
@@ -240,7 +240,7 @@ impl CompletionBuilder {
     }
 }
 
-/// Returns `true` for arguments that stand for none, which mean `{}`.
+/// Returns `true` if `arguments` mean that there are none, which is read as `{}`.
 pub(crate) fn is_absent(arguments: &str) -> bool {
     matches!(arguments.trim(), "" | "null" | "\"null\"")
 }
@@ -283,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Every response of a run counts its calls from 0.
+    /// Every response of a run numbers its calls from 0.
     #[test]
     fn events_of_a_reused_index_belong_to_the_last_call_that_began() {
         let events = [call(0, "a", &["{\"a\":1}"]), call(0, "b", &["{\"b\"", ":2}"])].concat();

@@ -1,7 +1,7 @@
-//! `Debug` with some of the fields, written once.
+//! `Debug` implementations that show selected fields.
 
-/// Implements `Debug` for a type with fields that cannot be shown or must not be: shows those that are
-/// listed. `debug_fields!(<T> Sender, sender: capacity = sender.capacity())`
+/// Implements `Debug` for a type with fields that cannot or must not be shown: only the listed fields
+/// are. `debug_fields!(<T> Sender, sender: capacity = sender.capacity())`
 macro_rules! debug_fields {
     ($(<$($of:ident $(: $bound:ident)?),+>)? $type:ident, $this:ident:
      $($field:ident = $value:expr),+ $(,)?) => {

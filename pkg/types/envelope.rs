@@ -1,4 +1,4 @@
-//! The wrapper of every event that leaves an agent.
+//! The envelope of every event that leaves an agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,10 +6,10 @@ use super::{AgentEvent, Text, spelling::keep_spelling};
 
 /// One event with its place in a run.
 ///
-/// `seq` starts at 0 and has no gaps within a run, so that a reader that knows the last one it saw can
-/// resume without loss or duplicate. A run that was put away and is
-/// resumed keeps its `run_id` and goes on at the number that its journal knows: its first event takes the place of
-/// the one with its `seq`, and all behind that are dropped.
+/// `seq` starts at 0 and has no gaps within a run, so a reader that knows the last one it saw can
+/// resume without loss or duplicates. A run that was suspended and is resumed
+/// keeps its `run_id` and continues at the number recorded in its journal: its first event replaces the event
+/// with the same `seq`, and all later ones are discarded.
 ///
 /// # Examples
 ///
@@ -29,11 +29,11 @@ pub struct Envelope {
     pub run_id: Text,
     /// The turn within the run, from 1; 0 before the first.
     pub turn: u32,
-    /// Position in the run, from 0, without gaps.
+    /// The position in the run, from 0, without gaps.
     pub seq: u64,
-    /// When the event was made, in milliseconds since the Unix epoch.
+    /// The time at which the event was made, in milliseconds since the Unix epoch.
     pub at: u64,
-    /// The event; its fields stand beside these on the wire.
+    /// The event; on the wire, its fields are inlined.
     #[serde(flatten)]
     pub event: AgentEvent,
 }
@@ -45,8 +45,8 @@ impl Envelope {
         Self { run_id, turn, seq, at, event }
     }
 
-    /// Appends the JSON, as `serde_json` writes it; an envelope can always be written. The fields of the event are not gathered as a map first, which is
-    /// what flattening does.
+    /// Appends the envelope's JSON, the same as `serde_json` writes. This cannot fail, and does not collect the event's fields into a
+    /// map first, as `#[serde(flatten)]` does.
     #[cfg(feature = "server")]
     pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
         let begun = out.len();
@@ -62,7 +62,7 @@ impl Envelope {
         let place = out.len();
         is_written &= serde_json::to_writer(&mut *out, event).is_ok();
         match out.get_mut(place..) {
-            // The event is an object with members, which go on with the ones before.
+            // The event is an object with at least one member; its members continue the envelope's.
             Some([brace @ b'{', b'"', ..]) if is_written => *brace = b',',
             _ => {
                 out.truncate(begun);

@@ -1,10 +1,10 @@
-//! The error that leaves an agent.
+//! The error type that leaves an agent.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Text, setters};
 
-/// Kind of failure of an [`AgentError`]; the names on the wire are in snake case.
+/// The kind of an [`AgentError`]; the names on the wire are in snake case.
 ///
 /// # Examples
 ///
@@ -20,11 +20,11 @@ use super::{Text, setters};
 pub enum ErrorCode {
     /// The server could not be reached.
     Connect,
-    /// A configured time passed.
+    /// A configured time limit passed.
     Timeout,
-    /// The server answered with an error status without a code here.
+    /// The server answered with an error status that has no code of its own here.
     Status,
-    /// Too many requests for now.
+    /// The server is rate limiting.
     RateLimited,
     /// The account's quota or credit is used up.
     QuotaExhausted,
@@ -32,41 +32,41 @@ pub enum ErrorCode {
     Overloaded,
     /// The conversation does not fit the model's context.
     ContextExceeded,
-    /// A content filter refused.
+    /// A content filter rejected the request or the answer.
     ContentFiltered,
-    /// The key is missing, wrong or not allowed.
+    /// The key is missing, wrong or lacks permission.
     Auth,
-    /// The server rejected the request as it was made.
+    /// The server rejected the request as invalid.
     InvalidRequest,
     /// The body could not be decoded.
     Decode,
-    /// The body ended before its protocol's end.
+    /// The body ended before its protocol's terminal marker.
     EndedEarly,
-    /// The server reported an error inside a started stream.
+    /// The server reported an error after the stream had started.
     InStream,
     /// The run was cancelled.
     Cancelled,
     /// The provider lacks something that the request needs.
     Unsupported,
-    /// A limit of the agent was reached.
+    /// The agent's limit of turns was reached.
     MaxTurns,
-    /// The budget of a run is spent.
+    /// The run's budget is used up.
     Budget,
-    /// The input of a run cannot be taken, such as one whose deadline has passed.
+    /// The input of a run is not acceptable, such as one whose deadline has passed.
     InvalidInput,
-    /// The same failure, or the same text of the model, came back too often.
+    /// The same failure, or the same text of the model, was repeated too often.
     CircuitBreaker,
     /// The agent was shut down.
     Shutdown,
-    /// The journal of the agent failed, or cannot be gone on with.
+    /// The agent's journal failed, or cannot be continued.
     Journal,
-    /// A run would wait for itself: its agent was asked from inside one of its own tools or prompt parts.
+    /// A run would wait for itself: its agent was called from inside one of its own tools or prompt parts.
     Deadlock,
     /// A fault inside a component, such as a panic that was caught.
     Internal,
 }
 
-/// A failure, as an event and as the end of a run: plain data without secrets.
+/// A failure, as an event and as the outcome of a run: plain data without secrets.
 ///
 /// # Examples
 ///
@@ -89,7 +89,7 @@ pub struct AgentError {
 }
 
 impl AgentError {
-    /// Creates an error that a retry does not help.
+    /// Creates an error that is not retryable.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<Text>) -> Self {
         Self { code, message: message.into(), retryable: false }

@@ -10,7 +10,7 @@ use super::{
 
 /// One event of a streamed answer or of the agent's turn around it.
 ///
-/// The first nine kinds come from the stream. Of thinking and message at most one section is open
+/// The first nine kinds come from the stream. At most one section, thinking or message, is open
 /// at a time; a call's events carry its `index`; every start has exactly one end, whatever happens.
 /// On the wire each event is an object whose `type` is the kind in snake case.
 ///
@@ -43,41 +43,41 @@ pub enum AgentEvent {
     MessageContent {
         /// The delta, never empty.
         content: Text,
-        /// `true` if the provider marked it as a refusal.
+        /// `true` if the provider marked the text as a refusal.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         refusal: bool,
     },
     /// The section of the answer ended.
     MessageEnd,
-    /// A tool call begins; sent once a call.
+    /// A tool call begins; sent once per call.
     ToolCallStart {
-        /// Position among the calls of the response, from 0.
+        /// The position among the calls of the response, from 0.
         index: u32,
-        /// The model's or provider's id, else `call_{index}`. A model that writes the id of a call in text
-        /// behind its name gives it to the completion only: `index` is the same in both.
+        /// The id given by the model or the provider, else `call_{index}`. An id that a model writes as text after the
+        /// name appears in the completion only; `index` is the same in both.
         id: Text,
-        /// The tool's name, when it was known in time.
+        /// The tool's name, if it was known in time.
         tool_name: Option<Text>,
     },
     /// More of a call.
     ToolCallContent {
         /// The call's position, from 0.
         index: u32,
-        /// The body as it stands between the call's markers.
+        /// The text between the call's markers, as written.
         content: Text,
-        /// The body as JSON text of the arguments.
+        /// The same text as JSON of the arguments.
         arguments: Text,
     },
     /// The call ended.
     ToolCallEnd {
         /// The call's position, from 0.
         index: u32,
-        /// The tool's name, when there was one.
+        /// The tool's name, if there was one.
         tool_name: Option<Text>,
-        /// The result of reading the call: only a complete call may run.
+        /// The outcome of reading the call: only a complete call may run.
         #[serde(flatten)]
         outcome: CallOutcome,
-        /// The repairs of the call's text.
+        /// The repairs made to the call's text.
         repairs: Vec<Repair>,
     },
     /// The stream or the run failed.
@@ -99,7 +99,7 @@ pub enum AgentEvent {
     ApiCallEnd {
         /// Wall-clock time of the call, in milliseconds.
         duration_ms: u64,
-        /// Time until the first content, in milliseconds; `None` when there was none.
+        /// Time until the first content, in milliseconds; `None` if there was none.
         first_token_ms: Option<u64>,
     },
     /// Tokens of the call that just ended.
@@ -116,7 +116,7 @@ pub enum AgentEvent {
         /// The arguments.
         arguments: Json,
     },
-    /// A tool that runs has output before its result is there. The model does not read it.
+    /// A running tool has output before its result. The model does not read it.
     ToolOutput {
         /// The id of the call.
         id: Text,
@@ -131,25 +131,25 @@ pub enum AgentEvent {
         id: Text,
         /// The tool's name.
         tool_name: Text,
-        /// The result, as the model gets it.
+        /// The result, as the model receives it.
         content: String,
         /// Wall-clock time of the tool, in milliseconds.
         duration_ms: u64,
     },
-    /// A call failed or was not run; the model gets an error as its result.
+    /// A call failed or was not run; the model receives an error as its result.
     ToolResultError {
         /// The id of the call.
         id: Text,
         /// The tool's name.
         tool_name: Text,
-        /// The error text that the model gets.
+        /// The error text that the model receives.
         content: String,
         /// Wall-clock time of the tool, in milliseconds.
         duration_ms: u64,
     },
     /// A call waits for a person's approval.
     ToolApprovalRequest(Box<ApprovalRequest>),
-    /// A person has approved the call; it is about to run.
+    /// A person approved the call; it is about to run.
     ToolApprovalGranted {
         /// The id of the request.
         approval_id: Text,
@@ -158,7 +158,7 @@ pub enum AgentEvent {
         /// The tool's name.
         tool_name: Text,
     },
-    /// The call was rejected, or there was no one to ask.
+    /// The call was rejected, or no one could be asked.
     ToolApprovalRejected {
         /// The id of the request.
         approval_id: Text,
@@ -169,7 +169,7 @@ pub enum AgentEvent {
         /// The reason, which the model reads; it may be empty.
         reason: String,
     },
-    /// No answer came in time.
+    /// No decision came in time.
     ToolApprovalTimeout {
         /// The id of the request.
         approval_id: Text,
@@ -178,7 +178,7 @@ pub enum AgentEvent {
         /// The tool's name.
         tool_name: Text,
     },
-    /// The request was withdrawn: its run ended, or its answer was cut.
+    /// The request was withdrawn because its run ended or its answer was truncated.
     ToolApprovalCancelled {
         /// The id of the request.
         approval_id: Text,
@@ -187,9 +187,9 @@ pub enum AgentEvent {
         /// The tool's name.
         tool_name: Text,
     },
-    /// The client is to run a call and to give its result. It comes in place of [`ToolCall`](Self::ToolCall).
+    /// The client is to run a call and return its result. Replaces [`ToolCall`](Self::ToolCall).
     ClientToolRequest(Box<ClientToolRequest>),
-    /// The client need not run the call any more: its run ended, or its time is over.
+    /// The client need no longer run the call: its run ended, or its time is up.
     ClientToolCancelled {
         /// The id of the request.
         client_call_id: Text,
@@ -198,9 +198,9 @@ pub enum AgentEvent {
         /// The tool's name.
         tool_name: Text,
     },
-    /// A tool that runs asks the user. The end of its call ends the question.
+    /// A running tool asks the user. The question ends with its call at the latest.
     ToolQuestion(Box<ToolQuestion>),
-    /// A question needs no answer any more.
+    /// A question no longer needs an answer.
     ToolQuestionEnd {
         /// The id of the question.
         question_id: Text,
@@ -208,7 +208,7 @@ pub enum AgentEvent {
         id: Text,
         /// The tool's name.
         tool_name: Text,
-        /// The end.
+        /// The way in which the question ended.
         end: QuestionEnd,
     },
     /// The answer has no call although the agent requires one; the model is asked again.
@@ -220,15 +220,15 @@ pub enum AgentEvent {
     },
     /// An input was processed.
     TurnEnd,
-    /// A part of the answer besides text, reasoning and calls: a source, a tool that the provider
-    /// ran, reasoning that only it can read.
+    /// A part of the answer other than text, reasoning and calls: a source, a tool that the provider
+    /// ran, or reasoning that only the provider can read.
     ProviderItem(ProviderItem),
-    /// A request to the provider failed and will be sent again; nothing of an answer had been
+    /// A request to the provider failed and will be sent again; no part of an answer had been
     /// delivered.
     Retry {
         /// Number of the failed attempt, from 1.
         attempt: u32,
-        /// The limit of attempts.
+        /// The maximum number of attempts.
         max_attempts: u32,
         /// The delay before the next attempt, in milliseconds.
         delay_ms: u64,
@@ -236,30 +236,30 @@ pub enum AgentEvent {
         #[serde(flatten)]
         error: AgentError,
     },
-    /// A provider failed and the next of a chain takes over; nothing of an answer had been delivered.
+    /// A provider failed and the next one of a chain takes over; no part of an answer had been delivered.
     Failover {
         /// The provider that failed.
         from_provider: Text,
-        /// The provider that takes over; empty when an entry of the chain was skipped.
+        /// The provider that takes over; empty if an entry of the chain was skipped.
         to_provider: Text,
-        /// Its model.
+        /// The model of the provider that takes over.
         to_model: Text,
-        /// Position in the chain of the provider that takes over, from 0.
+        /// The position in the chain of the provider that takes over, from 0.
         position: u32,
-        /// Entries of the chain besides the first.
+        /// The number of entries after the first.
         length: u32,
-        /// Reason for leaving the one before it.
+        /// The reason for leaving the previous provider.
         reason: String,
     },
     /// An event that a tool or a program defines.
     Custom {
-        /// Its name.
+        /// The name of the event.
         name: Text,
-        /// Its payload.
+        /// The payload.
         #[serde(deserialize_with = "read_value")]
         data: Value,
     },
-    /// A kind that this version does not know, kept as it came.
+    /// A kind that this version does not know, kept as received.
     #[serde(untagged)]
     Unknown(UnknownEvent),
 }
@@ -321,7 +321,7 @@ kinds! {
 }
 
 impl AgentEvent {
-    /// Returns the text that it adds to the answer; empty unless it is message content.
+    /// Returns the text that the event adds to the answer; empty unless it is message content.
     #[must_use]
     pub fn text(&self) -> &str {
         if let Self::MessageContent { content, .. } = self { content } else { "" }
@@ -330,7 +330,7 @@ impl AgentEvent {
 
 keep_spelling!(AgentEvent);
 
-/// Reads any JSON value inside an event, where unusual numbers are marked to keep their spelling.
+/// Reads any JSON value inside an event, marking unusual numbers to keep their spelling.
 fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     Json::deserialize(deserializer).map(|json| json.to_value())
 }
@@ -366,7 +366,7 @@ impl UnknownEvent {
 }
 
 impl<'de> Deserialize<'de> for UnknownEvent {
-    /// Rejects the known kinds: one that gets here has fields that are wrong or missing.
+    /// Rejects known kinds: one that gets here has invalid or missing fields.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Json::deserialize(deserializer)?;
         let event = Self(json.read().map_err(serde::de::Error::custom)?);

@@ -1,13 +1,13 @@
-//! Reasons for which a model stops.
+//! The reasons why a model stops.
 
 use serde::{Deserialize, Serialize};
 
 use super::Text;
 
-/// Reason for which the model stopped, in one vocabulary for all providers.
+/// The reason why the model stopped, in one vocabulary for all providers.
 ///
-/// It is the vendor's word alone; the calls tell if the answer has any. The word itself is kept in
-/// [`Completion::finish_reason_raw`](super::Completion::finish_reason_raw).
+/// It reflects the vendor's value alone; whether the answer has calls is shown by the calls. The value itself is
+/// kept in [`Completion::finish_reason_raw`](super::Completion::finish_reason_raw).
 ///
 /// # Examples
 ///
@@ -21,7 +21,7 @@ use super::Text;
 #[non_exhaustive]
 #[serde(from = "Text", into = "Text")]
 pub enum FinishReason {
-    /// The answer is whole.
+    /// The answer is complete.
     Stop,
     /// The answer was truncated by a token limit.
     Length,
@@ -35,11 +35,11 @@ pub enum FinishReason {
     Pause,
     /// The conversation no longer fits the model's context.
     ContextExceeded,
-    /// The answer was cut where its text said the same over and over.
+    /// The answer was truncated because its text repeated itself.
     Repetition,
-    /// The answer was cut because the user had something else to say.
+    /// The answer was cut off because the user had something else to say.
     Interrupted,
-    /// A vendor's word without a counterpart here.
+    /// A vendor's value without a counterpart here.
     Other(Text),
 }
 
@@ -81,12 +81,12 @@ names! {
 }
 
 impl FinishReason {
-    /// Returns `true` when a limit of tokens truncated the answer.
+    /// Returns `true` if a token limit truncated the answer.
     pub(crate) const fn is_limit(&self) -> bool {
         matches!(self, Self::Length | Self::ContextExceeded)
     }
 
-    /// Returns `true` when the model did not come to the end of its answer: what has no end of its own is cut.
+    /// Returns `true` if the model did not finish its answer: anything still open is truncated.
     pub(crate) const fn truncates(&self) -> bool {
         let is_cut = matches!(self, Self::Repetition | Self::Interrupted);
         is_cut || self.is_limit() || matches!(self, Self::ContentFilter | Self::Refusal)

@@ -1,11 +1,11 @@
-//! The pictures and documents that a provider takes.
+//! The images and documents that a provider accepts.
 
 use serde::{Deserialize, Serialize};
 
 use super::setters;
 
-/// The pictures and documents that a provider takes, where it takes [any](super::Capabilities). What it would refuse is
-/// refused before it is in a conversation, where it would fail each request. Default: all of them.
+/// The images and documents that a provider accepts, if it accepts [any](super::Capabilities). Others are rejected before they
+/// enter a conversation, where they would make every request fail. Default: all of them.
 ///
 /// # Examples
 ///
@@ -21,13 +21,13 @@ use super::setters;
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct MediaRules {
-    /// Longest picture, in letters of base64. `None` where it is not known.
+    /// The maximum length of an image, in base64 characters. `None` if it is not known.
     pub max_picture_letters: Option<u64>,
-    /// `true` when a picture may be an address.
+    /// `true` if an image may be given by its URL.
     pub picture_addresses: bool,
-    /// `true` when a document may be an address.
+    /// `true` if a document may be given by its URL.
     pub document_addresses: bool,
-    /// `true` when documents of all kinds are taken, and not PDF and text alone.
+    /// `true` if documents of all kinds are accepted, not only PDF and text.
     pub all_documents: bool,
 }
 

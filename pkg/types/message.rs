@@ -6,7 +6,7 @@ use super::{
     ItemKind, ProviderItem, Signature, Text, TextOrigin, ToolCall, spelling::keep_spelling,
 };
 
-/// The speaker of a message.
+/// The author of a message.
 ///
 /// # Examples
 ///
@@ -22,7 +22,7 @@ use super::{
 pub enum MessageRole {
     /// Standing instructions.
     System,
-    /// The user, or a program in its place.
+    /// The user, or a program acting as one.
     User,
     /// The model.
     Assistant,
@@ -44,7 +44,7 @@ pub enum MessageRole {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Message {
-    /// The speaker.
+    /// The author.
     pub role: MessageRole,
     /// The content, in order.
     pub parts: Vec<Part>,
@@ -66,16 +66,16 @@ pub struct Message {
 #[non_exhaustive]
 #[serde(remote = "Self", tag = "type", rename_all = "snake_case")]
 pub enum Part {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// Reasoning of the model.
     Thinking {
-        /// The reasoning; may be empty when only the signature was sent.
+        /// The reasoning; it may be empty if only the signature was sent.
         text: String,
-        /// The provider's signature of it, to be sent back to that provider unchanged.
+        /// The provider's signature of the reasoning, to be sent back to that provider unchanged.
         signature: Option<Signature>,
     },
     /// A call that the model made.
@@ -84,7 +84,7 @@ pub enum Part {
     ToolResult(ToolResult),
     /// Something that only one provider understands.
     ProviderItem(ProviderItem),
-    /// A picture.
+    /// An image.
     Image {
         /// The media type, such as `image/png`.
         media_type: String,
@@ -97,7 +97,7 @@ pub enum Part {
         media_type: String,
         /// The bytes in base64, or a URL that starts with `http`.
         data: String,
-        /// A name for the model to cite.
+        /// A name by which the model can cite the document.
         name: Option<String>,
     },
 }
@@ -105,13 +105,13 @@ pub enum Part {
 keep_spelling!(Part);
 
 impl Part {
-    /// Returns the words of a text part.
+    /// Returns the text of a text part.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text { text } = self { Some(text) } else { None }
     }
 
-    /// Returns the words of a reasoning part.
+    /// Returns the text of a reasoning part.
     #[must_use]
     pub fn as_thinking(&self) -> Option<&str> {
         if let Self::Thinking { text, .. } = self { Some(text) } else { None }
@@ -129,7 +129,7 @@ impl Part {
         if let Self::ToolResult(result) = self { Some(result) } else { None }
     }
 
-    /// Returns the item of a provider's part.
+    /// Returns the item of a provider item part.
     #[must_use]
     pub fn as_provider_item(&self) -> Option<&ProviderItem> {
         if let Self::ProviderItem(item) = self { Some(item) } else { None }
@@ -153,17 +153,17 @@ pub struct ToolResult {
     pub call_id: Text,
     /// The tool's name.
     pub name: Text,
-    /// The result, or what went wrong, for the model.
+    /// The result, or a description of the failure, for the model.
     pub content: String,
     /// `true` if `content` describes a failure.
     pub is_error: bool,
-    /// The place that `content` comes from.
+    /// The source of `content`.
     #[serde(default, skip_serializing_if = "TextOrigin::is_own")]
     pub origin: TextOrigin,
-    /// Pictures, documents and words that belong to the result, behind `content`.
+    /// Images, documents and text that belong to the result, after `content`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// The names of the tools that a search has found: the model may call them from here on.
+    /// The names of the tools that a search found: the model may call them from here on.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     pub found: Box<[Text]>,
 }
@@ -235,7 +235,7 @@ impl From<&String> for Message {
 }
 
 impl Message {
-    /// Creates a message of these parts.
+    /// Creates a message from `parts`.
     #[must_use]
     pub fn new(role: MessageRole, parts: Vec<Part>) -> Self {
         Self { role, parts }
@@ -264,8 +264,8 @@ impl Message {
         self.parts.iter().filter_map(Part::as_tool_call)
     }
 
-    /// Returns `true` when the message has text from [outside](TextOrigin::Outside): the result of such a tool, or
-    /// of one that the provider ran, or a text that cites a page of the web.
+    /// Returns `true` if the message contains text from [outside](TextOrigin::Outside): the result of a tool with that origin or
+    /// of a tool that the provider ran, or a citation with a URL.
     ///
     /// # Examples
     ///

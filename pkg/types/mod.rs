@@ -1,4 +1,4 @@
-//! Plain data that every layer shares: messages, events, usage, errors, JSON values.
+//! Plain data shared by all layers: messages, events, usage, errors, JSON values.
 
 mod approval;
 mod call;

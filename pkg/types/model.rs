@@ -4,42 +4,42 @@ use serde::{Deserialize, Serialize};
 
 use super::{MediaRules, Text, setters};
 
-/// The provider and model that answer, and their capabilities.
+/// The provider and model that answer, with their capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct ModelInfo {
     /// The provider's name, such as `openai`.
     pub provider: Text,
-    /// The model's id, as the provider spells it; empty lets the server choose.
+    /// The model's id, as the provider spells it; if empty, the server chooses.
     pub model: Text,
-    /// The model's capabilities; one that is not known is `false`.
+    /// The model's capabilities; an unknown one is `false`.
     pub capabilities: Capabilities,
-    /// Tokens that prompt and answer may have together, when known. A server may be set up with less.
+    /// The maximum number of tokens of prompt and answer together, if known. A server may be configured with fewer.
     pub context_tokens: Option<u64>,
-    /// `true` when the server may leave a native call in the text as the model wrote it, as servers do
+    /// `true` if the server may leave a native call in the text as the model wrote it, as servers do
     /// that lack the parser of the model's family. Default: `false`; providers over HTTP set it for
-    /// every host that is not the vendor's own.
+    /// every host other than the vendor's own.
     #[serde(default)]
     pub text_calls: bool,
-    /// `true` when tools that a conversation finds later ([`ToolSpec::deferred`]) are described where they were found, so
-    /// that what was sent before stays as it is. Default: `false`; providers over HTTP set it for models and servers of
-    /// which it is known.
+    /// `true` if tools that a conversation finds later ([`ToolSpec::deferred`]) are described where they were found, which
+    /// leaves everything sent before unchanged. Default: `false`; providers over HTTP set it for models and servers
+    /// known to support it.
     ///
     /// [`ToolSpec::deferred`]: crate::llm::ToolSpec::deferred
     #[serde(default)]
     pub deferred_tools: bool,
-    /// `true` when the server shortens long conversations itself, as it was told to: an agent then leaves out nothing unless
-    /// it has a limit of its own. Default: `false`.
+    /// `true` if the server is configured to shorten long conversations itself: an agent then leaves nothing out unless it
+    /// has a limit of its own. Default: `false`.
     #[serde(default)]
     pub compacts: bool,
-    /// The pictures and documents that the provider takes.
+    /// The images and documents that the provider accepts.
     #[serde(default)]
     pub media: MediaRules,
 }
 
 impl ModelInfo {
-    /// Creates a model of which nothing else is known.
+    /// Creates a model about which nothing else is known.
     #[must_use]
     pub fn new(provider: impl Into<Text>, model: impl Into<Text>) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl ModelInfo {
     }
 }
 
-/// The capabilities of a model; one that is not known is `false`.
+/// The capabilities of a model; an unknown one is `false`.
 ///
 /// # Examples
 ///
@@ -81,7 +81,7 @@ impl ModelInfo {
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none implies another")]
 pub struct Capabilities {
-    /// Answers arrive as they are written.
+    /// Answers that arrive as they are written.
     pub streaming: bool,
     /// Native function calling.
     pub tools: bool,
@@ -91,11 +91,11 @@ pub struct Capabilities {
     pub vision: bool,
     /// Documents as input.
     pub documents: bool,
-    /// Prompt caching that the request can steer.
+    /// Prompt caching that the request can control.
     pub prompt_caching: bool,
-    /// Answers bound to a JSON schema.
+    /// Answers constrained to a JSON schema.
     pub structured_output: bool,
-    /// Reasoning apart from the answer.
+    /// Reasoning separate from the answer.
     pub thinking: bool,
 }
 

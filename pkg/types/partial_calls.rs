@@ -1,4 +1,4 @@
-//! The arguments of a response's calls, while they arrive.
+//! The arguments of a response's calls while they arrive.
 
 use super::{AgentEvent, CallOutcome, PartialJson, Text};
 
@@ -29,9 +29,9 @@ pub struct PartialCall {
     pub outcome: Option<CallOutcome>,
 }
 
-/// Follows the events of a response and keeps the value so far of each call's arguments.
+/// Follows the events of a response and keeps the partial arguments of each call.
 ///
-/// Calls stay, with their outcome, until the next response begins.
+/// Calls remain, with their outcome, until the next response begins.
 ///
 /// # Examples
 ///
@@ -52,12 +52,12 @@ pub struct PartialCall {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct PartialCalls {
-    /// In the order of their starts.
+    /// The calls, in order of their starts.
     calls: Vec<PartialCall>,
 }
 
 impl PartialCalls {
-    /// Takes the next event; one that is not about a call changes nothing.
+    /// Processes the next event; one that does not concern a call changes nothing.
     pub fn event(&mut self, event: &AgentEvent) {
         if let AgentEvent::ApiCallStart { .. } = event {
             self.calls.clear();
@@ -74,7 +74,7 @@ impl PartialCalls {
             });
         } else if let AgentEvent::ToolCallContent { index, arguments, .. } = event {
             if let Some(call) = self.call(*index) {
-                // The value itself reports a fault.
+                // The value itself records a fault.
                 call.arguments.push(arguments).ok();
             }
         } else if let AgentEvent::ToolCallEnd { index, tool_name, outcome, .. } = event
@@ -85,7 +85,7 @@ impl PartialCalls {
         }
     }
 
-    /// Returns the call of this index; `None` before its start.
+    /// Returns the call with this index; `None` before its start.
     #[must_use]
     pub fn get(&self, index: u32) -> Option<&PartialCall> {
         self.calls.iter().rev().find(|call| call.index == index)

@@ -1,12 +1,12 @@
-//! Parts of answers besides text, reasoning and calls.
+//! Parts of an answer other than text, reasoning and calls.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Json, Origin, Text, spelling::keep_spelling};
 
-/// Something in an answer that is neither text nor readable reasoning nor a call for the agent.
+/// A part of an answer that is not text, readable reasoning or a call for the agent.
 ///
-/// Kept in the conversation, it is sent back unchanged to a provider of the same protocol, and to no
+/// Items kept in the conversation are sent back unchanged to a provider of the same protocol, and to no
 /// other.
 ///
 /// # Examples
@@ -23,32 +23,32 @@ use super::{Json, Origin, Text, spelling::keep_spelling};
 #[non_exhaustive]
 #[serde(remote = "Self")]
 pub struct ProviderItem {
-    /// The wire protocol that it belongs to, such as `anthropic`.
+    /// The wire protocol of the item, such as `anthropic`.
     pub protocol: Text,
-    /// Its kind.
+    /// The kind of the item.
     #[serde(flatten)]
     pub kind: ItemKind,
-    /// As the vendor sent it.
+    /// The JSON, as the vendor sent it.
     pub raw: Json,
-    /// The provider, endpoint and model that it came from; `None` when that is not known. Reasoning goes
-    /// back to these alone, anything else to the provider and endpoint.
+    /// The provider, endpoint and model that the item came from; `None` if not known. Reasoning is sent
+    /// back to exactly these; anything else to the same provider and endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
 }
 
 keep_spelling!(ProviderItem);
 
-/// Prefix of the names of unknown events, so that no block's name is like one.
+/// Prefix of the names of unknown events, so that they cannot clash with a block's name.
 const UNKNOWN_EVENT: &str = "event:";
 
 impl ProviderItem {
-    /// Creates the item of a stream event that the decoder does not know: to look at, not to send back.
+    /// Creates the item of a stream event that the decoder does not know: for inspection, not to be sent back.
     pub(crate) fn unknown_event(protocol: &str, kind: &str, raw: Json) -> Self {
         let name = Text::from([UNKNOWN_EVENT, kind].concat());
         Self::new(protocol, ItemKind::Other { name }, raw)
     }
 
-    /// Returns `true` for a stream event that the decoder did not know.
+    /// Returns `true` for a stream event that the decoder does not know.
     pub(crate) fn is_unknown_event(&self) -> bool {
         matches!(&self.kind, ItemKind::Other { name } if name.starts_with(UNKNOWN_EVENT))
     }
@@ -75,9 +75,9 @@ impl ProviderItem {
 #[non_exhaustive]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ItemKind {
-    /// A source of the text before it.
+    /// A source of the preceding text.
     Citation(Citation),
-    /// A tool that the provider runs itself was called.
+    /// A call of a tool that the provider runs itself.
     ServerToolCall {
         /// The provider's id of the call.
         id: Text,
@@ -86,30 +86,30 @@ pub enum ItemKind {
         /// The arguments of the call.
         arguments: Json,
     },
-    /// The result of such a tool; it is in [`ProviderItem::raw`].
+    /// The result of a tool that the provider ran, contained in [`ProviderItem::raw`].
     ServerToolResult {
         /// The id of the call.
         id: Text,
-        /// The tool, or the vendor's word for such a result.
+        /// The tool, or the vendor's name for such a result.
         tool_name: Text,
         /// `true` if the tool failed.
         is_error: bool,
     },
-    /// Reasoning that only the provider can read: redacted, encrypted, or a signature of it.
+    /// Reasoning that only the provider can read: redacted, encrypted, or its signature.
     Reasoning,
-    /// Media that the model made, such as a picture.
+    /// Media made by the model, such as an image.
     Media {
         /// The media type, such as `image/png`.
         media_type: Text,
     },
-    /// Anything else, by the vendor's word.
+    /// Anything else, by the vendor's name.
     Other {
-        /// The block's name, such as `compaction`; of an unknown event, `event:` and its type.
+        /// The block's name, such as `compaction`; for an unknown event, `event:` followed by its type.
         name: Text,
     },
 }
 
-/// The source of something that the model wrote. What the vendor did not report is `None`.
+/// The source of something that the model wrote. Fields that the vendor did not report are `None`.
 ///
 /// # Examples
 ///
@@ -124,16 +124,16 @@ pub enum ItemKind {
 #[non_exhaustive]
 #[serde(default)]
 pub struct Citation {
-    /// Address of the source.
+    /// The URL of the source.
     pub url: Option<Text>,
-    /// Title of the source, or name of the document.
+    /// The title of the source, or the name of the document.
     pub title: Option<Text>,
-    /// The passage that is cited.
+    /// The cited passage.
     pub cited_text: Option<String>,
-    /// Position of the document in the request, from 0.
+    /// The position of the document in the request, from 0.
     pub document_index: Option<u32>,
-    /// Start of the citation in the answer's text, in the vendor's unit.
+    /// The start of the citation in the answer's text, in the vendor's unit.
     pub start: Option<u64>,
-    /// End of the citation, in the same unit.
+    /// The end of the citation, in the same unit.
     pub end: Option<u64>,
 }

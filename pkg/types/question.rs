@@ -1,10 +1,10 @@
-//! The question of a tool that runs to the user, and the answer.
+//! The questions that running tools ask the user, and the answers.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Json, Text, setters, spelling::keep_spelling};
 
-/// A question of a tool that runs: a form to fill in, or an address to open.
+/// A question that a running tool asks the user: a form to fill in, or a URL to open.
 ///
 /// # Examples
 ///
@@ -20,18 +20,18 @@ use super::{Json, Text, setters, spelling::keep_spelling};
 #[non_exhaustive]
 #[serde(remote = "Self")]
 pub struct ToolQuestion {
-    /// The id under which it is answered.
+    /// The id to answer with.
     pub question_id: Text,
     /// The id of the call.
     pub id: Text,
     /// The tool's name.
     pub tool_name: Text,
-    /// The question, in the words of the tool or of the server behind it: text from outside.
+    /// The question, as worded by the tool or the server behind it: text from outside.
     pub message: String,
     /// The form: a JSON schema of an object with plain fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Json>,
-    /// The address that the user is to open; it is never opened by itself.
+    /// The URL for the user to open; it is never opened automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
@@ -39,7 +39,7 @@ pub struct ToolQuestion {
 keep_spelling!(ToolQuestion);
 
 impl ToolQuestion {
-    /// Returns a question without a form and without an address.
+    /// Returns a question without a form and without a URL.
     #[must_use]
     pub fn new(
         question_id: impl Into<Text>,
@@ -69,29 +69,29 @@ impl ToolQuestion {
 #[serde(remote = "Self", tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum ToolAnswer {
-    /// The user has answered, or has opened the address.
+    /// The user answered, or opened the URL.
     Accept {
-        /// The fields of the form; those that are left out have their defaults. An empty object for an address.
+        /// The fields of the form; omitted ones have their defaults. An empty object for a URL.
         content: Json,
     },
-    /// The user does not want to answer.
+    /// The user declined to answer.
     Decline,
-    /// There is no answer: the user went away, or could not be asked.
+    /// There is no answer: the user left, or could not be asked.
     Cancel,
 }
 
 keep_spelling!(ToolAnswer);
 
-/// The end of a question.
+/// The way in which a question ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum QuestionEnd {
-    /// The user has answered.
+    /// The user answered.
     Accepted,
-    /// The user did not want to answer.
+    /// The user declined to answer.
     Declined,
-    /// The call has ended, or the user went away.
+    /// The call ended, or the user left.
     Cancelled,
     /// No answer came in time.
     Timeout,

@@ -1,19 +1,19 @@
-//! The calls that have ended while their answer goes on.
+//! Calls that have ended while their answer continues.
 
 use super::{Completion, CompletionBuilder, Part, ToolCall, completion_builder::is_absent};
 
-/// A place among the parts of an answer that goes on.
+/// A position among the parts of an unfinished answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PartPlace {
-    /// The parts before it.
+    /// The number of parts before the position.
     parts: usize,
-    /// The bytes of the text behind these that are before it.
+    /// The number of bytes before the position in the text that follows these parts.
     bytes: usize,
 }
 
 impl CompletionBuilder {
-    /// Returns the `number`th call, if it has ended for certain though the answer goes on, with the parts of the
-    /// answer from `place` up to it.
+    /// Returns the `number`th call if it has certainly ended, although the answer continues, with the parts of the
+    /// answer from `place` up to and including it.
     pub(crate) fn sealed(
         &self,
         number: usize,
@@ -21,14 +21,14 @@ impl CompletionBuilder {
     ) -> Option<(ToolCall, Vec<Part>)> {
         let Completion { tool_calls, finish_reason, .. } = &self.completion;
         let call = tool_calls.get(number).filter(|call| call.index as usize == number)?;
-        // Arguments of which nothing came may be those of an answer that was cut.
+        // Arguments of which nothing arrived may belong to a truncated answer.
         if is_absent(&call.arguments_raw) && finish_reason.is_none() {
             return None;
         }
         Some((call.clone(), self.parts_to_call(call.index, place)))
     }
 
-    /// Returns the parts behind `place` up to call `index`, which has ended, and moves `place` there.
+    /// Returns the parts after `place` up to call `index`, which has ended, and moves `place` there.
     fn parts_to_call(&self, index: u32, place: &mut PartPlace) -> Vec<Part> {
         let Completion { parts, tool_calls, .. } = &self.completion;
         let number =
@@ -48,7 +48,7 @@ impl CompletionBuilder {
             }
             if let Part::Text { text } = &mut part {
                 if at + 1 == parts.len() {
-                    // The last text may go on.
+                    // The last text may still grow.
                     *place = PartPlace { parts: at, bytes: text.len() };
                 }
                 if at == first {

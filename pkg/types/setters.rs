@@ -1,11 +1,11 @@
-//! Chained setters, written once.
+//! The macro for chained setters.
 
-/// Defines a chained setter for each field that is named, with its documentation, which is the given
-/// one or a reference to the field.
+/// Defines a chained setter for each named field; its documentation is the given text
+/// or a reference to the field.
 ///
-/// `field(Type)` takes the value as it is, `field(into Type)` whatever converts into it, and
-/// `field(some Type)` or `field(some into Type)` what an `Option` is to hold. With `in inner`, the
-/// fields are those of the member `inner`, whose type is named first.
+/// `field(Type)` takes the value itself, `field(into Type)` anything that converts into it, and
+/// `field(some Type)` or `field(some into Type)` the content of an `Option`. With `in inner`, the
+/// fields are those of the member `inner`, whose type comes first.
 macro_rules! setters {
     ($of:ident: $($fields:tt)+) => { setters!(@all [$of] $($fields)+); };
     ($of:ident in $inner:ident: $($fields:tt)+) => { setters!(@all [$of in $inner] $($fields)+); };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::Json;
 use super::{Text, setters};
 
-/// The place that an answer came from, to which its signatures and items are bound.
+/// The source of an answer, to which its signatures and items are bound.
 ///
 /// # Examples
 ///
@@ -26,10 +26,10 @@ pub struct Origin {
     pub provider: Text,
     /// The host and path of the API, without user, password and query.
     pub endpoint: Text,
-    /// The model that was asked; empty where the server chose it.
+    /// The requested model; empty if the server chose it.
     pub model: Text,
-    /// The account that was asked, in words that are not secret; empty where it is not known, as in histories of
-    /// before.
+    /// The account used, described without secrets; empty if not known, as in histories written before the field
+    /// existed.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub account: Text,
 }
@@ -55,7 +55,7 @@ impl Origin {
         account(into Text),
     }
 
-    /// Returns `true` for the same endpoint and, as far as both are known, the same account.
+    /// Returns `true` if the provider and endpoint are the same and, as far as both are known, the account.
     #[cfg(feature = "http")]
     pub(crate) fn is_beside(&self, other: &Self) -> bool {
         let is_known = !self.account.is_empty() && !other.account.is_empty();
@@ -68,8 +68,8 @@ impl Origin {
 /// A provider's signature of reasoning, or of the reasoning behind a call.
 ///
 /// A signature is sent back unchanged, and only to the model, endpoint and provider that made it: others reject a
-/// request that has it. A provider over HTTP writes them into [`origin`](Self::origin), and leaves out what
-/// has another one.
+/// request containing it. A provider over HTTP sets the [`origin`](Self::origin) of signatures, and leaves out those
+/// with a different one.
 ///
 /// # Examples
 ///
@@ -83,13 +83,13 @@ impl Origin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Signature {
-    /// The wire protocol of the provider that made it, such as `anthropic`.
+    /// The wire protocol of the provider that made the signature, such as `anthropic`.
     pub protocol: Text,
-    /// The provider, endpoint and model that made it; `None` when that is not known.
+    /// The provider, endpoint and model that made the signature; `None` if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Box<Origin>>,
-    /// The signature, as the provider sent it. Of a call it may be a JSON object: the members that the
-    /// provider wants back beside the call's name and arguments.
+    /// The signature, as the provider sent it. For a call it may be a JSON object: the members that the
+    /// provider wants back in addition to the call's name and arguments.
     pub proof: Text,
 }
 
@@ -100,14 +100,14 @@ impl Signature {
         Self { protocol: protocol.into(), origin: None, proof: proof.into() }
     }
 
-    /// Returns the signature for requests in the protocol that it was made in; `None` for all others.
+    /// Returns the signature for a request in `protocol`; `None` if it was made in another one.
     #[must_use]
     pub fn for_protocol(&self, protocol: &str) -> Option<&Text> {
         (self.protocol == protocol).then_some(&self.proof)
     }
 
-    /// Returns the members of a call that go back with it in `protocol`, where the proof is an object of
-    /// them.
+    /// Returns the members that go back with a call in `protocol`, if the proof is a JSON object; empty
+    /// otherwise.
     #[cfg(any(feature = "openai", feature = "anthropic", feature = "responses"))]
     pub(crate) fn members(&self, protocol: &str) -> Map<String, Value> {
         let proof = self.for_protocol(protocol).filter(|proof| proof.starts_with('{'));

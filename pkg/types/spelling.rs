@@ -2,7 +2,7 @@
 
 /// Implements serde's traits for types whose derive has `#[serde(remote = "Self")]`.
 ///
-/// Such a derive buffers values when it looks for a tag, and its buffers know only machine numbers: a
+/// Such a derive buffers values while it looks for a tag, and its buffers hold only machine numbers: a
 /// `1.50` in a [`Json`](super::Json) field would become `1.5`.
 macro_rules! keep_spelling {
     ($type:ident) => {

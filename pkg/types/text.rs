@@ -1,4 +1,4 @@
-//! The string of deltas.
+//! The string type of deltas.
 
 use std::{borrow::Borrow, fmt, ops::Deref};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// An owned string that keeps up to 24 bytes inline.
 ///
 /// A delta of a streamed answer is about six bytes long, so most events carry their text without a
-/// heap allocation. It dereferences to `str`; where a `String` is wanted, use
+/// heap allocation. It dereferences to `str`; where a `String` is needed, use
 /// [`into_string`](Self::into_string).
 ///
 /// # Examples

@@ -1,8 +1,8 @@
-//! The place that a text of a conversation comes from.
+//! The origin of a text in a conversation.
 
 use serde::{Deserialize, Serialize};
 
-/// The place that the text of a [`ToolResult`](super::ToolResult) comes from: who may have written it.
+/// The origin of the text of a [`ToolResult`](super::ToolResult): who may have written it.
 ///
 /// # Examples
 ///
@@ -19,17 +19,17 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TextOrigin {
-    /// The program itself: a calculation, a record of its own.
+    /// The program itself: a calculation, or a record of its own.
     #[default]
     Own,
     /// The project that the agent works on: its files, the output of its commands.
     Project,
-    /// Anyone: a page of the web, another server, a mail, a file from elsewhere.
+    /// Anyone: a web page, another server, an email, a file from elsewhere.
     Outside,
 }
 
 impl TextOrigin {
-    /// Returns `true` for the origin that is not written down.
+    /// Returns `true` for the default origin, which is not serialized.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
     pub(crate) fn is_own(&self) -> bool {
         *self == Self::Own

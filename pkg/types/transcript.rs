@@ -9,7 +9,7 @@ use super::Message;
 /// An append-only list of messages that clones in constant time.
 ///
 /// A growing conversation is sent again with every turn. Its messages never change and are shared by
-/// its clones, so a provider knows which of them it has sent before.
+/// its clones, so a provider knows which of them it has already sent.
 ///
 /// # Examples
 ///
@@ -37,19 +37,19 @@ use super::Message;
 pub struct Transcript(Arc<Vec<Arc<Message>>>);
 
 impl Transcript {
-    /// Creates a transcript of messages that others hold too.
+    /// Creates a transcript of messages that are shared with others.
     #[cfg(feature = "runtime")]
     pub(crate) fn shared(messages: Vec<Arc<Message>>) -> Self {
         Self(Arc::new(messages))
     }
 
-    /// Appends a message: constant time while no clone is alive, else the list of pointers is
+    /// Appends a message in constant time while no clone is alive; otherwise the list of pointers is
     /// copied once and the clones keep the old one.
     pub fn push(&mut self, message: impl Into<Arc<Message>>) {
         Arc::make_mut(&mut self.0).push(message.into());
     }
 
-    /// Creates the list of these messages, which others may hold.
+    /// Creates a transcript of messages that may be shared with others.
     #[cfg(feature = "http")]
     pub(crate) fn of_shared(messages: Vec<Arc<Message>>) -> Self {
         Self(Arc::new(messages))
@@ -78,7 +78,7 @@ impl Transcript {
         self.0.len()
     }
 
-    /// Returns `true` if there is no message.
+    /// Returns `true` if there are no messages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

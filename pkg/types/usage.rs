@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Tokens that one provider call used. A count that the provider did not report is `None`, not zero.
+/// Tokens used by one provider call. A count that the provider did not report is `None`, not zero.
 ///
 /// # Examples
 ///
@@ -19,15 +19,15 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 #[serde(default)]
 pub struct UsageInfo {
-    /// Tokens of the prompt, tokens read from and written to a prompt cache included.
+    /// Tokens of the prompt, including those read from and written to a prompt cache.
     pub input_tokens: Option<u64>,
-    /// Tokens of the answer, reasoning included where the provider counts it so.
+    /// Tokens of the answer, including reasoning if the provider counts it there.
     pub output_tokens: Option<u64>,
-    /// The part of `input_tokens` that came from a prompt cache.
+    /// The portion of `input_tokens` that was read from a prompt cache.
     pub cache_read_tokens: Option<u64>,
-    /// The part of `input_tokens` that was written to a prompt cache.
+    /// The portion of `input_tokens` that was written to a prompt cache.
     pub cache_write_tokens: Option<u64>,
-    /// The part of `output_tokens` that was reasoning.
+    /// The portion of `output_tokens` that was reasoning.
     pub reasoning_tokens: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ impl UsageInfo {
         }
     }
 
-    /// Returns input and output together, if both are known.
+    /// Returns the sum of input and output tokens, if both are known.
     #[must_use]
     pub fn total_tokens(&self) -> Option<u64> {
         self.input_tokens?.checked_add(self.output_tokens?)

@@ -1,4 +1,4 @@
-//! A growing value read as a caller's type.
+//! Deserialization of a partial value as a caller's type.
 
 use std::iter;
 
@@ -55,7 +55,7 @@ impl<'de> Deserializer<'de> for PartialValue<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if let Node::Number(text) = self.node {
-            // A `RawValue` is such a struct for serde.
+            // serde treats a `RawValue` as such a struct.
             return serde_json::Deserializer::from_str(text)
                 .deserialize_newtype_struct(name, visitor);
         }
@@ -99,7 +99,7 @@ impl<'de> Deserializer<'de> for PartialValue<'de> {
     }
 }
 
-/// Returns `true` if a machine number would be spelled the same.
+/// Returns `true` if a machine number would have the same spelling.
 fn is_canonical(number: &str) -> bool {
     serde_json::from_str::<Number>(number).is_ok_and(|read| read.to_string() == number)
 }
@@ -121,7 +121,7 @@ impl<'de> IntoDeserializer<'de, Error> for PartialValue<'de> {
     }
 }
 
-/// Reads a type whose serde implementation buffers values, as tagged enums and flattened structs do,
+/// Deserializes a type whose serde implementation buffers values, as tagged enums and flattened structs do,
 /// so that the numbers in its [`Json`] fields keep their spelling.
 pub(crate) fn deserialize_spelled<'de, D: Deserializer<'de>, T>(
     deserializer: D,

@@ -1,8 +1,8 @@
-//! The faults that end a growing JSON text.
+//! The errors that end a partial JSON text.
 
 use thiserror::Error;
 
-/// A fault in a JSON text, and its byte.
+/// An error in a JSON text, and its byte offset.
 ///
 /// # Examples
 ///
@@ -16,10 +16,10 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PartialJsonError {
-    /// A character is there that JSON does not allow.
+    /// A character that JSON does not allow at this place.
     #[error("expected {expected} at byte {offset}")]
     Unexpected {
-        /// The values that JSON allows there.
+        /// The syntax that JSON allows at this place.
         expected: &'static str,
         /// Offset from the start of the text, in bytes.
         offset: u64,
@@ -33,7 +33,7 @@ pub enum PartialJsonError {
     /// The text is longer than its limit.
     #[error("the text goes on after its limit at byte {offset}")]
     TooLong {
-        /// Offset of the first character that was not taken, in bytes.
+        /// Offset of the first character that was not accepted, in bytes.
         offset: u64,
     },
     /// The text ended before its value did.

@@ -1,4 +1,4 @@
-//! JSON values that grow while their text arrives.
+//! JSON values that can be read while their text arrives.
 
 mod deserialize;
 mod error;

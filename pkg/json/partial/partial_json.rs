@@ -3,25 +3,25 @@
 use super::{error::PartialJsonError, tree::Tree, value::PartialValue};
 use crate::json::{Strictness, Tokenizer};
 
-/// Default limit of the text of one [`PartialJson`], in bytes: 8 MiB.
+/// The default maximum length of the text of one [`PartialJson`], in bytes: 8 MiB.
 pub const DEFAULT_MAX_JSON_BYTES: u64 = 8 << 20;
 
 /// A JSON value that grows in place while its text arrives in pieces.
 ///
-/// After every piece [`value`](Self::value) is the value so far, without copying anything; pushing
-/// takes time linear in the piece, however long the value is. The value depends on the text alone, not
-/// on how it was cut into pieces. Shown are:
+/// After every piece, [`value`](Self::value) returns the value so far without copying anything; pushing
+/// takes time linear in the length of the piece, however long the value is. The value depends only on the text, not
+/// on the way in which it was split into pieces. It contains:
 ///
-/// * a string as far as it has arrived, cut between characters, never inside an escape or a pair of
-///   surrogates; a lone surrogate is U+FFFD;
-/// * arrays and objects with the members that can be shown; a key only once its value can be;
-/// * `true`, `false` and `null` once they are whole;
-/// * a number, exactly as spelled, once the character behind it has arrived: `12` may still become
-///   `123`, which is another number and not the rest of this one. A text that is only a number needs
+/// * a string as far as it has arrived, split between characters, never inside an escape or a surrogate
+///   pair; a lone surrogate is U+FFFD;
+/// * arrays and objects with the members that are available; a key only once its value is;
+/// * `true`, `false` and `null` once they are complete;
+/// * a number, exactly as spelled, once the character after it has arrived: `12` may still become
+///   `123`, which is a different number and not a continuation. A text that is only a number needs
 ///   [`finish`](Self::finish).
 ///
-/// A value that was shown stays and only grows, except for a key that is written twice: the last
-/// counts.
+/// Everything that has been returned stays and only grows, except that the last of several members with
+/// the same key counts.
 ///
 /// # Examples
 ///
@@ -64,7 +64,7 @@ pub const DEFAULT_MAX_JSON_BYTES: u64 = 8 << 20;
 pub struct PartialJson {
     tree: Tree,
     tokenizer: Tokenizer,
-    /// Bytes of the text so far.
+    /// The length of the text so far, in bytes.
     taken: u64,
     max_bytes: u64,
     error: Option<PartialJsonError>,
@@ -77,7 +77,7 @@ impl Default for PartialJson {
 }
 
 impl PartialJson {
-    /// Creates a value of which nothing has arrived.
+    /// Creates a value of which nothing has arrived yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -89,7 +89,7 @@ impl PartialJson {
         }
     }
 
-    /// Sets the limit of the text, in bytes. Default: [`DEFAULT_MAX_JSON_BYTES`]. A longer text is
+    /// Sets the maximum length of the text, in bytes. Default: [`DEFAULT_MAX_JSON_BYTES`]. A longer text causes
     /// [`PartialJsonError::TooLong`]. A value of many short members takes about 40 times the memory
     /// of its text.
     ///
@@ -108,13 +108,13 @@ impl PartialJson {
         self
     }
 
-    /// Takes the next piece of the text: strict JSON, as
-    /// [`ToolCallContent`](crate::types::AgentEvent::ToolCallContent) carries it in `arguments`.
+    /// Adds the next piece of the text: strict JSON, as
+    /// [`ToolCallContent`](crate::types::AgentEvent::ToolCallContent) contains it in `arguments`.
     ///
     /// # Errors
     ///
-    /// When the text is not JSON, or passes a limit. The value stays as it was before the fault, and
-    /// every later piece is refused with the same error.
+    /// Returns an error if the text is not JSON, or exceeds a limit. The value stays as it was before the error, and
+    /// every later piece is rejected with the same error.
     pub fn push(&mut self, delta: &str) -> Result<(), PartialJsonError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -139,11 +139,11 @@ impl PartialJson {
         self.error.map_or(Ok(()), Err)
     }
 
-    /// Ends the text. A number that is the whole value is shown from then on.
+    /// Ends the text. A number that is the whole value is available from then on.
     ///
     /// # Errors
     ///
-    /// The fault that [`push`](Self::push) met, or [`PartialJsonError::Incomplete`]; the value stays
+    /// The error returned by [`push`](Self::push), or [`PartialJsonError::Incomplete`]; the value stays
     /// as it is.
     ///
     /// # Examples
@@ -173,14 +173,14 @@ impl PartialJson {
         Ok(())
     }
 
-    /// Returns the value so far; `None` before anything can be shown.
+    /// Returns the value so far; `None` before anything is available.
     #[must_use]
     pub fn value(&self) -> Option<PartialValue<'_>> {
         PartialValue::root(&self.tree)
     }
 
-    /// Returns the value at a JSON pointer (RFC 6901) such as `/content` or `/files/0/path`, if there
-    /// is one yet; the empty pointer is the whole value.
+    /// Returns the value at a JSON pointer (RFC 6901) such as `/content` or `/files/0/path`, if it
+    /// has arrived; the empty pointer is the whole value.
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<PartialValue<'_>> {
         self.value()?.pointer(pointer)
@@ -192,13 +192,13 @@ impl PartialJson {
         self.error.is_none() && self.tokenizer.is_done()
     }
 
-    /// Returns why the text is not read further, if that is so.
+    /// Returns the error because of which the text is not read any further, if there is one.
     #[must_use]
     pub fn error(&self) -> Option<PartialJsonError> {
         self.error
     }
 
-    /// Reads the whole of `text`, for a deserializer that keeps the spelling of numbers.
+    /// Parses the complete `text`, for a deserializer that keeps the spelling of numbers.
     pub(super) fn spelled(text: &str) -> Result<Self, PartialJsonError> {
         let mut json = Self::new().max_bytes(u64::MAX);
         json.tree.keep_spelling();
@@ -207,7 +207,7 @@ impl PartialJson {
         Ok(json)
     }
 
-    /// Returns the number of steps of the tokenizer.
+    /// Returns the number of steps that the tokenizer took.
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         self.tokenizer.steps

@@ -1,4 +1,4 @@
-//! A growing value as JSON.
+//! Serialization of a partial value.
 
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ impl Serialize for PartialValue<'_> {
             Node::Null => serializer.serialize_unit(),
             Node::Bool(value) => serializer.serialize_bool(*value),
             Node::Number(text) => {
-                // The only way to write a number that no machine type holds.
+                // The only way to write a number that fits no machine type.
                 let raw: &RawValue = serde_json::from_str(text).map_err(S::Error::custom)?;
                 raw.serialize(serializer)
             }

@@ -1,6 +1,6 @@
-//! The values of a growing JSON text, in one list.
+//! The values of a partial JSON text, in one list.
 //!
-//! Containers name their children by index, so that the open string is reached in one step at any
+//! Containers refer to their children by index, so the open string is reached in one step at any
 //! depth, and nothing recurses, not even dropping.
 
 use std::mem;
@@ -14,20 +14,20 @@ use crate::json::{Kind, Token, Unescape};
 pub(super) enum Node {
     Null,
     Bool(bool),
-    /// As it was spelled.
+    /// A number as spelled.
     Number(CompactString),
     String(String),
     Array(Vec<usize>),
     Object(Box<IndexMap<String, usize>>),
 }
 
-/// Every value so far; the first is the root. Its size is bounded by that of the text.
+/// All values so far; the first is the root. The size is bounded by that of the text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
     /// The open arrays and objects, outermost first.
     open: Vec<usize>,
-    /// The key that was read or is being read.
+    /// The key that has been or is being read.
     key: String,
     /// The number that is being read.
     number: CompactString,
@@ -36,7 +36,7 @@ pub(super) struct Tree {
     keeps_spelling: bool,
 }
 
-/// The value that the next text belongs to.
+/// The value that receives the next text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Target {
     #[default]
@@ -58,7 +58,7 @@ impl Tree {
         self.target == Target::String(at) || self.open.contains(&at)
     }
 
-    /// Reads numbers with an unusual spelling as objects that keep it: [`Json`](crate::json::Json) turns them back.
+    /// Reads numbers with an unusual spelling as objects that keep it: [`Json`](crate::json::Json) converts them back.
     pub(super) fn keep_spelling(&mut self) {
         self.keeps_spelling = true;
     }
@@ -67,7 +67,7 @@ impl Tree {
         self.keeps_spelling
     }
 
-    /// Takes the next token.
+    /// Processes the next token.
     pub(super) fn take(&mut self, token: Token<'_>) {
         match token {
             Token::Text(json) => self.text(json),
@@ -130,7 +130,7 @@ impl Tree {
         }
     }
 
-    /// Adds a value to the innermost open one: under the key to an object. The last of equal keys
+    /// Adds a value to the innermost open container; for an object, under the current key. The last of several equal keys
     /// counts.
     fn add(&mut self, node: Node) {
         let at = self.nodes.len();

@@ -1,4 +1,4 @@
-//! One value of a growing JSON text.
+//! One value of a partial JSON text.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::tree::{Node, Tree};
 use crate::json::Json;
 
-/// A value inside a [`PartialJson`](super::PartialJson), as far as it has arrived. It borrows, and is
+/// A value inside a [`PartialJson`](super::PartialJson), as far as it has arrived. It borrows the text, and is
 /// cheap to copy.
 ///
-/// The value serializes as JSON with the spelling of numbers kept; [`read`](Self::read) reads it as a type.
+/// The value serializes as JSON with the spelling of numbers kept; [`read`](Self::read) deserializes it as a type.
 ///
 /// # Examples
 ///
@@ -48,7 +48,7 @@ impl<'a> PartialValue<'a> {
         if let Node::String(text) = self.node { Some(text) } else { None }
     }
 
-    /// Returns the number as it was spelled; `None` for other values.
+    /// Returns the number as spelled; `None` for other values.
     #[must_use]
     pub fn as_number(self) -> Option<&'a str> {
         if let Node::Number(text) = self.node { Some(text) } else { None }
@@ -78,13 +78,13 @@ impl<'a> PartialValue<'a> {
         matches!(self.node, Node::Object(_))
     }
 
-    /// Returns `true` while more of it may arrive.
+    /// Returns `true` if more of the value may arrive.
     #[must_use]
     pub fn is_open(self) -> bool {
         self.tree.is_open(self.at)
     }
 
-    /// Returns the member of an object under this key.
+    /// Returns the member of an object with this key.
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
         let Node::Object(members) = self.node else { return None };
@@ -98,21 +98,21 @@ impl<'a> PartialValue<'a> {
         Self::at(self.tree, *items.get(index)?)
     }
 
-    /// Iterates over the items of an array; over nothing for other values.
+    /// Iterates over the items of an array; other values have none.
     pub fn items(self) -> impl Iterator<Item = Self> + use<'a> {
         let items = if let Node::Array(items) = self.node { items.as_slice() } else { &[] };
         items.iter().filter_map(move |&at| Self::at(self.tree, at))
     }
 
-    /// Iterates over the members of an object in the order in which their keys first came; over nothing
-    /// for other values.
+    /// Iterates over the members of an object, in the order in which their keys first appeared; other values
+    /// have none.
     pub fn members(self) -> impl Iterator<Item = (&'a str, Self)> + use<'a> {
         let members = if let Node::Object(members) = self.node { Some(members) } else { None };
         let members = members.into_iter().flat_map(|members| members.iter());
         members.filter_map(move |(key, &at)| Some((key.as_str(), Self::at(self.tree, at)?)))
     }
 
-    /// Returns the value at a JSON pointer (RFC 6901) below this one, such as `/files/0/path`.
+    /// Returns the value at a JSON pointer (RFC 6901) relative to this one, such as `/files/0/path`.
     #[must_use]
     pub fn pointer(self, pointer: &str) -> Option<Self> {
         if pointer.is_empty() {
@@ -128,17 +128,17 @@ impl<'a> PartialValue<'a> {
         })
     }
 
-    /// Reads it as a `T`, whose fields should be optional. Only what `T` owns is copied: a `&str` field
+    /// Deserializes the value as a `T`, whose fields should be optional. Only data owned by `T` is copied: a `&str` field
     /// borrows the string so far.
     ///
     /// # Errors
     ///
-    /// When the value so far is not a `T`.
+    /// Returns an error if the value so far is not a `T`.
     pub fn read<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
         T::deserialize(self)
     }
 
-    /// Returns a copy as text, with numbers as they were spelled.
+    /// Returns a copy as text, with numbers as spelled.
     #[must_use]
     pub fn to_json(self) -> Json {
         serde_json::value::to_raw_value(&self)
@@ -147,7 +147,7 @@ impl<'a> PartialValue<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns a copy as [`Value`]; numbers that fit no machine type are rounded, or `null` where they
+    /// Returns a copy as a [`Value`]; numbers that fit no machine type are rounded, or are `null` if they
     /// are too large.
     #[must_use]
     pub fn to_value(self) -> Value {

@@ -11,40 +11,40 @@ use super::{
 };
 use crate::json::{Repair, RepairSet};
 
-/// Deepest nesting; one bit a level.
+/// The maximum nesting depth; each level takes one bit.
 pub(super) const MAX_DEPTH: u32 = 128;
 
-/// Depth from which a reader of calls has no use for marks: the deepest that it needs are those of an
+/// The depth from which a reader of calls needs no marks: the deepest ones that it needs are those in an
 /// array of objects that wrap the call in a `function` object.
 const MAX_MARKED_DEPTH: u32 = 4;
 
-/// Reads one JSON value in pieces of any size and emits it as strict JSON.
+/// A tokenizer that reads one JSON value in pieces of any size and emits it as strict JSON.
 ///
-/// Strict JSON passes byte for byte, as slices of the input; known mistakes are repaired on the way
-/// and reported. It takes one pass and allocates only for a withheld comma with whitespace behind it.
+/// Strict JSON passes byte for byte, as slices of the input; known mistakes are repaired and
+/// reported. It takes one pass and allocates only for a withheld comma followed by whitespace.
 #[derive(Debug, Clone)]
 pub(crate) struct Tokenizer {
     pub(super) strictness: Strictness,
     pub(super) state: State,
     pub(super) comment: Comment,
-    /// One bit a bracket, innermost lowest: 1 for `{`.
+    /// One bit per bracket, innermost lowest: 1 for `{`.
     brackets: u128,
     pub(super) depth: u32,
-    /// The open brackets that are parentheses of Python.
+    /// The number of open brackets that are parentheses of Python tuples.
     pub(super) tuples: u32,
-    /// A withheld comma and the whitespace behind it, when a piece ended there.
+    /// A withheld comma and the whitespace after it, if a piece ended there.
     pub(super) held: CompactString,
-    /// The letters of the current word; bounded by the longest word, `false`. Empty outside words.
+    /// The letters of the current word, at most as long as `false`. Empty outside words.
     pub(super) word: CompactString,
     repairs: RepairSet,
-    /// Bytes taken before the current piece.
+    /// The number of bytes before the current piece.
     taken: usize,
     pub(super) fault: Fault,
     pub(super) behind: Behind,
-    /// Marks are emitted inside fewer brackets than this.
+    /// The number of enclosing brackets from which on no marks are emitted.
     marked_depth: u32,
     max_marked_depth: u32,
-    /// Steps of the loop, to show that their number is linear.
+    /// Steps of the loop, counted to show that their number is linear.
     #[cfg(test)]
     pub(crate) steps: u64,
 }
@@ -76,33 +76,33 @@ impl Tokenizer {
         }
     }
 
-    /// Marks values and keys at every depth.
+    /// Emits marks for values and keys at every depth.
     pub(crate) fn mark_all(mut self) -> Self {
         (self.marked_depth, self.max_marked_depth) = (u32::MAX, u32::MAX);
         self
     }
 
-    /// Lets backticks follow the value: it is in a Markdown fence.
+    /// Allows backticks after the value, which is inside a Markdown fence.
     pub(crate) fn allow_ticks(&mut self) {
         self.behind = Behind::Ticks;
     }
 
-    /// Lets further objects follow the value.
+    /// Allows further objects after the value.
     pub(crate) fn allow_next(&mut self) {
         self.behind = Behind::Objects;
     }
 
-    /// Reads nothing behind the value, nor behind a mistake that cannot be repaired.
+    /// Reads nothing after the value, or after a mistake that cannot be repaired.
     pub(crate) fn end_itself(&mut self) {
         self.behind = Behind::Nothing;
     }
 
-    /// Returns what was repaired since the last end of a value.
+    /// Returns the repairs made since the last end of a value.
     pub(crate) fn repairs(&self) -> RepairSet {
         self.repairs
     }
 
-    /// Returns `true` if exactly one value was read, or will be if the text ends here.
+    /// Returns `true` if exactly one value has been read, or will have been if the text ends here.
     pub(crate) fn is_whole(&self) -> bool {
         if let State::Number(number) = self.state {
             return self.depth == 0 && number.may_end();
@@ -111,7 +111,7 @@ impl Tokenizer {
         is_word || self.is_done()
     }
 
-    /// Returns `true` if exactly one value was read up to its last byte.
+    /// Returns `true` if exactly one value has been read up to its last byte.
     pub(crate) fn is_done(&self) -> bool {
         self.state == State::Done
     }
@@ -126,7 +126,7 @@ impl Tokenizer {
         matches!(self.state, State::FirstKey | State::NextKey)
     }
 
-    /// Returns the number of open brackets, and `true` when the innermost is that of an object.
+    /// Returns the number of open brackets, and `true` if the innermost is that of an object.
     pub(crate) fn nesting(&self) -> (u32, bool) {
         (self.depth, self.is_object())
     }
@@ -136,17 +136,17 @@ impl Tokenizer {
         if let State::String { quote, .. } = self.state { Some(quote) } else { None }
     }
 
-    /// Returns `true` if the next byte is inside a value in `"`, and not part of an escape.
+    /// Returns `true` if the next byte is inside a string value in double quotes, and not part of an escape.
     pub(crate) fn is_in_plain_string(&self) -> bool {
         self.state == State::String { quote: b'"', is_key: false, escape: Escape::None }
     }
 
-    /// Returns `true` inside a comment, where a marker is not one.
+    /// Returns `true` inside a comment, in which markers do not count.
     pub(crate) fn is_in_comment(&self) -> bool {
         matches!(self.comment, Comment::Line | Comment::Block | Comment::BlockStar)
     }
 
-    /// Returns `true` inside a comment, or behind a slash that may begin one.
+    /// Returns `true` inside a comment, or after a slash that may begin one.
     pub(crate) fn is_at_comment(&self) -> bool {
         self.comment != Comment::None
     }
@@ -155,16 +155,16 @@ impl Tokenizer {
         self.state == State::Failed
     }
 
-    /// Returns what is wrong and at which byte; for a value that is only not whole, that it ends too
+    /// Returns the fault and its byte offset; for a value that is merely incomplete, the fault that it ends too
     /// early.
     pub(crate) fn fault(&self) -> (&'static str, usize) {
-        // A word is wrong from its first letter on.
+        // A word is wrong from its first letter.
         let at = if self.has_failed() { self.fault.at - self.word.len() } else { self.taken };
         (self.fault.reason, at)
     }
 
-    /// Returns the first byte that strict JSON does not have there, and what it has instead; `None`
-    /// where the nesting is too deep.
+    /// Returns the syntax that strict JSON allows at the first invalid byte, and the offset of that byte; `None`
+    /// if the nesting is too deep.
     pub(crate) fn expected(&self) -> (Option<&'static str>, usize) {
         (self.fault.expected, self.fault.at)
     }
@@ -179,12 +179,12 @@ impl Tokenizer {
         self.taken
     }
 
-    /// Takes what stands behind the mistake for text that was not read.
+    /// Marks everything after the mistake as not yet read.
     pub(crate) fn rewind_to_fault(&mut self) {
         self.taken = self.fault.at;
     }
 
-    /// Reads on behind a mistake: the next item of an array of calls follows.
+    /// Continues after a mistake with the next item of an array of calls.
     pub(crate) fn resume_in_array(&mut self) {
         let fresh = Self::new(self.strictness);
         *self = Self { behind: self.behind, taken: self.taken, ..fresh };
@@ -192,12 +192,12 @@ impl Tokenizer {
         self.state = State::FirstItem;
     }
 
-    /// Counts bytes that passed unchanged beside [`feed`](Self::feed).
+    /// Counts bytes that were passed on unchanged without [`feed`](Self::feed).
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.taken += bytes;
     }
 
-    /// Takes the next piece; returns how many bytes of it were read.
+    /// Reads the next piece; returns the number of its bytes that were read.
     pub(crate) fn feed(&mut self, text: &str, sink: &mut impl FnMut(Token<'_>) -> bool) -> usize {
         let mut piece = Piece::new(text, sink);
         while let Some(byte) = piece.peek() {
@@ -239,7 +239,7 @@ impl Tokenizer {
         read
     }
 
-    /// Begins a value: tells the sink and learns what it wants from inside.
+    /// Begins a value: notifies the sink, which answers whether it wants the tokens inside.
     pub(super) fn mark_value(&mut self, kind: Kind, piece: &mut Piece<'_, impl Sink>) {
         if self.depth < self.marked_depth {
             piece.flush();
@@ -290,17 +290,17 @@ impl Tokenizer {
         self.brackets & 1 == 1
     }
 
-    /// Returns how many brackets around the innermost are of objects, and how many there are.
+    /// Returns the number of object brackets around the innermost bracket, and the number of all brackets around it.
     pub(super) fn outer_brackets(&self) -> (u32, u32) {
         ((self.brackets >> 1).count_ones(), self.depth.saturating_sub(1))
     }
 
-    /// Returns `true` inside a list that is written as a Python tuple.
+    /// Returns `true` inside a list written as a Python tuple.
     pub(crate) fn is_in_tuple(&self) -> bool {
         self.tuples > 0
     }
 
-    /// Notes a repair, or fails where nothing is repaired; returns `true` to go on.
+    /// Records a repair, or fails if the tokenizer is strict; returns `true` to continue.
     pub(super) fn repair(&mut self, repair: Repair, piece: &Piece<'_, impl Sink>) -> bool {
         match self.strictness {
             Strictness::Lenient => {
@@ -325,7 +325,7 @@ impl Tokenizer {
         self.fault.expected = None;
     }
 
-    /// Returns what strict JSON has in this state.
+    /// Returns the syntax that strict JSON allows in this state.
     fn wanted(&self) -> &'static str {
         match self.state {
             State::Value | State::FirstItem | State::NextItem => "a value",

@@ -1,4 +1,4 @@
-//! JSON in pieces of any size, as tokens of strict JSON.
+//! A tokenizer for JSON in pieces of any size, which emits strict JSON.
 
 mod machine;
 mod piece;

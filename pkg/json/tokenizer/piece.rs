@@ -3,13 +3,13 @@
 use super::token::{Sink, Token};
 use crate::json::slice;
 
-/// The position in the current piece, and the receiver of what it holds.
+/// The position in the current piece, and the receiver of its tokens.
 pub(super) struct Piece<'a, S> {
     pub(super) text: &'a str,
-    /// `text[run..at]` passed unchanged and was not yet emitted.
+    /// The start of the text that passed unchanged but has not been emitted: `text[run..at]`.
     pub(super) run: usize,
     pub(super) at: usize,
-    /// Position of the withheld comma, when it is in this piece.
+    /// The position of the withheld comma, if it is in this piece.
     pub(super) comma: usize,
     sink: S,
 }
@@ -31,7 +31,7 @@ impl<'a, S: Sink> Piece<'a, S> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Emits what passed, up to here.
+    /// Emits the text that passed, up to the current position.
     pub(super) fn flush(&mut self) {
         self.flush_to(self.at);
     }
@@ -43,13 +43,13 @@ impl<'a, S: Sink> Piece<'a, S> {
         self.run = to;
     }
 
-    /// Takes one byte without passing it on.
+    /// Consumes one byte without emitting it.
     pub(super) fn skip(&mut self) {
         self.flush();
         self.discard();
     }
 
-    /// Takes one byte and drops it, with what passed before it.
+    /// Consumes one byte and drops it, together with the text that passed before it.
     pub(super) fn discard(&mut self) {
         self.at += 1;
         self.run = self.at;

@@ -11,7 +11,7 @@ use crate::json::{Number, Repair};
 
 const WORDS: [&str; 3] = ["true", "false", "null"];
 
-/// The first byte behind the longest word, counted from its start, is not read into it.
+/// The number of bytes after which a word is too long.
 const MAX_WORD_BYTES: usize = 6;
 
 impl Tokenizer {
@@ -25,8 +25,8 @@ impl Tokenizer {
         }
     }
 
-    /// Ends a number before the next byte. Strict readers are shown a number that is whole although
-    /// what follows it is wrong.
+    /// Ends a number before the next byte. Strict readers receive a complete number even if
+    /// the text after it is invalid.
     pub(super) fn end_number(&mut self, number: Number, piece: &mut Piece<'_, impl Sink>) {
         let is_clean = piece.peek().is_none_or(|byte| !is_key_byte(byte));
         if number.may_end() && (is_clean || self.strictness == Strictness::Strict) {
@@ -37,7 +37,7 @@ impl Tokenizer {
         }
     }
 
-    /// Takes a letter of a word. Strict readers are shown a word at its last letter.
+    /// Reads a letter of a word. Strict readers receive a word at its last letter.
     pub(super) fn in_word(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         let is_strict = self.strictness == Strictness::Strict;
         if !byte.is_ascii_alphabetic() || self.word.len() == MAX_WORD_BYTES {
@@ -65,7 +65,7 @@ impl Tokenizer {
         self.end_value(piece);
     }
 
-    /// Returns JSON's word for the current word of JSON or Python.
+    /// Returns the JSON literal for the current word of JSON or Python.
     pub(super) fn word_value(&self) -> Option<&'static str> {
         match self.word.as_str() {
             "true" | "True" => Some("true"),

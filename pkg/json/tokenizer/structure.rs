@@ -1,4 +1,4 @@
-//! Between scalars: whitespace, brackets, commas, colons and comments.
+//! The syntax between scalars: whitespace, brackets, commas, colons and comments.
 
 use super::{
     machine::{MAX_DEPTH, Tokenizer},
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::json::{Number, Repair, slice};
 
-/// Bytes kept from a withheld comma on; whitespace beyond them is dropped.
+/// Maximum number of bytes kept from a withheld comma on; whitespace beyond them is dropped.
 const MAX_HELD_BYTES: usize = 4096;
 
 impl Tokenizer {
-    /// Takes whitespace, a bracket, a comma, or the first byte of anything else.
+    /// Reads whitespace, a bracket, a comma, or the first byte of anything else.
     pub(super) fn between(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         match byte {
             b' ' | b'\t' | b'\n' | b'\r' => {
@@ -50,7 +50,7 @@ impl Tokenizer {
         }
     }
 
-    /// Takes a byte behind the whole value.
+    /// Reads a byte after the complete value.
     fn after_end(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         if byte == b'{' && self.behind == Behind::Objects {
             piece.run = piece.at;
@@ -87,7 +87,7 @@ impl Tokenizer {
         }
     }
 
-    /// Settles a withheld comma by the first byte of what follows it.
+    /// Decides on a withheld comma by the first byte after it.
     fn after_comma(&mut self, byte: u8, piece: &mut Piece<'_, impl Sink>) {
         let is_object = self.state == State::NextKey;
         match byte {
@@ -108,7 +108,7 @@ impl Tokenizer {
                 self.drop_comma(piece);
                 self.close_tuple(piece);
             }
-            // Another item of the list: the objects before it have ended.
+            // Another item of the list begins: the objects before it have ended.
             b'{' if is_object && self.closes_outer(b']') => {
                 if self.repair(Repair::MissingBracket, piece) {
                     self.drop_comma(piece);
@@ -133,7 +133,7 @@ impl Tokenizer {
         }
     }
 
-    /// Emits the whitespace behind a withheld comma, without the comma.
+    /// Emits the whitespace after a withheld comma, without the comma.
     fn drop_comma(&mut self, piece: &mut Piece<'_, impl Sink>) {
         self.end_piece(piece);
         piece.run = piece.at;
@@ -144,7 +144,7 @@ impl Tokenizer {
         self.held.clear();
     }
 
-    /// Emits what passed; a comma that may have to go is held, with the whitespace behind it.
+    /// Emits the text that passed; a comma that may have to be dropped is held, with the whitespace after it.
     pub(super) fn end_piece(&mut self, piece: &mut Piece<'_, impl Sink>) {
         if matches!(self.state, State::NextItem | State::NextKey) {
             let comma = piece.comma.max(piece.run);
@@ -153,7 +153,7 @@ impl Tokenizer {
             let room = MAX_HELD_BYTES.saturating_sub(self.held.len());
             self.held.push_str(slice(piece.text, comma..piece.at.min(comma + room)));
         } else {
-            // After a fault the loop has stopped there: what came before it passed.
+            // After a fault the loop has stopped there; the text before it passed.
             piece.flush();
         }
     }
@@ -240,7 +240,7 @@ impl Tokenizer {
         self.end_value(piece);
     }
 
-    /// Closes a list that is written as a Python tuple.
+    /// Closes a list written as a Python tuple.
     fn close_tuple(&mut self, piece: &mut Piece<'_, impl Sink>) {
         self.tuples -= 1;
         piece.skip();
@@ -249,13 +249,13 @@ impl Tokenizer {
         self.end_value(piece);
     }
 
-    /// Returns `true` when `byte` closes a bracket around the innermost.
+    /// Returns `true` if `byte` closes a bracket around the innermost one.
     fn closes_outer(&self, byte: u8) -> bool {
         let (objects, depth) = self.outer_brackets();
         if byte == b'}' { objects > 0 } else { objects < depth }
     }
 
-    /// Closes the innermost bracket, whose own closer is missing.
+    /// Closes the innermost bracket, whose own closing bracket is missing.
     fn add_bracket(&mut self, piece: &mut Piece<'_, impl Sink>) {
         if self.repair(Repair::MissingBracket, piece) {
             piece.flush();
@@ -265,8 +265,8 @@ impl Tokenizer {
         }
     }
 
-    /// Ends the value at its closer and adds missing brackets behind a member or an item; returns `true`
-    /// if it is whole now.
+    /// Ends the value at the end of the call and adds missing brackets after a member or an item; returns `true`
+    /// if the value is now complete.
     pub(crate) fn close_at_end(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) -> bool {
         let mut piece = Piece::new("", sink);
         if let State::Number(number) = self.state {
@@ -280,15 +280,15 @@ impl Tokenizer {
             self.drop_comma(&mut piece);
             self.state = State::AfterValue;
         }
-        // Behind a bracket that was only opened, anything might have followed.
+        // After a bracket that was only opened, anything might have followed.
         while self.state == State::AfterValue {
             self.add_bracket(&mut piece);
         }
         self.is_done()
     }
 
-    /// Completes the JSON that was emitted of a value which is not whole, so that it is valid, whatever
-    /// it says.
+    /// Completes the emitted JSON of an incomplete value, so that it is valid, whatever
+    /// it means.
     pub(crate) fn abandon(&mut self, sink: &mut impl FnMut(Token<'_>) -> bool) {
         let mut piece = Piece::new("", sink);
         if !self.held.is_empty() {
@@ -317,7 +317,7 @@ impl Tokenizer {
         if self.strictness == Strictness::Strict {
             return self.fail("this is not strict JSON", piece);
         }
-        // A withheld comma stays withheld: what is before the comment is held with it.
+        // A withheld comma stays withheld: the text before the comment is held with it.
         if matches!(self.state, State::NextItem | State::NextKey) {
             self.end_piece(piece);
             piece.run = piece.at;
@@ -355,7 +355,7 @@ impl Tokenizer {
     }
 }
 
-/// Returns `true` if a key may begin with this byte, in quotes or without.
+/// Returns `true` if a key, quoted or not, may begin with this byte.
 fn is_key(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'') || is_key_start(byte)
 }
@@ -364,7 +364,7 @@ fn is_key_start(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
 
-/// Returns `true` if this byte may be in a key without quotes, or makes a number one that is wrong.
+/// Returns `true` if this byte may be part of an unquoted key, or would make a number invalid.
 pub(super) fn is_key_byte(byte: u8) -> bool {
     is_key_start(byte) || matches!(byte, b'-' | b'.')
 }

@@ -2,10 +2,10 @@
 
 use crate::json::RepairSet;
 
-/// Handling of mistakes.
+/// The treatment of mistakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// The first mistake ends the reading.
+    /// The first mistake ends reading.
     Strict,
     /// Known mistakes are repaired and reported.
     Lenient,
@@ -22,13 +22,13 @@ pub(crate) enum Token<'a> {
     KeyEnd { depth: u32, at: usize },
     /// A value begins at byte `at`, inside `depth` brackets.
     ValueStart { depth: u32, kind: Kind, at: usize },
-    /// The value was whole, and another one begins at byte `at`.
+    /// The value was complete, and another one begins at byte `at`.
     Next { at: usize },
-    /// The value ended before byte `at`, with what was repaired since the last such end.
+    /// The value ended before byte `at`, with the repairs made since the last such end.
     ValueEnd { depth: u32, at: usize, repairs: RepairSet },
 }
 
-/// Kind of a value, as its first byte tells.
+/// The kind of a value, as determined by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Object,
@@ -38,10 +38,10 @@ pub(crate) enum Kind {
     Word,
 }
 
-/// Receiver of the tokens.
+/// A receiver of tokens.
 ///
-/// Its answer to [`Token::ValueStart`] tells whether the tokens inside that value are wanted beside
-/// its text; the answers to all other tokens are ignored.
+/// The returned value for [`Token::ValueStart`] decides whether the tokens inside that value are wanted in addition to
+/// its text; it is ignored for all other tokens.
 pub(super) trait Sink: FnMut(Token<'_>) -> bool {}
 
 impl<F: FnMut(Token<'_>) -> bool> Sink for F {}

@@ -1,4 +1,4 @@
-//! Sections and calls become events, each start with exactly one end.
+//! The assembly of sections and calls into events, each start with exactly one end.
 
 use std::{collections::HashSet, mem};
 
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) enum Section {
     /// Reasoning.
     Thinking,
-    /// The answer; `refusal` marks the part that the provider marked so.
+    /// The answer; `refusal` is set for text that the provider marked as a refusal.
     Message { refusal: bool },
 }
 
@@ -30,19 +30,19 @@ impl Section {
     }
 }
 
-/// The watch for text that says the same over and over.
+/// The detector of repetitive text.
 #[derive(Debug)]
 enum Watch {
     Off,
-    /// The answer ends at such text; with the state of the reasoning and that of the answer.
+    /// The answer ends where its text repeats itself. Holds the state of the reasoning and that of the answer.
     On([Repetition; 2]),
-    /// The answer has ended there: what follows is not taken.
+    /// The answer has ended because of a repetition: whatever follows is dropped.
     Repeated,
 }
 
-/// Puts one response together from typed text and calls.
+/// Assembles one response from typed text and calls.
 ///
-/// Emits the events, joining adjacent text of one chunk, and keeps what the completion is to hold.
+/// Emits the events, joining adjacent text of one chunk, and keeps what the completion will hold.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     section: Option<Section>,
@@ -50,24 +50,24 @@ pub(crate) struct Assembler {
     held_section: Option<Section>,
     /// `None` when leading whitespace is content like any other text.
     held: Option<LeadingWhitespace>,
-    /// Text of the open section that was not emitted yet, and the front of it that is kept already.
+    /// Text of the open section that has not been emitted yet, and the length of its prefix that is already kept.
     pending: Text,
     kept: usize,
     repetition: Watch,
     next_index: u32,
-    /// The number of sections begun.
+    /// The number of sections that have begun.
     sections: u32,
     native: Vec<NativeCall>,
     /// The provider's numbers of the native calls that have ended.
     ended: HashSet<u32>,
     max_call_bytes: usize,
-    /// `true` once the arguments of a native call passed `max_call_bytes`.
+    /// `true` once the arguments of a native call exceed `max_call_bytes`.
     is_over_limit: bool,
     builder: CompletionBuilder,
 }
 
 impl Assembler {
-    /// Returns an assembler that drops whitespace in front of calls if `drops_whitespace`.
+    /// Returns an assembler that drops whitespace before calls if `drops_whitespace` is set.
     pub(crate) fn new(drops_whitespace: bool, keep: Keep) -> Self {
         Self {
             section: None,
@@ -86,24 +86,24 @@ impl Assembler {
         }
     }
 
-    /// Sets the longest arguments of a native call. Default: [`DEFAULT_MAX_CALL_BYTES`].
+    /// Sets the maximum length of a native call's arguments. Default: [`DEFAULT_MAX_CALL_BYTES`].
     pub(crate) fn max_call_bytes(mut self, bytes: usize) -> Self {
         self.max_call_bytes = bytes;
         self
     }
 
-    /// Sets whether text that says the same over and over ends the answer. Default: no.
+    /// Sets whether repetitive text ends the answer. Default: no.
     pub(crate) fn stop_repetition(mut self, stops: bool) -> Self {
         self.repetition = if stops { Watch::On(Default::default()) } else { Watch::Off };
         self
     }
 
-    /// Returns `true` when the text repeats itself: the answer is cut there.
+    /// Returns `true` if the text repeats itself: the answer is cut there.
     pub(crate) fn has_repeated(&self) -> bool {
         matches!(self.repetition, Watch::Repeated)
     }
 
-    /// Notes that the answer was cut because its text repeats itself, whatever its chunk says of its end.
+    /// Records that the answer was cut because its text repeats itself, whatever finish reason its chunk has.
     pub(crate) fn cut_by_repetition(&mut self) {
         let Completion { finish_reason, finish_reason_raw, complete, .. } = self.completion();
         *finish_reason = Some(FinishReason::Repetition);
@@ -111,7 +111,7 @@ impl Assembler {
     }
 
     /// Returns the error of a native call whose arguments are too long, if there is one: the answer
-    /// cannot go on.
+    /// cannot continue.
     pub(crate) fn over_limit(&self) -> Option<ProviderError> {
         self.is_over_limit.then(|| {
             let limit = self.max_call_bytes;
@@ -120,12 +120,12 @@ impl Assembler {
         })
     }
 
-    /// Returns what was put together so far.
+    /// Returns the completion assembled so far.
     pub(crate) fn completion(&mut self) -> &mut Completion {
         &mut self.builder.completion
     }
 
-    /// Returns the whole answer, after [`end`](Self::end).
+    /// Returns the completed answer, after [`end`](Self::end).
     pub(crate) fn into_completion(mut self) -> Completion {
         if self.has_repeated() && self.builder.keep == Keep::Verbatim {
             self.builder.forget_verbatim();
@@ -133,23 +133,23 @@ impl Assembler {
         self.builder.finish()
     }
 
-    /// Returns the answer as far as it is kept.
+    /// Returns the builder with the part of the answer that is kept.
     #[cfg(feature = "runtime")]
     pub(crate) fn builder(&self) -> &CompletionBuilder {
         &self.builder
     }
 
-    /// Returns `true` once any content was emitted.
+    /// Returns `true` once any content has been emitted.
     pub(crate) fn has_content(&self) -> bool {
         self.sections > 0 || self.next_index > 0
     }
 
-    /// Returns `true` when the answer was cut by its limit of tokens.
+    /// Returns `true` if the answer was truncated by its token limit.
     pub(crate) fn is_cut_by_length(&self) -> bool {
         self.builder.completion.finish_reason.as_ref().is_some_and(FinishReason::is_limit)
     }
 
-    /// Takes the facts of `chunk` about the response and, where it is kept verbatim, its text.
+    /// Records the facts in `chunk` about the response and, if text is kept verbatim, its text.
     pub(crate) fn facts(&mut self, chunk: &StreamChunk) {
         chunk.note_facts(&mut self.builder.completion);
         if self.builder.keep == Keep::Verbatim {
@@ -157,8 +157,8 @@ impl Assembler {
         }
     }
 
-    /// Takes what follows the content of `chunk`: the end of its section, its native calls,
-    /// its end. Emits the text that waits.
+    /// Processes what follows the content of `chunk`: the end of its section, its native calls,
+    /// and its end. Emits the pending text.
     pub(crate) fn after_content(&mut self, chunk: StreamChunk, emit: &mut impl FnMut(AgentEvent)) {
         if chunk.ends_section {
             self.end_section(emit);
@@ -182,7 +182,7 @@ impl Assembler {
         }
     }
 
-    /// Takes text of a section; opens and closes sections as needed.
+    /// Processes text of a section; opens and closes sections as needed.
     pub(crate) fn text(&mut self, section: Section, text: &str, emit: &mut impl FnMut(AgentEvent)) {
         if text.is_empty() || self.has_repeated() {
             return;
@@ -212,7 +212,7 @@ impl Assembler {
         }
     }
 
-    /// Adds text to that of the open section, up to where it repeats itself.
+    /// Adds text to the pending text of the open section, up to the point where it repeats itself.
     fn add(&mut self, mut text: &str) {
         while let Watch::On([thinking, message]) = &mut self.repetition {
             let is_thinking = self.section == Some(Section::Thinking);
@@ -232,7 +232,7 @@ impl Assembler {
         self.pending.push_str(text);
     }
 
-    /// Keeps the text that waits to be emitted.
+    /// Keeps the pending text.
     fn keep_pending(&mut self) {
         let more = slice(&self.pending, self.kept..);
         match self.section {
@@ -243,7 +243,7 @@ impl Assembler {
         self.kept = self.pending.len();
     }
 
-    /// Closes the open section before text of another, unless only its mark changes.
+    /// Closes the open section before text of another one, unless only its refusal mark changes.
     fn switch(&mut self, section: Section, emit: &mut impl FnMut(AgentEvent)) {
         match self.section {
             Some(open) if open.is_same_kind(section) => {
@@ -256,7 +256,7 @@ impl Assembler {
         }
     }
 
-    /// Emits the text that waits for more of its chunk.
+    /// Emits the pending text.
     fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if self.pending.is_empty() {
             return;
@@ -271,7 +271,7 @@ impl Assembler {
         });
     }
 
-    /// Ends the open section; held whitespace that opened none is dropped.
+    /// Ends the open section; held whitespace that opened no section is dropped.
     pub(crate) fn end_section(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         self.flush(emit);
         self.drop_held();
@@ -297,7 +297,7 @@ impl Assembler {
         call
     }
 
-    /// Closes the open section and takes the next number.
+    /// Closes the open section and begins a call with the next number.
     fn begin_call(&mut self, emit: &mut impl FnMut(AgentEvent)) -> OpenCall {
         self.end_section(emit);
         let call = OpenCall::new(self.next_index, self.builder.keep != Keep::Facts);
@@ -305,7 +305,7 @@ impl Assembler {
         call
     }
 
-    /// Returns a call that takes the next number only if it is kept.
+    /// Returns a draft call, which takes the next number only if it is kept.
     pub(crate) fn draft_call(&self) -> OpenCall {
         OpenCall::new(self.next_index, true)
     }
@@ -322,7 +322,7 @@ impl Assembler {
         self.builder.keep_call(call);
     }
 
-    /// Takes one delta. A number is one call: a delta of a call that ended is dropped.
+    /// Processes one delta. Each number stands for one call: deltas of a call that has ended are dropped.
     fn call_delta(&mut self, delta: &ToolCallDelta, emit: &mut impl FnMut(AgentEvent)) {
         let known = self.native.iter().position(|call| call.key == delta.index);
         if known.is_none() && self.ended.contains(&delta.index) {
@@ -347,7 +347,7 @@ impl Assembler {
         }
     }
 
-    /// Ends the calls that the provider ended and emits the starts that wait for a name: text follows.
+    /// Ends the calls that the provider has ended and emits the starts still waiting for a name, because text follows.
     pub(crate) fn before_text(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if self.native.is_empty() {
             return;
@@ -358,14 +358,14 @@ impl Assembler {
         }
     }
 
-    /// Ends the calls that are `over`, since the response goes on behind them.
+    /// Ends the calls for which `over` is true, since the response continues after them.
     fn end_calls(&mut self, over: impl Fn(&NativeCall) -> bool, emit: &mut impl FnMut(AgentEvent)) {
         for call in self.native.extract_if(.., |call| over(call)).collect::<Vec<_>>() {
             self.end_call(call, false, emit);
         }
     }
 
-    /// Ends all native calls; `cut` when the response was cut off.
+    /// Ends all native calls; `cut` if the response was cut off.
     fn end_native_calls(&mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
         for call in mem::take(&mut self.native) {
             self.end_call(call, cut, emit);
@@ -374,13 +374,13 @@ impl Assembler {
 
     fn end_call(&mut self, call: NativeCall, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
         self.ended.insert(call.key);
-        // Nothing shows that arguments which did not come are none.
+        // Nothing shows that arguments which never arrived are meant to be empty.
         let reason = self.builder.completion.finish_reason.as_ref();
         let cut = cut || call.is_absent() && reason.is_some_and(FinishReason::truncates);
         self.keep_call(call.end(cut, emit));
     }
 
-    /// Ends all that is open; `cut` when the response was cut off.
+    /// Ends everything that is open; `cut` if the response was cut off.
     pub(crate) fn end(&mut self, cut: bool, emit: &mut impl FnMut(AgentEvent)) {
         self.end_native_calls(cut, emit);
         self.end_section(emit);

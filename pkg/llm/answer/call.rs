@@ -4,15 +4,15 @@ use std::mem;
 
 use crate::types::{AgentEvent, CallOutcome, Json, Repair, Text, ToolCall};
 
-/// The wait of the start for a name, in bytes of the body.
+/// The number of bytes of the body for which the start waits for a name.
 const MAX_NAME_WAIT_BYTES: usize = 512;
 
-/// Longest name of a tool, in bytes. A name goes back in the call, its result and the feedback on it.
+/// Maximum length of a tool's name, in bytes. The name is sent back in the call, its result and the feedback on it.
 const MAX_NAME_BYTES: usize = 256;
-/// The fault of a call with a longer name.
+/// The fault of a call whose name is too long.
 const LONG_NAME: &str = "the name of the tool is longer than 256 bytes";
 
-/// Longest id of a call, in bytes; one that is longer is as good as none.
+/// Maximum length of a call's id, in bytes; a longer one is ignored.
 const MAX_ID_BYTES: usize = 1024;
 
 /// The events of one call: one start, the deltas, one end.
@@ -20,19 +20,19 @@ const MAX_ID_BYTES: usize = 1024;
 pub(crate) struct OpenCall {
     call: ToolCall,
     start: Start,
-    /// Text that waits for the start or for more of its chunk.
+    /// Text that waits for the start or for the rest of its chunk.
     content: Text,
     arguments: Text,
-    /// JSON text of the arguments so far, where it differs from the source.
+    /// The JSON text of the arguments so far, where it differs from the source.
     json: String,
     keeps_content: bool,
-    /// The reason why the call cannot run, if there is one already.
+    /// The reason why the call cannot run, if one is already known.
     fault: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// The name is missing, after n bytes of the body.
+    /// The name is missing after this number of bytes of the body.
     Waiting(usize),
     Sent,
 }
@@ -54,7 +54,7 @@ impl OpenCall {
         self.call.index
     }
 
-    /// Sets the model's id of the call. A start that was emitted before keeps its own.
+    /// Sets the model's id of the call. A start that was already emitted keeps its own id.
     pub(crate) fn id(&mut self, id: Text) {
         if !id.is_empty() && id.len() <= MAX_ID_BYTES {
             self.call.id = id;
@@ -65,17 +65,17 @@ impl OpenCall {
         self.call.server_name = Some(name.into());
     }
 
-    /// Marks a call that the provider runs itself.
+    /// Marks the call as one that the provider runs itself.
     pub(crate) fn hosted(&mut self) {
         self.call.hosted = true;
     }
 
-    /// Marks a call that was made through another tool.
+    /// Marks the call as made through another tool.
     pub(crate) fn indirect(&mut self) {
         self.call.indirect = true;
     }
 
-    /// Sets the tool's name and emits the start. A name that is too long is none.
+    /// Sets the tool's name and emits the start. A name that is too long counts as missing.
     pub(crate) fn name(&mut self, name: &str, emit: &mut impl FnMut(AgentEvent)) {
         if name.len() > MAX_NAME_BYTES {
             self.fault = Some(LONG_NAME);
@@ -103,14 +103,14 @@ impl OpenCall {
         self.arguments.push_str(json);
     }
 
-    /// Adds a piece of the arguments' source.
+    /// Adds a piece of the arguments' source text.
     pub(crate) fn source(&mut self, text: &str) {
         if self.keeps_content {
             self.call.arguments_raw.push_str(text);
         }
     }
 
-    /// Emits the start, unless that was done before.
+    /// Emits the start, unless it has already been emitted.
     pub(crate) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if mem::replace(&mut self.start, Start::Sent) == Start::Sent {
             return;
@@ -127,7 +127,7 @@ impl OpenCall {
         (!self.call.name.is_empty()).then(|| self.call.name.clone())
     }
 
-    /// Emits the text that waits, once the start is out.
+    /// Emits the pending text, once the start has been emitted.
     pub(crate) fn flush(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         if self.start != Start::Sent || (self.content.is_empty() && self.arguments.is_empty()) {
             return;
@@ -140,8 +140,8 @@ impl OpenCall {
         emit(AgentEvent::ToolCallContent { index: self.call.index, content, arguments });
     }
 
-    /// Ends the call and returns it as it goes into the completion. `absent` says that its arguments
-    /// stand for none.
+    /// Ends the call and returns it for the completion. `absent` means that the call has no
+    /// arguments.
     pub(crate) fn end(
         mut self,
         mut outcome: CallOutcome,

@@ -1,4 +1,4 @@
-//! One response, put together from its deltas: its events and its `Completion`.
+//! The assembly of one response from its deltas: its events and its `Completion`.
 
 mod assembler;
 mod call;

@@ -1,4 +1,4 @@
-//! One native call, put together from its deltas.
+//! The assembly of one native call from its deltas.
 
 use super::call::OpenCall;
 use crate::{
@@ -7,22 +7,22 @@ use crate::{
     types::{AgentEvent, CallOutcome, Text, ToolCall, is_absent},
 };
 
-/// Longest text that still means absent arguments: `"null"` with some whitespace.
+/// Maximum length of a text that still means absent arguments: `"null"` with some whitespace.
 const ABSENT_BYTES: usize = 16;
 
-/// A native call that is open.
+/// An open native call.
 #[derive(Debug)]
 pub(super) struct NativeCall {
-    /// The provider's number.
+    /// The provider's number of the call.
     pub(super) key: u32,
     events: OpenCall,
     tracker: JsonTracker,
-    /// The first bytes of the arguments, enough to recognise `null` and `"null"`.
+    /// The first bytes of the arguments, enough to recognize `null` and `"null"`.
     head: Text,
-    /// The bytes of the arguments so far.
+    /// The length of the arguments so far, in bytes.
     bytes: usize,
-    /// `true` once the provider ended the call. Without whole arguments, what follows in the response
-    /// shows whether the call was cut.
+    /// `true` once the provider has ended the call. If its arguments are incomplete, what follows in the response
+    /// shows whether the call was cut off.
     pub(super) has_ended: bool,
 }
 
@@ -32,7 +32,7 @@ impl NativeCall {
         Self { key, events, tracker, head, bytes: 0, has_ended: false }
     }
 
-    /// Takes one delta; `false` when its arguments pass `max_bytes` and were not taken.
+    /// Processes one delta; returns `false`, without taking the arguments, if they exceed `max_bytes`.
     pub(super) fn delta(
         &mut self,
         delta: &ToolCallDelta,
@@ -68,27 +68,27 @@ impl NativeCall {
         is_within
     }
 
-    /// Returns the position among the calls of the response.
+    /// Returns the call's position in the response.
     pub(super) fn index(&self) -> u32 {
         self.events.index()
     }
 
-    /// Emits the start, unless that was done before.
+    /// Emits the start, unless it has already been emitted.
     pub(super) fn start(&mut self, emit: &mut impl FnMut(AgentEvent)) {
         self.events.start(emit);
     }
 
-    /// Returns `true` once the arguments are one whole value.
+    /// Returns `true` once the arguments are one complete value.
     pub(super) fn is_whole(&self) -> bool {
         self.tracker.is_whole()
     }
 
-    /// Returns `true` while the arguments stand for none.
+    /// Returns `true` while the arguments are absent, or `null`.
     pub(super) fn is_absent(&self) -> bool {
         is_absent(&self.head)
     }
 
-    /// Ends the call; `cut` when the response was cut off.
+    /// Ends the call; `cut` if the response was cut off.
     pub(super) fn end(self, cut: bool, emit: &mut impl FnMut(AgentEvent)) -> ToolCall {
         let (outcome, is_absent) = (self.outcome(cut), self.is_absent());
         self.events.end(outcome, Vec::new(), is_absent, emit)

@@ -1,32 +1,32 @@
-//! Finds text that says the same over and over, while it streams.
+//! Detection of repetitive text while it streams.
 
 use memchr::memmem;
 
 use crate::types::{slice, subslice};
 
-/// The distance of two looks, in bytes of text.
+/// The distance between two checks, in bytes of text.
 const STEP_BYTES: usize = 256;
-/// Longest text that is repeated.
+/// Maximum length of the repeated text.
 const MAX_PERIOD_BYTES: usize = 2 << 10;
-/// Most text that repeats what stands before it, in bytes.
+/// The length of repeated text at which the answer is cut, in bytes.
 const MAX_REPEATED_BYTES: usize = 2 << 10;
-/// Most times of a sentence or a line in a row.
+/// The number of times in a row at which a repeated sentence or line is reported.
 const MAX_TIMES: usize = 8;
-/// Letters of a sentence; the rows of an empty table have less.
+/// Minimum number of letters in a repeated sentence; the rows of an empty table have fewer.
 const MIN_LETTERS: usize = 12;
-/// The end of the text by which an earlier one is found.
+/// The length of the end of the text by which an earlier occurrence is found.
 const NEEDLE_BYTES: usize = 32;
 
-/// The places where one kind of text is looked at.
+/// The check points in one kind of text.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Repetition {
-    /// Bytes since the last look.
+    /// Bytes since the last check.
     unseen: usize,
 }
 
 impl Repetition {
-    /// Takes `text`, the next of its kind; returns the bytes of it up to the place where all so far is to be
-    /// looked at, if it has come. Those places do not depend on how the text is cut.
+    /// Takes the next piece of `text`; if it reaches a check point, returns the number of its bytes up to there. The
+    /// check points do not depend on how the text is split.
     pub(crate) fn take(&mut self, text: &str) -> Option<usize> {
         let room = STEP_BYTES.saturating_sub(self.unseen);
         if text.len() < room {
@@ -38,8 +38,8 @@ impl Repetition {
     }
 }
 
-/// Returns `true` when `text` ends with the same sentence or line [`MAX_TIMES`] times, or with
-/// [`MAX_REPEATED_BYTES`] that repeat what stands before them.
+/// Returns `true` if `text` ends with the same sentence or line [`MAX_TIMES`] times, or with
+/// [`MAX_REPEATED_BYTES`] that repeat the text before them.
 pub(crate) fn repeats_itself(text: &str) -> bool {
     let most = MAX_PERIOD_BYTES + MAX_REPEATED_BYTES;
     let start = text.ceil_char_boundary(text.len().saturating_sub(most));
@@ -48,7 +48,7 @@ pub(crate) fn repeats_itself(text: &str) -> bool {
     let Some((needle, before)) = bytes.last_chunk::<NEEDLE_BYTES>().zip(bytes.split_last()) else {
         return false;
     };
-    // Most texts do not have it: the search from the front is the fast one, and says so.
+    // Most texts contain no earlier occurrence: the forward search, which is the faster one, rules them out.
     if memmem::find(before.1, needle).is_none() {
         return false;
     }

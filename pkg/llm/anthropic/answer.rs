@@ -15,7 +15,7 @@ use crate::{
     types::{AgentEvent, Text},
 };
 
-/// The counts. The vendor's input leaves out what its cache read and wrote.
+/// The paths of the counts. The vendor's input count excludes tokens read from and written to its cache.
 const USAGE: UsagePaths = UsagePaths {
     input: &["input_tokens+cache_read_input_tokens+cache_creation_input_tokens"],
     output: &["output_tokens"],
@@ -24,11 +24,11 @@ const USAGE: UsagePaths = UsagePaths {
     reasoning: &["output_tokens_details.thinking_tokens"],
 };
 
-/// The members of a message that are read, besides [`FACTS`], and what names its event.
+/// The members of a message that are read, besides [`FACTS`], and those that name its event.
 const MESSAGE: [&str; 9] =
     ["type", "id", "role", "model", "content", "stop_reason", "usage", "message", "index"];
 
-/// Longest usage object that is put together, in bytes; further fields are left out.
+/// Maximum size of the merged usage object, in bytes; further fields are dropped.
 const MAX_USAGE_BYTES: usize = 64 << 10;
 
 /// The answer so far.
@@ -37,16 +37,16 @@ pub(super) struct Answer {
     blocks: Blocks,
     usage: Members,
     last: Last,
-    /// The message as its start has it, when that has more than nothing of the answer.
+    /// The message as its start event has it, if it contains any part of the answer.
     start: Option<Box<str>>,
-    /// `true` once a block or the reason for the end has come.
+    /// `true` once a block or the stop reason has arrived.
     has_content: bool,
 }
 
-/// The content that was emitted last, as far as it decides where a signature belongs.
+/// The kind of the content emitted last, as far as it decides where a signature belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Last {
-    /// Nothing that a signature could be taken to belong to.
+    /// Nothing that a signature could wrongly be attached to.
     #[default]
     Other,
     /// Unsigned reasoning of this block.
@@ -61,7 +61,7 @@ impl Answer {
         self.blocks.last()
     }
 
-    /// Returns the index of a block that comes without one.
+    /// Returns the index for a block that comes without one.
     pub(super) fn next_block(&self) -> u32 {
         self.blocks.next()
     }
@@ -86,8 +86,8 @@ impl Answer {
         sink.emit_some(chunk);
     }
 
-    /// Reports the content that the message's start has, as that of a call by the vendor's code has all
-    /// of it. Blocks that are streamed as well, of which `streamed` is the first, do not count twice.
+    /// Emits the content in the message's start, which a call made by the vendor's code has in
+    /// full. Blocks that are streamed as well, from index `streamed` on, are not counted twice.
     pub(super) fn open(&mut self, streamed: Option<u32>, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let Some(raw) = self.start.take() else { return Ok(()) };
         let message = Entries::read(&raw);
@@ -105,12 +105,12 @@ impl Answer {
         self.start.is_some()
     }
 
-    /// Forgets the content that the message's start has: it is read as a whole answer.
+    /// Discards the content in the message's start, because it is read as a whole answer.
     pub(super) fn forget_start(&mut self) {
         self.start = None;
     }
 
-    /// Reports whole blocks.
+    /// Emits whole blocks.
     pub(super) fn blocks_of(
         &mut self,
         blocks: &[&RawValue],
@@ -123,7 +123,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Puts the usage so far into a chunk, when `usage` has more of it.
+    /// Merges `usage` into the usage so far and puts it into `chunk`, if it adds anything.
     fn used(&mut self, usage: Option<&RawValue>, chunk: &mut StreamChunk) {
         let Some(usage) = usage.filter(|usage| usage.get().starts_with('{')) else { return };
         let later = Members::read(usage.get());
@@ -226,8 +226,8 @@ impl Answer {
         }
     }
 
-    /// Signs the reasoning right before. Behind a call, or the reasoning of another block, a signature
-    /// would be taken for theirs: there it stands as an item of its own.
+    /// Signs the reasoning directly before. After a call, or after the reasoning of another block, a signature
+    /// would be attached to those; there it becomes an item of its own.
     fn signature(&mut self, index: u32, signature: Text, sink: &mut Sink<'_>) {
         if signature.is_empty() || !self.blocks.sign(index) {
             return;
@@ -257,7 +257,7 @@ impl Answer {
         }
     }
 
-    /// Reports why the message ends, and what else its end has.
+    /// Emits the stop reason and the other facts at the end of the message.
     pub(super) fn conclude(
         &mut self,
         stop_reason: &str,

@@ -1,4 +1,4 @@
-//! The blocks of an answer that are being written, by their index.
+//! The open blocks of an answer, by their index.
 
 use super::items;
 use crate::{
@@ -10,52 +10,52 @@ use crate::{
     types::{Json, Text},
 };
 
-/// Most blocks that may be open at the same time; some servers end all of them at the very end.
+/// Maximum number of blocks open at the same time; some servers end all of them at the very end.
 const MAX_OPEN: usize = 1024;
 
-/// Most bytes of the open blocks that are put together here, all taken together.
+/// Maximum total size of the open blocks that are assembled here, in bytes.
 const MAX_KEPT_BYTES: usize = 8 << 20;
 
 /// The open blocks, in the order in which they began.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     open: Vec<(u32, Block)>,
-    /// Bytes of the blocks that are put together.
+    /// The size of the blocks being assembled, in bytes.
     kept_bytes: usize,
-    /// Calls so far.
+    /// The number of calls so far.
     calls: u32,
 }
 
-/// A block that has begun; its stop or the message's end ends it.
+/// An open block, ended by its stop or by the message's end.
 #[derive(Debug)]
 enum Block {
-    /// Text: passed on as it comes.
+    /// Text, passed on as it arrives.
     Text,
-    /// Readable reasoning: passed on as it comes; its first signature counts.
+    /// Readable reasoning, passed on as it arrives; its first signature counts.
     Thinking { is_signed: bool },
-    /// A call for the agent. The arguments of its start count when none were streamed.
+    /// A call for the agent. The arguments in its start count if none are streamed.
     Call { index: u32, arguments: Arguments },
-    /// Anything else: put together, and passed on whole at its end.
+    /// Anything else: assembled, and passed on whole at its end.
     Kept(Kept),
 }
 
 #[derive(Debug)]
 enum Arguments {
-    /// None were streamed yet; those of the block's start.
+    /// None have been streamed yet; holds those of the block's start.
     Start(Text),
     Streamed,
 }
 
-/// A block that is put together.
+/// A block that is assembled.
 #[derive(Debug)]
 struct Kept {
     members: Members,
-    /// The arguments of a server's tool, joined.
+    /// The arguments of a server tool, joined.
     input: String,
     bytes: usize,
 }
 
-/// The fault of more blocks, or longer ones, than are kept.
+/// The fault of more or longer blocks than can be kept.
 const TOO_MUCH: Fault = Fault::Limit("the blocks that are open are too many or too long");
 
 impl Blocks {
@@ -91,22 +91,22 @@ impl Blocks {
         self.begin(index, Block::Kept(Kept { members, input: String::new(), bytes }))
     }
 
-    /// Returns the block that began last.
+    /// Returns the index of the block that began last.
     pub(super) fn last(&self) -> Option<u32> {
         self.open.last().map(|(index, _)| *index)
     }
 
-    /// Returns the index of a block that comes without one.
+    /// Returns the index for a block that comes without one.
     pub(super) fn next(&self) -> u32 {
         self.last().map_or(0, |index| index.saturating_add(1))
     }
 
-    /// Returns `true` when the parts of this block are put together here.
+    /// Returns `true` if this block is assembled here.
     pub(super) fn is_kept(&self, index: u32) -> bool {
         self.open.iter().any(|(at, block)| *at == index && matches!(block, Block::Kept(_)))
     }
 
-    /// Adds a part to a block that is put together.
+    /// Adds a part to a block that is assembled.
     pub(super) fn add(&mut self, index: u32, delta: Members) -> Result<(), Fault> {
         let bytes = delta.bytes();
         self.grow(bytes)?;
@@ -117,7 +117,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Takes a piece of arguments; returns the delta when they belong to a call for the agent.
+    /// Adds a piece of arguments; returns the delta if the arguments belong to a call for the agent.
     pub(super) fn arguments(
         &mut self,
         index: u32,
@@ -155,7 +155,7 @@ impl Blocks {
         self.end(block, true)
     }
 
-    /// Ends the message, and with it every block; a call that its block's stop did not end may be cut.
+    /// Ends the message and with it every block; a call without its block's stop may have been cut off.
     pub(super) fn finish(&mut self) -> Vec<StreamChunk> {
         let open = std::mem::take(&mut self.open).into_iter();
         open.filter_map(|(_, block)| self.end(block, false)).collect()
@@ -176,7 +176,7 @@ impl Blocks {
             Block::Kept(Kept { mut members, input, bytes }) => {
                 self.kept_bytes = self.kept_bytes.saturating_sub(bytes);
                 if !input.is_empty() {
-                    // Arguments that were cut are kept as the text that they are.
+                    // Truncated arguments are kept as a JSON string.
                     let cut = |_| Json::from(serde_json::Value::from(input.as_str()));
                     let input = Json::parse(&input).unwrap_or_else(cut);
                     members.set("input", plain(input.as_str()));

@@ -1,11 +1,11 @@
-//! Tools that are described where a search has found them, and not at the beginning of the prompt.
+//! Tools that are described where a search found them instead of at the beginning of the prompt.
 
 use crate::{
     llm::{ToolSpec, http::HttpConfig},
     types::{Text, ToolResult},
 };
 
-/// Beginnings of the names of models that know no other place for tools than the beginning.
+/// Name prefixes of models that accept tools only at the beginning.
 const OLDER: [&str; 3] = ["claude-2", "claude-3", "claude-instant"];
 
 /// The tools of a request that its results may refer to.
@@ -13,7 +13,7 @@ const OLDER: [&str; 3] = ["claude-2", "claude-3", "claude-instant"];
 pub(super) struct Found<'a>(&'a [ToolSpec]);
 
 impl<'a> Found<'a> {
-    /// Returns the tools of a request to this server; none where it is not the vendor's own, or the model is older.
+    /// Returns the tools of a request to this server; none if it is not the vendor's own, or if the model is older.
     pub(super) fn new(tools: &'a [ToolSpec], config: &HttpConfig) -> Self {
         Self(if defers(config) { tools } else { &[] })
     }
@@ -23,13 +23,13 @@ impl<'a> Found<'a> {
         self.0.iter().filter(|spec| spec.deferred).map(|spec| &spec.name)
     }
 
-    /// Returns the tools that a result refers to: the provider refuses other names.
+    /// Returns the tools that `result` refers to: the provider rejects other names.
     pub(super) fn of(self, result: &ToolResult) -> impl Iterator<Item = &Text> {
         result.found.iter().filter(move |name| self.names().any(|it| it == *name))
     }
 }
 
-/// Returns `true` for the vendor's own server and a model that knows another place for tools than the beginning.
+/// Returns `true` for the vendor's own server and a model that accepts tools elsewhere than at the beginning.
 pub(super) fn defers(config: &HttpConfig) -> bool {
     let is_own = config.base_url.contains("anthropic.com");
     is_own && !OLDER.iter().any(|older| config.model.contains(older))

@@ -1,4 +1,4 @@
-//! The items of an answer: everything besides text, reasoning and calls.
+//! The items of an answer: everything other than text, reasoning and calls.
 
 use serde_json::value::RawValue;
 
@@ -33,37 +33,37 @@ pub(super) fn block(members: &Members) -> Option<AgentEvent> {
     item(PROTOCOL, kind, members.to_json().as_str())
 }
 
-/// Returns the further members of a call, which go back with it, such as the vendor's code that made it.
+/// Returns the additional members of a call, which are sent back with it, such as the vendor's code that made it.
 pub(super) fn more_of_call(call: &Members) -> Option<Signature> {
     let mut more = call.rest(&["type", "id", "name", "input", "cache_control"]);
     if Members::read(more.get("caller").unwrap_or_default()).text("type") == "direct" {
-        // The model itself, as if nothing were said.
+        // Made by the model itself, which is also the meaning of an absent member.
         more = more.without("caller");
     }
     (more.bytes() > 0).then(|| Signature::new(PROTOCOL, more.to_json().as_str()))
 }
 
-/// Returns `true` when a server's tool failed: a word of some results, the type of the content of
+/// Returns `true` if a server tool failed, as shown by a member of some results and by the type of the content of
 /// others.
 fn is_error(result: &Members) -> bool {
     let content = Members::read(result.get("content").unwrap_or_default());
     result.get("is_error") == Some("true") || content.text("type").ends_with("_error")
 }
 
-/// Returns a signature that does not stand behind its reasoning, as a block of its own.
+/// Returns a signature that does not follow its reasoning, as a block of its own.
 pub(super) fn signature(signature: &str) -> AgentEvent {
     let block = serde_json::json!({ "type": "thinking", "thinking": "", "signature": signature });
     let item = ProviderItem::new(PROTOCOL, ItemKind::Reasoning, Json::from(block));
     AgentEvent::ProviderItem(item)
 }
 
-/// Returns an item by the vendor's word; `None` for null.
+/// Returns an item with the vendor's name; `None` for null.
 pub(super) fn other(name: &str, raw: &str) -> Option<AgentEvent> {
     item(PROTOCOL, ItemKind::Other { name: Text::from(name) }, raw).filter(|_| raw != "null")
 }
 
-/// The source of a citation. The vendor places it in the answer by the block alone; its positions are
-/// the source's, and stay in the raw value.
+/// The source of a citation. The vendor places it in the answer only by its block; its positions refer to
+/// the source, and stay in the raw value.
 const SOURCE: CitationPaths = CitationPaths {
     url: &["url", "source"],
     title: &["title", "document_title"],

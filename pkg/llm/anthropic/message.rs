@@ -1,4 +1,4 @@
-//! One message in the words of Anthropic Messages.
+//! The encoding of one message for Anthropic Messages.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The member that makes the provider keep the prompt up to and with its block.
+/// The member that makes the provider cache the prompt up to and including its block.
 const CACHE_CONTROL: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 
 /// The part of a message that is marked for the prompt cache.
@@ -29,11 +29,11 @@ pub(super) enum Mark {
     LastBlock,
 }
 
-/// Writes a message, or neighbouring tool messages as one; what says nothing that the provider takes
-/// is left out.
+/// Writes a message, or adjacent tool messages as one; a message without anything that the provider
+/// accepts is left out.
 ///
-/// Results of tools come first, as the provider wants them; blank texts, which it refuses, are left
-/// out. Reasoning goes back only with a signature of this protocol's. Instructions have a place of
+/// Tool results come first, as the provider requires; blank texts, which it rejects, are left
+/// out. Reasoning is sent back only with a signature of this protocol. Instructions have a place of
 /// their own in the body.
 pub(super) fn encode(
     run: &[Arc<Message>],
@@ -70,7 +70,7 @@ pub(super) fn encode(
             Part::Document { media_type, data, name } => {
                 content.block(document(media_type, data, name.as_deref())?);
             }
-            // Beside references a result has no place for words, such as notes on what was found.
+            // Next to references a result has no place for text, such as notes on what was found.
             Part::ToolResult(result) if found.of(result).next().is_some() => {
                 let words = result.parts.iter().filter_map(Part::as_text);
                 for text in words.filter(|text| !text.trim().is_empty()) {
@@ -87,9 +87,9 @@ pub(super) fn encode(
 /// The content of a message, written block by block.
 struct Content {
     out: Vec<u8>,
-    /// The start of its first block.
+    /// The offset of the first block.
     first: usize,
-    /// The closing bracket of the last block that may be marked.
+    /// The offset of the closing brace of the last block that may be marked.
     markable: Option<usize>,
 }
 
@@ -125,11 +125,11 @@ impl Content {
     }
 }
 
-/// Returns `true` for a block of this protocol that belongs into the next request.
+/// Returns `true` for a block of this protocol that belongs in the next request.
 fn goes_back(item: &ProviderItem) -> bool {
     let is_block = match &item.kind {
         ItemKind::Citation(_) => false,
-        // Arguments that were truncated are not an object, and the provider takes no other.
+        // Truncated arguments are not an object, and the provider accepts nothing else.
         ItemKind::ServerToolCall { arguments, .. } => arguments.as_str().starts_with('{'),
         ItemKind::Other { name } => !FACTS.contains(&name.as_str()) && !name.ends_with("_delta"),
         ItemKind::ServerToolResult { .. } | ItemKind::Reasoning | ItemKind::Media { .. } => true,
@@ -140,7 +140,7 @@ fn goes_back(item: &ProviderItem) -> bool {
         && item.raw.as_str().starts_with('{')
 }
 
-/// Returns the container in which the vendor's code runs or waits, for the results of the last calls.
+/// Returns the id of the container in which the vendor's code runs or waits, if the last message of the model has calls.
 pub(super) fn container(messages: &Transcript) -> Option<Text> {
     let last = messages.messages().iter().rev().find(|it| it.role == MessageRole::Assistant)?;
     last.tool_calls().next()?;
@@ -158,8 +158,8 @@ fn typed(kind: &str) -> Fields<'static> {
     Fields::object().with("type", kind)
 }
 
-/// Returns a call. Arguments that could not be read are sent as none. Ids of other providers may have
-/// characters that this one refuses.
+/// Encodes a call. Arguments that could not be read are sent as an empty object. Ids from other providers may contain
+/// characters that this one rejects.
 fn tool_use(call: &ToolCall) -> Fields<'static> {
     let block = typed("tool_use").with("id", &tool_names::escape(&call.id));
     let block = block.with("name", &tool_names::encode(&call.name));
@@ -176,7 +176,7 @@ const NOT_TAKEN: &str = "[A document is left out: the provider does not take it.
 fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
     let mut blocks = Vec::new();
     let mut list = JsonItems::new(&mut blocks, false);
-    // A text block must not be blank; a result may be.
+    // The text of a text block must not be blank; a result may be empty.
     let text = |text: &str, list: &mut JsonItems<'_>| {
         if !text.trim().is_empty() {
             list.object(typed("text").with("text", text));
@@ -185,7 +185,7 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
     for name in found.of(result) {
         list.object(typed("tool_reference").with("tool_name", &tool_names::encode(name)));
     }
-    // The provider writes the descriptions in their place, and takes no words beside them.
+    // The provider inserts the descriptions there, and accepts no text next to them.
     let has_words = found.of(result).next().is_none();
     if has_words {
         text(&result.content, &mut list);
@@ -197,7 +197,7 @@ fn tool_result(result: &ToolResult, found: Found<'_>) -> Fields<'static> {
             Part::Document { media_type, data, name } => {
                 match document(media_type, data, name.as_deref()) {
                     Ok(document) => list.object(document),
-                    // A conversation that was kept may have it, and must not end by it.
+                    // A stored conversation may contain one, and must not fail because of it.
                     Err(_) => text(NOT_TAKEN, &mut list),
                 }
             }
@@ -232,7 +232,7 @@ fn document(
     Ok(block.with_some("title", name))
 }
 
-/// Adds where an image or a document is.
+/// Adds the source of an image or a document.
 fn source<'f>(source: Fields<'f>, media_type: &str, data: &str) -> Fields<'f> {
     if is_url(data) {
         source.with("type", "url").with("url", data)
@@ -241,7 +241,7 @@ fn source<'f>(source: Fields<'f>, media_type: &str, data: &str) -> Fields<'f> {
     }
 }
 
-/// Returns the text of a document that is not a PDF; the provider takes no other.
+/// Returns the text of a document that is not a PDF; the provider accepts no other kinds.
 fn plain_text(media_type: &str, data: &str) -> Result<Option<String>, ProviderError> {
     if media_type == "application/pdf" {
         return Ok(None);

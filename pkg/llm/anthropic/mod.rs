@@ -1,8 +1,8 @@
-//! Anthropic Messages, as Anthropic and the servers compatible with it speak it.
+//! Anthropic Messages, as spoken by Anthropic and compatible servers.
 //!
 //! The provider is `Anthropic` (feature `anthropic`): `Anthropic::from_env` reads
-//! `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL`, `Anthropic::builder` takes them
-//! from you. Signatures of reasoning go back as they came. Without HTTP, [`AnthropicDecoder`] reads
+//! `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` and `ANTHROPIC_MODEL`; `Anthropic::builder` takes them
+//! as arguments. Signatures of reasoning are sent back unchanged. Without HTTP, [`AnthropicDecoder`] reads
 //! response bodies.
 
 mod answer;

@@ -26,15 +26,15 @@ use crate::{
     types::{Capabilities, MediaRules, Message, Text, subslice},
 };
 
-/// The version of the API that is spoken.
+/// The version of the API.
 const VERSION: &str = "2023-06-01";
 
-/// Anthropic Messages, as Anthropic and compatible servers serve it.
+/// The provider for Anthropic Messages, for Anthropic and compatible servers.
 ///
-/// Reasoning that is signed, redacted reasoning and the blocks of the vendor's own tools go back
+/// Signed reasoning, redacted reasoning and the blocks of the vendor's own tools are sent back
 /// unchanged in the next request. Of a [`Request`]'s metadata only `user_id` is sent; a seed and a
 /// JSON object without a schema are [`ProviderError::Unsupported`]. [`Thinking::On`] lets the model
-/// decide how much it thinks; Claude 4.5 and older ones, recognised by their names, get a budget of
+/// decide how much it thinks; Claude 4.5 and older ones, recognized by their names, get a budget of
 /// 4096 tokens, or half of `max_tokens` if that is less.
 ///
 /// [`Thinking::On`]: crate::llm::Thinking::On
@@ -57,17 +57,17 @@ pub type Anthropic = HttpProvider<Messages>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Messages {
-    /// Most tokens of an answer when the request does not say; the protocol wants a number. A budget
-    /// for reasoning comes on top. Default: 4096.
+    /// The maximum number of tokens of an answer if the request sets none; the protocol requires a number. A budget
+    /// for reasoning is added to it. Default: 4096.
     pub max_tokens: u32,
-    /// Features of the API to switch on, for the header `anthropic-beta`. Default: none.
+    /// Beta features of the API to enable, for the header `anthropic-beta`. Default: none.
     pub beta: Vec<Text>,
-    /// The input tokens beyond which the server sums up the conversation itself; it wants at least 50,000. The summary
-    /// comes as an item and goes back with later requests, of which the server drops what was before it. It is a beta
-    /// of the vendor, for some models. Default: `None`, never.
+    /// The number of input tokens above which the server summarizes the conversation; the minimum is 50,000. The summary
+    /// arrives as an item and goes back with later requests, of which the server drops everything before it. This is a beta
+    /// feature of the vendor, for some models. Default: `None`, never.
     pub compact_above: Option<u64>,
-    /// The input tokens beyond which the server clears the oldest results of tools, and keeps the last three. It is a
-    /// beta of the vendor. Default: `None`, never.
+    /// The number of input tokens above which the server clears the oldest tool results, keeping the last three. This is a
+    /// beta feature of the vendor. Default: `None`, never.
     pub clear_results_above: Option<u64>,
 }
 
@@ -140,7 +140,7 @@ impl WireFormat for Messages {
     const STREAM_FIELD: Option<&'static str> = Some("stream");
 
     fn defaults() -> HttpConfig {
-        // Reasoning has blocks of its own; a tag in the text is meant as text.
+        // Reasoning has blocks of its own; a tag in the text is plain text.
         HttpConfig::new("https://api.anthropic.com", Capabilities::ALL)
             .thinking(ThinkingDialect::NONE)
     }
@@ -179,7 +179,7 @@ impl WireFormat for Messages {
         messages(body, marks, |run, mark, items| message::encode(run, mark, found, items))
     }
 
-    /// Returns what the vendor takes: it refuses a picture by the letters of its base64, of which it took 10 MiB in
+    /// Returns what the vendor accepts: it limits an image by the length of its base64, to 10 MiB as of
     /// September 2026.
     fn media_rules(&self, config: &HttpConfig) -> MediaRules {
         let most = config.base_url.contains("anthropic.com").then_some(10 << 20);
@@ -200,7 +200,7 @@ impl WireFormat for Messages {
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
-        // Compatible servers honour more, or other things.
+        // Compatible servers honor more, or something else.
         if config.base_url.contains("anthropic.com") {
             SchemaRules::ANTHROPIC
         } else {
@@ -220,7 +220,7 @@ impl WireFormat for Messages {
 /// A change that the server makes to a long conversation.
 struct Edit {
     kind: &'static str,
-    /// The name in the header that switches it on.
+    /// The name of the feature in the header that enables it.
     feature: &'static str,
     above: u64,
 }
@@ -246,15 +246,15 @@ impl Messages {
     }
 }
 
-/// Anthropic's names; it has no seed.
+/// Anthropic's names; the API has no seed.
 const NAMES: SamplingNames =
     SamplingNames { max_tokens: "", seed: "", stop: "stop_sequences", ..SamplingNames::CHAT };
 
 /// Writes the messages; those that may be marked in this turn are not kept.
 ///
-/// Marks for the prompt cache move with the conversation, so the last message and the marked one
-/// before it are written anew in each turn and all before them are kept as they are, without a mark.
-/// The mark stands on the last message before the last that says something.
+/// Cache marks move with the conversation, so the last message and the marked one before it are
+/// encoded anew in each turn, and all earlier ones are kept as they are, without a mark. The mark
+/// is set on the last message with content before the final one.
 fn messages(
     mut body: BodyWriter<'_>,
     marks: bool,
@@ -263,7 +263,7 @@ fn messages(
     body.refer_to_tools();
     body.array("messages", None, |encoded, history| {
         let mut kept = history.len();
-        // The last message, then those before it, up to the marked one.
+        // The last message, then those before it, back to the marked one.
         let mut tail: Vec<Vec<u8>> = Vec::new();
         while marks && kept > 0 {
             let start = run_start(history.messages(), kept - 1);
@@ -279,7 +279,7 @@ fn messages(
             }
         }
         if encoded.count() > kept {
-            // An earlier request without marks kept more.
+            // An earlier request without marks kept more messages.
             encoded.restart();
         }
         encoded
@@ -328,7 +328,7 @@ fn output(body: &BodyWriter<'_>) -> Result<Map<String, Value>, ProviderError> {
         output.insert("effort".to_owned(), json!(effort));
     }
     match &request.response_format {
-        // The provider always holds the model to a schema, and gives it no name.
+        // The provider always enforces a schema, and takes no name for it.
         Some(ResponseFormat::JsonSchema { schema, .. }) => {
             let format = json!({ "type": "json_schema", "schema": schema });
             output.insert("format".to_owned(), format);
@@ -358,7 +358,7 @@ fn choice(choice: Option<&ToolChoice>, parallel: Option<bool>) -> Option<Value> 
     Some(value)
 }
 
-/// Returns the tools; with `defers`, those that were found are not described here, and bear no mark.
+/// Returns the tools; with `defers`, found ones are deferred instead of described here, and bear no mark.
 fn tools(list: &[ToolSpec], marks: bool, defers: bool) -> Value {
     let mut tools: Vec<_> = list.iter().map(tool).collect();
     let is_deferred = |spec: &ToolSpec| defers && spec.deferred;

@@ -1,13 +1,13 @@
-//! The member that asks a model to think, which depends on the model's age.
+//! The request member that enables thinking, which depends on the model's version.
 
 use serde_json::{Value, json};
 
 use crate::llm::{ProviderError, Thinking};
 
-/// Fewest tokens of a budget for reasoning.
+/// Minimum budget for reasoning, in tokens.
 const MIN_BUDGET: u32 = 1024;
 
-/// Tokens of a budget when the caller wants reasoning and the model wants a budget.
+/// The budget if the caller wants reasoning and the model requires a budget, in tokens.
 const DEFAULT_BUDGET: u32 = 4096;
 
 /// The reasoning that a request asks for.
@@ -21,13 +21,13 @@ pub(super) enum Reasoning {
 }
 
 impl Reasoning {
-    /// Returns what to ask of `model`; `max_tokens` is the caller's limit of the answer, reasoning
+    /// Returns the reasoning to ask `model` for; `max_tokens` is the caller's limit on the answer, reasoning
     /// included.
     pub(super) fn new(thinking: Thinking, model: &str, max_tokens: Option<u32>) -> Self {
         match thinking {
             Thinking::Off => Self::Disabled,
             Thinking::On if is_adaptive(model) => Self::Adaptive,
-            // Half of the limit is left for the answer.
+            // Half of the limit remains for the answer.
             Thinking::On => Self::Budget(
                 max_tokens
                     .map_or(DEFAULT_BUDGET, |most| (most / 2).clamp(MIN_BUDGET, DEFAULT_BUDGET)),
@@ -36,7 +36,7 @@ impl Reasoning {
         }
     }
 
-    /// Returns the tokens to reserve for it.
+    /// Returns the number of tokens to reserve for reasoning.
     pub(super) fn budget(self) -> u32 {
         match self {
             Self::Budget(tokens) => tokens,
@@ -44,7 +44,7 @@ impl Reasoning {
         }
     }
 
-    /// Returns the member of a request that is limited to `max_tokens`.
+    /// Returns the member for a request that is limited to `max_tokens`.
     pub(super) fn value(self, max_tokens: u32) -> Result<Value, ProviderError> {
         Ok(match self {
             Self::Disabled => json!({ "type": "disabled" }),
@@ -63,13 +63,13 @@ impl Reasoning {
     }
 }
 
-/// Returns `true` if a model decides itself how much to think: Claude from 4.6 on. Older ones refuse
-/// that; names that say no version are taken for newer ones.
+/// Returns `true` if the model decides itself how much to think: Claude 4.6 and later. Older ones reject
+/// that; names without a version are assumed to be newer.
 fn is_adaptive(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     let Some((_, name)) = model.rsplit_once("claude-") else { return true };
     let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
-    // Dates are longer.
+    // Longer numbers are dates.
     let number = |word: &str| if word.len() <= 2 { word.parse::<u8>().ok() } else { None };
     let Some(major) = words.by_ref().find_map(number) else { return true };
     let minor = words.next().and_then(number).unwrap_or(0);

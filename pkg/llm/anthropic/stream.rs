@@ -1,4 +1,4 @@
-//! The body of an Anthropic Messages response becomes chunks.
+//! The decoder of Anthropic Messages responses.
 
 use serde_json::value::RawValue;
 
@@ -12,10 +12,10 @@ use crate::llm::decode::{
 };
 
 event_decoder! {
-    /// A decoder for the body of an Anthropic Messages response, as Anthropic and compatible servers
-    /// send it.
+    /// A decoder for the body of an Anthropic Messages response, as sent by Anthropic and compatible
+    /// servers.
     ///
-    /// The body is a stream of events, or one JSON object, as a server sends it that does not stream;
+    /// The body is a stream of events, or one JSON object from a server that does not stream;
     /// anything else is a [`ProviderError::Decode`](crate::llm::ProviderError::Decode) that quotes its
     /// beginning.
     ///
@@ -39,7 +39,7 @@ event_decoder! {
     AnthropicDecoder, Answer
 }
 
-/// The events whose members all have a meaning here; of others the whole is told.
+/// The events whose members are all understood; of others, the whole event is reported.
 const KNOWN_EVENTS: [&str; 4] =
     ["content_block_delta", "content_block_start", "content_block_stop", "message_delta"];
 
@@ -78,7 +78,7 @@ impl EventReader for Answer {
             _ if kind == "error" || name == "error" || reported(event.error).is_some() => {
                 sink.fail(in_stream(Some(event.error.map_or(data, RawValue::get)), data));
             }
-            // `message` is the kind of data without a type or a name.
+            // `message` is the event name of data without a type or a name.
             "ping" => {}
             "" | "message" => sink.stray(data),
             _ => sink.unknown_event(kind, data),
@@ -103,7 +103,7 @@ impl EventReader for Answer {
     }
 
     fn done(&mut self, _: &mut Sink<'_>) {
-        // A router's; the end of the message is the event before it.
+        // Sent by a router; the message has already ended with the previous event.
     }
 
     fn end(&mut self, sink: &mut Sink<'_>) {

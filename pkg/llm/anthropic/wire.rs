@@ -1,4 +1,4 @@
-//! The JSON of Anthropic Messages, read laxly: a field of an unexpected type is as good as absent.
+//! The JSON of Anthropic Messages, read leniently: a field of an unexpected type is treated as absent.
 
 use serde_json::value::RawValue;
 
@@ -10,11 +10,11 @@ use crate::{
     types::Text,
 };
 
-/// Members of the end of an answer besides its reason; kept as items that are not blocks.
+/// Members of the end of an answer besides its stop reason, kept as items that are not blocks.
 pub(super) const FACTS: [&str; 4] =
     ["stop_sequence", "stop_details", CONTAINER, "context_management"];
 
-/// The member that names the place in which the vendor's code runs.
+/// The member that names the container in which the vendor's code runs.
 pub(super) const CONTAINER: &str = "container";
 
 wire! {
@@ -37,7 +37,7 @@ wire! {
 #[derive(Debug, Default)]
 pub(super) struct Delta<'a> {
     kind: Named,
-    /// The kind by the key of `content`.
+    /// The kind, as given by the member that `content` was read from.
     said: DeltaKind,
     /// The text, the reasoning, the arguments or the signature.
     pub(super) content: Text,
@@ -55,12 +55,12 @@ pub(super) enum DeltaKind {
     Arguments,
     Signature,
     Citation,
-    /// A kind that is unknown here.
+    /// An unknown kind.
     #[default]
     Other,
 }
 
-/// The kind that a delta's type names, unless there is none.
+/// The kind named by a delta's type, if it has one.
 #[derive(Debug, Default)]
 struct Named(Option<DeltaKind>);
 
@@ -79,7 +79,7 @@ lax! { ['de] Named, ignoring bool number null seq map;
 }
 
 impl Delta<'_> {
-    /// Returns its kind by its type, else by its fields.
+    /// Returns the kind by the delta's type, or else by its fields.
     pub(super) fn kind(&self) -> DeltaKind {
         self.kind.0.unwrap_or(self.said)
     }

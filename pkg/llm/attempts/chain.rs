@@ -1,4 +1,4 @@
-//! The entries of a chain, which of them serves, and the hops between them.
+//! The entries of a failover chain, the entry currently in use, and the hops between entries.
 
 use std::sync::{
     Arc, Mutex, OnceLock, PoisonError,
@@ -10,14 +10,14 @@ use crate::{
     types::{AgentEvent, Text},
 };
 
-/// Makes the provider of an entry when it is first needed.
+/// Creates the provider of an entry when it is first needed.
 pub(super) type Resolve = Box<dyn Fn() -> Result<Arc<dyn Provider>, ProviderError> + Send + Sync>;
 
 pub(super) struct Chain {
     pub(super) primary: Arc<dyn Provider>,
-    /// Never empty; the first is the primary's.
+    /// The entries, never empty; the first is the primary.
     pub(super) entries: Vec<Arc<Entry>>,
-    /// The entry that serves.
+    /// The index of the entry in use.
     pub(super) serving: AtomicUsize,
     pub(super) hops: Mutex<Vec<FailoverHop>>,
     pub(super) scope: Option<Text>,
@@ -29,27 +29,27 @@ pub(super) struct Entry {
     pub(super) provider: OnceLock<Arc<dyn Provider>>,
 }
 
-/// One hop of a chain.
+/// One hop in a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FailoverHop {
     /// The provider that was left.
     pub from_provider: Text,
-    /// The provider that took over; empty when it could not be made.
+    /// The provider that took over; empty if it could not be created.
     pub to_provider: Text,
-    /// Its label in the chain.
+    /// The label of the entry that took over.
     pub to_label: Text,
-    /// Its model.
+    /// The model of the provider that took over.
     pub to_model: Text,
-    /// `true` if it could be made; one that could not is skipped.
+    /// `true` if the provider could be created; otherwise the entry was skipped.
     pub resolved: bool,
-    /// Its index in the chain, the primary being 0.
+    /// The index of the entry in the chain; the primary is 0.
     pub position: u32,
-    /// The number of entries that follow the primary.
+    /// The number of entries after the primary.
     pub length: u32,
     /// The purpose of the chain, if it was set.
     pub scope: Option<Text>,
-    /// The reason why the provider before was left, or why the entry could not be made.
+    /// The reason why the previous provider was left, or why this entry could not be created.
     pub reason: String,
 }
 
@@ -64,18 +64,18 @@ impl Entry {
 }
 
 impl Chain {
-    /// Returns the provider of an entry; the primary when the entry was not made yet.
+    /// Returns the provider of an entry, or the primary if the entry has not been created yet.
     pub(super) fn entry(&self, at: usize) -> &Arc<dyn Provider> {
         self.entries.get(at).and_then(|entry| entry.provider.get()).unwrap_or(&self.primary)
     }
 
-    /// Returns the provider that serves; only an entry that was made does.
+    /// Returns the provider in use, whose entry has always been created.
     pub(super) fn serving(&self) -> &Arc<dyn Provider> {
         self.entry(self.serving.load(Ordering::Acquire))
     }
 
-    /// Moves on from entry `from`, past entries that cannot be made; returns the events of the hops
-    /// and the entry that serves then.
+    /// Moves on from entry `from`, skipping entries that cannot be created; returns the events of the hops
+    /// and the index of the entry that takes over, if any.
     pub(super) fn hop(&self, from: usize, reason: &str) -> (Vec<AgentEvent>, Option<usize>) {
         let mut events = Vec::new();
         let from_provider = &self.entry(from).info().provider;

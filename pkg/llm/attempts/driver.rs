@@ -1,4 +1,4 @@
-//! The driver: a stream over attempts, of which only the last delivers.
+//! The driver of a request's attempts: a stream of which only the last attempt delivers content.
 
 use std::{
     future::Future as _,
@@ -15,19 +15,19 @@ use crate::{
     types::AgentEvent,
 };
 
-/// The attempts at one request, and what follows one that failed.
+/// The attempts at one request, and the decision after one that failed.
 pub(in crate::llm) trait Attempts: Send + Unpin + 'static {
     /// The stream of one attempt.
     type Stream: Stream<Item = Result<StreamChunk, ProviderError>> + Send + Unpin + 'static;
 
-    /// Makes the next attempt.
+    /// Starts the next attempt.
     fn open(&mut self) -> ProviderFuture<Self::Stream>;
 
-    /// Decides what follows an attempt that failed before it delivered anything.
+    /// Decides what to do after an attempt that failed before it delivered anything.
     ///
     /// # Errors
     ///
-    /// The error to end with, when nothing follows.
+    /// The error to end with, if there is no further attempt.
     fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError>;
 }
 
@@ -40,7 +40,7 @@ pub(in crate::llm) struct Next {
     pub(in crate::llm) delay: Duration,
 }
 
-/// Makes the first attempt. An error that nothing follows fails the future; other failures are
+/// Starts the first attempt. An error after which there is no further attempt fails the future; other failures are
 /// reported in the stream, after `events`.
 pub(in crate::llm) async fn begin<A: Attempts>(
     mut attempts: A,
@@ -59,22 +59,22 @@ pub(in crate::llm) async fn begin<A: Attempts>(
     Ok(Box::pin(AttemptStream { attempts, state, notice, delivered: false }))
 }
 
-/// The chunks of the attempt that is under way.
+/// The chunks of the current attempt.
 struct AttemptStream<A: Attempts> {
     attempts: A,
     state: State<A::Stream>,
     /// The chunk to deliver before anything else.
     notice: Option<StreamChunk>,
-    /// `true` once a part of an answer has been delivered.
+    /// `true` once part of an answer has been delivered.
     delivered: bool,
 }
 
 enum State<S> {
     /// The wait before the next attempt.
     Waiting(Option<Pin<Box<Sleep>>>),
-    /// The next attempt is being made.
+    /// The next attempt is starting.
     Opening(ProviderFuture<S>),
-    /// An attempt answers.
+    /// An attempt is answering.
     Open(S),
     /// The stream has ended.
     Ended,
@@ -87,7 +87,7 @@ impl<S> State<S> {
 }
 
 impl<A: Attempts> AttemptStream<A> {
-    /// Ends the attempt with `error`; returns the error when nothing follows.
+    /// Ends the attempt with `error`; returns the error if there is no further attempt.
     fn fail(&mut self, error: ProviderError) -> Option<ProviderError> {
         self.state = State::Ended;
         if self.delivered {
@@ -111,7 +111,7 @@ impl<A: Attempts> Stream for AttemptStream<A> {
         let this = self.get_mut();
         loop {
             if let State::Open(stream) = &mut this.state {
-                // The hot path of every delta: this check is all that is added to it.
+                // The hot path of every delta, to which only this check is added.
                 match ready!(Pin::new(stream).poll_next(context)) {
                     Some(Ok(chunk)) => {
                         this.delivered = this.delivered || chunk.is_delivery();

@@ -1,4 +1,4 @@
-//! Failover: the next provider of a chain, when one is out.
+//! Failover to the next provider of a chain during an outage.
 
 use std::{
     sync::{
@@ -21,14 +21,14 @@ use crate::{
     types::{ModelInfo, Text, debug_fields},
 };
 
-/// A chain of providers: when the one that serves is out, the next takes over.
+/// A chain of providers: during an outage of the one in use, the next takes over.
 ///
-/// Only an outage moves on, see [`ProviderError::is_outage`]; an answer that broke off, a refused
-/// request or a wrong key does not. The chain is sticky: it stays with the entry that answered, for as
-/// long as it lives, and walks down once. Clones share their place; make one for each conversation, or
-/// for whatever else should come back to the first provider.
+/// Only an outage causes a hop, see [`ProviderError::is_outage`]; an answer that broke off, a rejected
+/// request or a wrong key does not. The chain is sticky: it stays with the entry that took over for as
+/// long as it lives, and only ever moves forward. Clones share their position; create one chain for each conversation,
+/// or for anything else that should start again at the first provider.
 ///
-/// Each hop is an [`AgentEvent::Failover`](crate::types::AgentEvent::Failover) in the stream and stays in [`hops`](Self::hops).
+/// Each hop is an [`AgentEvent::Failover`](crate::types::AgentEvent::Failover) in the stream and is recorded in [`hops`](Self::hops).
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ use crate::{
 pub struct Failover(Arc<Chain>);
 
 impl Failover {
-    /// Creates a chain of `primary` alone.
+    /// Creates a chain with only `primary`.
     #[must_use]
     pub fn new(primary: Arc<dyn Provider>) -> Self {
         let (label, own) = (primary.info().provider.clone(), Arc::clone(&primary));
@@ -52,14 +52,14 @@ impl Failover {
         Self::with(primary, vec![Arc::new(entry)], None)
     }
 
-    /// Adds a provider to the end of the chain. A blank label, and one that is there already, adds
+    /// Adds a provider to the end of the chain. A label that is blank or already in use adds
     /// nothing.
     #[must_use]
     pub fn then(self, label: &str, provider: Arc<dyn Provider>) -> Self {
         self.then_with(label, move || Ok(Arc::clone(&provider)))
     }
 
-    /// Adds a provider that is made when it is first needed; when that fails it is skipped.
+    /// Adds a provider that is created when it is first needed; if that fails, the entry is skipped.
     #[must_use]
     pub fn then_with(
         self,
@@ -75,13 +75,13 @@ impl Failover {
         self.with_entries(entries, self.0.scope.clone())
     }
 
-    /// Sets the purpose of the chain, such as a conversation's id, for its hops.
+    /// Sets the purpose of the chain, such as a conversation's id, to be recorded in its hops.
     #[must_use]
     pub fn scope(self, scope: impl Into<Text>) -> Self {
         self.with_entries(self.0.entries.clone(), Some(scope.into()))
     }
 
-    /// Returns the chain as a provider; the primary itself when nothing follows it.
+    /// Returns the chain as a provider, or the primary itself if it is the only entry.
     #[must_use]
     pub fn into_provider(self) -> Arc<dyn Provider> {
         match self.0.entries.as_slice() {
@@ -90,7 +90,7 @@ impl Failover {
         }
     }
 
-    /// Returns the same chain, back at its first provider and without hops.
+    /// Returns the same chain, reset to its first provider and without hops.
     #[must_use]
     pub fn fresh(&self) -> Self {
         self.with_entries(self.0.entries.clone(), self.0.scope.clone())
@@ -123,7 +123,7 @@ debug_fields! { Failover, chain:
 }
 
 impl Provider for Failover {
-    /// Returns that of the provider that serves now.
+    /// Returns the info of the provider in use.
     fn info(&self) -> &ModelInfo {
         self.0.serving().info()
     }
@@ -132,25 +132,25 @@ impl Provider for Failover {
         Box::pin(begin(self.walk(request, None), Vec::new()))
     }
 
-    /// Fits the schema to the provider that is asked, after each hop anew.
+    /// Adapts the schema to the provider in use, again after each hop.
     fn stream_answer(
         &self,
         request: Request,
         schema: AnswerSchema,
     ) -> ProviderFuture<(ChunkStream, StructuredMethod)> {
-        // Every entry is asked in the same way, so that the answer can be read before it is known who
+        // Every entry is asked by the same method, so that the reader of the answer need not know which one
         // gives it.
         let method = schema.method_for(self.info());
         let walk = self.walk(request, Some(schema.method(method)));
         Box::pin(async move { Ok((begin(walk, Vec::new()).await?, method)) })
     }
 
-    /// Returns that of the provider that serves now.
+    /// Returns the rules of the provider in use.
     fn schema_rules(&self) -> SchemaRules {
         self.0.serving().schema_rules()
     }
 
-    /// Returns that of the provider that serves now.
+    /// Returns the dialect of the provider in use.
     fn written_thinking(&self) -> Option<ThinkingDialect> {
         self.0.serving().written_thinking()
     }
@@ -160,7 +160,7 @@ impl Provider for Failover {
     }
 }
 
-/// One request on its way down the chain.
+/// One request as it moves down the chain.
 struct Walk {
     chain: Arc<Chain>,
     at: usize,

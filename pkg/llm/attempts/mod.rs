@@ -1,6 +1,6 @@
 //! Retries of the same provider after a pause, and failover to the next one of a chain.
 //!
-//! Retries stop once output starts, for what was delivered cannot be taken back. Each further attempt
+//! Retries stop once output starts, because what was delivered cannot be taken back. Each further attempt
 //! is an event that the consumer sees.
 
 mod chain;

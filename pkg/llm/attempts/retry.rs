@@ -1,4 +1,4 @@
-//! Retries: the same provider again, after a pause.
+//! Retries of a request to the same provider after a delay.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,11 +13,11 @@ use crate::{
     types::{AgentEvent, ModelInfo, debug_fields, setters},
 };
 
-/// The policy by which a failed request is retried.
+/// The policy for retrying a failed request.
 ///
-/// It is for failures that pass by themselves, see [`ProviderError::is_transient`]. Retries stop once
-/// output starts. Waits double and have a random part, so that clients that
-/// failed together do not come back together; a server that names a time is obeyed.
+/// Only transient failures are retried, see [`ProviderError::is_transient`]. Retries stop once
+/// output starts. Delays double each time and have a random part, so that clients that failed
+/// together do not all return at once; a delay that the server asks for takes precedence.
 ///
 /// # Examples
 ///
@@ -31,17 +31,17 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// Most attempts, the first included; 1 never retries. Default: 3. Those that an agent makes of one
-    /// call with tools and then without count together; one without is made in any case.
+    /// The maximum number of attempts, including the first; 1 never retries. Default: 3. If an agent sends one call both
+    /// with and then without tools, all attempts count together; the one without is made in any case.
     pub max_attempts: u32,
-    /// The wait after the first failure; it doubles with each. Default: 500 ms.
+    /// The delay after the first failure; it doubles with each further one. Default: 500 ms.
     pub initial_delay: Duration,
-    /// Longest wait of the policy's own, before the random part. Default: 30 s.
+    /// The maximum delay of the policy itself, before the random part. Default: 30 s.
     pub max_delay: Duration,
-    /// Longest wait that a server may ask for; if it asks for more, the failure is final. Default:
+    /// The maximum delay that a server may ask for; if it asks for more, the failure is final. Default:
     /// 60 s.
     pub max_server_delay: Duration,
-    /// `true` adds a random part of up to the wait itself to a wait of the policy's own. Default:
+    /// `true` adds a random part, up to the delay itself, to each delay of the policy. Default:
     /// `true`.
     pub jitter: bool,
 }
@@ -59,7 +59,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Never retries.
+    /// The policy that never retries.
     pub const NONE: Self = Self {
         max_attempts: 1,
         initial_delay: Duration::ZERO,
@@ -78,7 +78,7 @@ impl RetryPolicy {
     }
 }
 
-/// The rest of a policy during one request.
+/// The remaining retries of a policy during one request.
 #[derive(Debug)]
 pub(in crate::llm) struct RetrySchedule {
     policy: RetryPolicy,
@@ -87,7 +87,7 @@ pub(in crate::llm) struct RetrySchedule {
 }
 
 impl RetrySchedule {
-    /// Returns the rest of `policy` for a request that has failed `made` times already.
+    /// Returns the remaining retries of `policy` for a request that has already failed `made` times.
     pub(in crate::llm) fn new(policy: RetryPolicy, made: u32) -> Self {
         let retries = policy.max_attempts.saturating_sub(1).saturating_sub(made);
         let retries = usize::try_from(retries).unwrap_or(usize::MAX);
@@ -101,7 +101,7 @@ impl RetrySchedule {
         Self { policy, delays: delays.build(), failed: made }
     }
 
-    /// Decides what follows a failure before anything was delivered.
+    /// Decides what to do after a failure before anything was delivered.
     pub(in crate::llm) fn after(&mut self, error: ProviderError) -> Result<Next, ProviderError> {
         self.failed += 1;
         if !error.is_transient() {
@@ -129,7 +129,7 @@ impl RetrySchedule {
     }
 }
 
-/// Any provider, with retries. The providers over HTTP have theirs already.
+/// A provider with retries added. The providers over HTTP already have them.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! The driver of a response body: reads its bytes within the time limits.
+//! The driver of a response body, which reads it within the time limits.
 
 use std::{
     future::Future as _,
@@ -17,18 +17,18 @@ use super::{
 };
 use crate::types::setters;
 
-/// The longest time for the rest of a body once the server has reported an error.
+/// The maximum time for the rest of a body once the server has reported an error.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
-/// The number of reads after which the clock is looked at, although none of them was waited for.
+/// The number of reads without waiting after which the clock is checked anyway.
 const READS_UNTIMED: u32 = 1024;
 
 /// The time limits of an exchange with a provider. Zero means no limit.
 ///
-/// A limit that passes is a [`ProviderError::Timeout`] that names it. Only a connection that took
-/// too long is retried; each is an outage, so that a [`Failover`](super::Failover) asks its next
-/// provider. Passing [`after_finish`](Self::after_finish) or [`error_body`](Self::error_body) is not an
-/// error: what is known counts.
+/// Exceeding a limit is a [`ProviderError::Timeout`] that names it. Only a connection timeout
+/// is retried; each timeout is an outage, so that a [`Failover`](super::Failover) asks its next
+/// provider. Exceeding [`after_finish`](Self::after_finish) or [`error_body`](Self::error_body) is not an
+/// error: what has arrived by then counts.
 ///
 /// # Examples
 ///
@@ -43,30 +43,30 @@ const READS_UNTIMED: u32 = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// The longest time to connect. Default: 10 s. It holds for the library's own transport; a client
-    /// or a [transport](super::transport) that you bring has its own.
+    /// The maximum time to connect. Default: 10 s. Applies to the library's own transport; a client
+    /// or a [transport](super::transport) that you provide has its own.
     pub connect: Duration,
-    /// The longest time from sending the request to the head of the response. Default: none of its own,
-    /// for servers exist that send the head with their first word; `first_byte` holds for it too.
+    /// The maximum time from sending the request to the head of the response. Default: none, because
+    /// some servers send the head only with the first content; `first_byte` covers this time too.
     pub headers: Duration,
-    /// The longest time from sending the request to the first byte of the body. Default: 5 min,
-    /// because a local server may read a long prompt slowly. For a server on this machine each 256 bytes
-    /// of the request add a second, to `idle` and `content` too until the answer begins; llama.cpp tells its
-    /// progress as well, when [`Request::extra`](super::Request::extra) has `return_progress`.
+    /// The maximum time from sending the request to the first byte of the body. Default: 5 min,
+    /// because a local server may take long to read a prompt. For a server on this machine, each 256 bytes
+    /// of the request add one second, also to `idle` and `content` until the answer begins; llama.cpp reports its
+    /// progress as well, if [`Request::extra`](super::Request::extra) has `return_progress`.
     pub first_byte: Duration,
-    /// The longest silence between two reads of the body; comments count as reads. Default: 2 min.
+    /// The maximum time between two reads of the body; comments count as reads. Default: 2 min.
     pub idle: Duration,
-    /// The longest time between two pieces of the answer, from the first byte on; comments, pings and
+    /// The maximum time between two pieces of the answer, from the first byte on; comments, pings and
     /// whitespace do not count. Default: 10 min, because a local server may send comments while it
     /// reads a long prompt.
     pub content: Duration,
-    /// The longest time for the rest of the body once the answer is complete, such as for its usage.
+    /// The maximum time for the rest of the body once the answer is complete, such as for its usage.
     /// Default: 2 s.
     pub after_finish: Duration,
-    /// The longest time for the body of an error status, whose words are a help. Default: 2 s.
+    /// The maximum time for the body of an error status, which explains the error. Default: 2 s.
     pub error_body: Duration,
-    /// The longest time for the whole exchange, further attempts and the waits between them
-    /// included. Default: 1 h.
+    /// The maximum time for the whole exchange, including retries and the delays between
+    /// them. Default: 1 h.
     pub total: Duration,
 }
 
@@ -84,8 +84,8 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// No limits on the wait for an answer. The 2 s behind its end and for the body of an error stay,
-    /// as nothing of an answer comes then.
+    /// No limits on the wait for an answer. The limits of 2 s after its end and for the body of an error stay,
+    /// since no part of an answer arrives then.
     pub const NONE: Self = Self {
         connect: Duration::ZERO,
         headers: Duration::ZERO,
@@ -109,7 +109,7 @@ impl Timeouts {
         total(Duration),
     }
 
-    /// Returns the same limits until the answer begins, for a server that reads the prompt for so long.
+    /// Returns the limits extended by `prefill`, the time for which a server may read the prompt before the answer begins.
     #[cfg(feature = "http")]
     pub(super) fn with_prefill(mut self, prefill: Duration) -> Self {
         for limit in [&mut self.first_byte, &mut self.idle, &mut self.content] {
@@ -130,7 +130,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Creates a deadline; `None` when `after` is zero, or too long ever to pass.
+    /// Creates a deadline; `None` if `after` is zero, or too long to represent.
     pub(super) fn new(start: Instant, which: TimeoutKind, after: Duration) -> Option<Self> {
         let at = start.checked_add(after).filter(|_| !after.is_zero())?;
         Some(Self { at, which, after })
@@ -148,17 +148,17 @@ impl Deadline {
     }
 }
 
-/// A wait.
+/// A wait for the next data.
 #[derive(Debug, Clone, Copy)]
 enum Wait {
-    /// Not begun; the next look at the deadlines begins it.
+    /// Not begun; the next check of the deadlines begins it.
     Next,
-    /// Begun; ends at the deadline, or never.
+    /// Begun; ends at the deadline, if there is one.
     Begun(Option<Deadline>),
 }
 
 impl Wait {
-    /// Begins a wait that was not begun.
+    /// Begins the wait if it has not begun, and returns its deadline.
     fn until(&mut self, which: TimeoutKind, after: Duration, now: Instant) -> Option<Deadline> {
         if let Self::Begun(until) = *self {
             return until;
@@ -174,17 +174,17 @@ pub(crate) struct BodyChunks<S, D> {
     body: Option<S>,
     decoding: Decoding<D>,
     timeouts: Timeouts,
-    /// The limits from the beginning of the answer on, while they are others.
+    /// The limits that apply once the answer begins, if they differ.
     once_begun: Option<Timeouts>,
     total: Option<Deadline>,
     /// The wait for the next read.
     read: Wait,
-    /// The wait for the next content, or behind the end of the answer for that of the body.
+    /// The wait for the next content, or after the end of the answer, for the end of the body.
     content: Wait,
-    /// `true` until a look at the deadlines finds that the answer is over.
+    /// `true` until a check of the deadlines finds that the answer is over.
     is_open: bool,
     reads: u32,
-    /// Made at the first wait; a stream that never waits has no timer.
+    /// Created at the first wait; a stream that never waits has no timer.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -193,7 +193,7 @@ where
     S: Stream<Item = Result<Bytes, TransportError>> + Unpin,
     D: BodyDecoder,
 {
-    /// Reads `body`, which was requested at `start`, until `total` at the latest.
+    /// Reads `body`, requested at `start`, until `total` at the latest.
     pub(crate) fn new(
         body: S,
         decoding: Decoding<D>,
@@ -215,7 +215,7 @@ where
         }
     }
 
-    /// Has these limits once the answer begins.
+    /// Sets the limits that apply once the answer begins.
     #[cfg(feature = "http")]
     pub(crate) fn once_begun(mut self, timeouts: Timeouts) -> Self {
         self.once_begun = Some(timeouts).filter(|timeouts| *timeouts != self.timeouts);
@@ -231,7 +231,7 @@ where
         if self.reads == 0 || self.is_open && self.decoding.has_chunks() {
             self.content = Wait::Next;
         }
-        // A server that always has more to say is never waited for.
+        // A server that always has data ready never causes a wait.
         self.reads = self.reads.wrapping_add(1);
         if self.reads.is_multiple_of(READS_UNTIMED) {
             self.check_deadline();
@@ -247,7 +247,7 @@ where
         }
     }
 
-    /// Begins the waits that were not begun, and returns the deadline that passes first.
+    /// Begins the waits that have not begun, and returns the earliest deadline.
     fn deadline(&mut self) -> Option<Deadline> {
         let progress = self.decoding.progress();
         if self.is_open && progress != Progress::Open {
@@ -270,7 +270,7 @@ where
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<ProviderError> {
         let Some(next) = self.deadline() else { return Poll::Pending };
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(next.at)));
-        // The timer may be early: it is moved on when it fires, not at every read.
+        // The timer may fire early: it is reset when it fires, not at every read.
         if timer.deadline() > next.at {
             timer.as_mut().reset(next.at);
         }
@@ -298,7 +298,7 @@ where
                 return Poll::Ready(Some(item));
             }
             if this.decoding.is_over() {
-                // Frees the connection.
+                // Closes the connection.
                 this.body = None;
             }
             let Some(body) = &mut this.body else { return Poll::Ready(None) };
@@ -309,7 +309,7 @@ where
                     this.decoding.end(Some(error));
                 }
                 Poll::Ready(None) => this.decoding.end(None),
-                // The rest does not count; an end that is there already frees the connection.
+                // The rest does not matter; an end that has already arrived lets the connection be reused.
                 Poll::Pending if this.decoding.progress() == Progress::Done => {
                     this.decoding.end(None);
                 }

@@ -1,9 +1,9 @@
-//! The capabilities that a model is known to have or to lack.
+//! The capabilities that a model is known to have or lack.
 
 use crate::types::Capabilities;
 
-/// The capabilities that a model is known to have or to lack: `Some(false)` is known to be missing,
-/// `None` is not known.
+/// The capabilities that a model is known to have or lack: `Some(false)` is known to be missing,
+/// `None` is unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownCapabilities {
@@ -15,17 +15,17 @@ pub struct KnownCapabilities {
     pub vision: Option<bool>,
     /// Documents as input.
     pub documents: Option<bool>,
-    /// Prompt caching that the request can steer.
+    /// Prompt caching that the request can control.
     pub prompt_caching: Option<bool>,
-    /// Answers bound to JSON or to a schema.
+    /// Answers constrained to JSON or to a schema.
     pub structured_output: Option<bool>,
-    /// Reasoning apart from the answer.
+    /// Reasoning separate from the answer.
     pub thinking: Option<bool>,
 }
 
 impl KnownCapabilities {
-    /// Returns the rest of `protocol`, which is what a protocol can carry: a capability is taken away
-    /// only when the model is known to lack it, and none is added.
+    /// Returns the capabilities of the model over `protocol`: a capability of the protocol is removed
+    /// only if the model is known to lack it, and none is added.
     #[must_use]
     pub fn narrow(self, protocol: Capabilities) -> Capabilities {
         let keeps = |carried: bool, known: Option<bool>| carried && known != Some(false);
@@ -41,7 +41,7 @@ impl KnownCapabilities {
         }
     }
 
-    /// Reads seven letters, such as `TPV-?SR`.
+    /// Parses seven letters, such as `TPV-?SR`.
     pub(super) fn read(letters: &str) -> Option<Self> {
         let mut letters = letters.chars();
         let mut next = |letter: char| match letters.next()? {

@@ -1,15 +1,15 @@
-//! The card of a model.
+//! The known facts about a model.
 
 use super::{Cost, KnownCapabilities, LongPrices, Prices};
 use crate::types::UsageInfo;
 
-/// The known facts about a model: its sizes, what it can do, what it costs.
+/// The known facts about a model: its sizes, capabilities and prices.
 ///
-/// These are facts of the day in [`seen`](Self::seen), not of today: vendors change prices, and give
-/// old names new models. What is not known is `None`, never a guess and never zero. A model without
-/// a card works as well: nothing asks the table for leave.
+/// The facts are those of the day in [`seen`](Self::seen), not of today: vendors change prices, and give
+/// old names to new models. An unknown value is `None`, never a guess and never zero. A model without
+/// a card works as well: nothing depends on having one.
 ///
-/// How a model writes calls and reasoning is known apart from this, by
+/// The way in which a model writes calls and reasoning is known separately, from
 /// [`Dialect::for_model`](crate::llm::parser::Dialect::for_model).
 ///
 /// # Examples
@@ -32,31 +32,31 @@ use crate::types::UsageInfo;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelCard {
-    /// The name under which the table has the model, such as `claude-haiku-4.5`.
+    /// The name of the model in the table, such as `claude-haiku-4.5`.
     pub name: &'static str,
-    /// The maker of the model, or the only one who serves it under this name.
+    /// The maker of the model, or the only vendor that serves it under this name.
     pub vendor: &'static str,
-    /// Tokens that prompt and answer may have together at most. Servers may be set up with less.
+    /// The maximum number of tokens of prompt and answer together. Servers may be configured with fewer.
     pub context_tokens: Option<u64>,
-    /// Tokens that one answer may have at most, reasoning included.
+    /// The maximum number of tokens of one answer, including reasoning.
     pub max_output_tokens: Option<u64>,
-    /// The capabilities that it is known to have or to lack.
+    /// The capabilities that the model is known to have or lack.
     pub capabilities: KnownCapabilities,
-    /// The prices of the vendor's own API. `None` too where the id says that another vendor serves it.
+    /// The prices of the vendor's own API. Also `None` if the id shows that another vendor serves the model.
     pub prices: Option<Prices>,
-    /// Its prices of requests with a long prompt, where they differ.
+    /// The prices of requests with a long prompt, if they differ.
     pub long_prices: Option<LongPrices>,
-    /// The day on which these facts were published so: year, month and day.
+    /// The day on which these facts were published, as year, month and day.
     pub seen: &'static str,
 }
 
 impl ModelCard {
-    /// Returns the cost of a call that used these tokens; `None` when a price or a count that it
-    /// takes is not known.
+    /// Returns the cost of a call that used these tokens; `None` if a price or a count that is needed
+    /// is unknown.
     ///
-    /// Tokens that were read from or written to a cache are a part of the input and are counted once,
-    /// at their own price. Writes count as those that are kept for the vendor's default time. Batches,
-    /// faster tiers, searches, images and audio are not told apart by a [`UsageInfo`].
+    /// Tokens read from or written to a cache are part of the input and are counted once,
+    /// at their own price. Writes are priced for the vendor's default retention time. Batches,
+    /// faster tiers, searches, images and audio are not distinguished, since a [`UsageInfo`] does not report them.
     #[must_use]
     pub fn cost(&self, usage: &UsageInfo) -> Option<Cost> {
         let long = self.long_prices.filter(|long| usage.input_tokens > Some(long.above_tokens));

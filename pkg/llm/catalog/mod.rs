@@ -1,4 +1,4 @@
-//! Facts about models, by their names: facts in a table, each with its date.
+//! Facts about models by name, from a table in which each fact is dated.
 
 mod capabilities;
 mod card;

@@ -1,30 +1,30 @@
-//! Does an id name the model of a line, and is it the vendor's own spelling?
+//! Matching of ids against the name patterns of the table, and recognition of the vendor's own spelling.
 
 use crate::llm::parser::locate;
 
-/// The folders in front of a name where the vendor's own prices hold: nothing, the vendor's folder of
-/// its API, and the vendors' folders at routers that pass the price of closed models on.
+/// The folders before a name for which the vendor's own prices apply: none, the vendor's folder in
+/// its API, and the vendors' folders at routers that pass on the price of closed models.
 const AT_THE_VENDORS_PRICE: [&str; 7] =
     ["", "models/", "publishers/google/models/", "anthropic/", "openai/", "google/", "x-ai/"];
 
-/// Words behind a name that say nothing about which model it is.
+/// Words after a name that do not change which model it is.
 const IDLE_WORDS: [&str; 4] = ["latest", "preview", "beta", "default"];
 
-/// Digits of the parts of dates and revisions: `20250929`, `2025-08-07`, `03-2025`, `04-17`, `0905`,
-/// `001`. One or two digits alone are the next version of the name.
+/// The numbers of digits in the parts of dates and revisions: `20250929`, `2025-08-07`, `03-2025`, `04-17`, `0905`,
+/// `001`. One or two digits alone are part of the version.
 const DATES: [&[usize]; 6] = [&[8], &[4, 2, 2], &[2, 4], &[2, 2], &[4], &[3]];
 
-/// The spelling of a name in an id.
+/// The way in which an id spells a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spelling {
-    /// As the vendor spells it, whose prices hold.
+    /// The vendor's own spelling; its prices apply.
     Vendors,
-    /// Another vendor serves the model.
+    /// The spelling of another vendor that serves the model.
     Other,
 }
 
-/// Returns how `id`, in lower case, names the model of `pattern`; `name` is the part of the id to
-/// look at, after the folders in `folders`.
+/// Returns the way in which `id`, in lower case, names the model of `pattern`, if it does; `name` is the part of the id to
+/// check, after the folders in `folders`.
 pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spelling> {
     let (pattern, is_open) = match pattern.strip_suffix('*') {
         Some(pattern) => (pattern, true),
@@ -41,7 +41,7 @@ pub(super) fn spelling(pattern: &str, folders: &str, name: &str) -> Option<Spell
     fits.then_some(if is_vendors { Spelling::Vendors } else { Spelling::Other })
 }
 
-/// Returns `true` if what follows makes another name of it: a letter (GLM-4.5V), or the next part of
+/// Returns `true` if the text after the pattern makes it another name: a letter (GLM-4.5V), or the next part of
 /// a version (Kimi K2-8).
 fn goes_on(pattern: &str, after: &str) -> bool {
     let Some(first) = after.chars().next() else { return false };
@@ -52,7 +52,7 @@ fn goes_on(pattern: &str, after: &str) -> bool {
     first.is_alphanumeric() || is_version && !begins_with_date(&lengths(after))
 }
 
-/// Returns `true` if `after` is nothing but a date, a version of the packaging, or idle words.
+/// Returns `true` if `after` consists only of a date, a packaging version or idle words.
 fn is_packaging(after: &str) -> bool {
     if after.starts_with(char::is_alphanumeric) {
         return false;
@@ -67,7 +67,7 @@ fn is_packaging(after: &str) -> bool {
     lengths.is_empty() || DATES.contains(&lengths.as_slice())
 }
 
-/// Removes the revision by which a cloud ends its ids: `-v1:0`.
+/// Removes the revision with which a cloud ends its ids: `-v1:0`.
 fn without_revision(after: &str) -> &str {
     let Some((before, revision)) = after.rsplit_once("-v") else { return after };
     match revision.split_once(':') {
@@ -76,7 +76,7 @@ fn without_revision(after: &str) -> &str {
     }
 }
 
-/// Returns the lengths of the numbers in `text`, and 0 for each other word.
+/// Returns the length of each number in `text`, and 0 for each other word.
 fn lengths(text: &str) -> Vec<usize> {
     words(text).map(|word| if is_number(word) { word.len() } else { 0 }).collect()
 }

@@ -1,4 +1,4 @@
-//! Prices and costs, in integers.
+//! Prices and costs, as integers.
 
 use std::{fmt, iter::Sum, ops, str::FromStr};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::types::UsageInfo;
 
-/// The prices of tokens, in micro-dollars (millionths of a US dollar) for a million tokens:
+/// The prices of tokens, in micro-dollars (millionths of a US dollar) per million tokens:
 /// 2,500,000 is
 /// 2.50 dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,27 +18,27 @@ pub struct Prices {
     pub output: u64,
     /// Tokens of the prompt that were read from a cache, when known.
     pub cache_read: Option<u64>,
-    /// Tokens of the prompt that were written to a cache and are kept there for the vendor's default
+    /// Tokens of the prompt that were written to a cache and kept there for the vendor's default
     /// time, when known.
     pub cache_write: Option<u64>,
 }
 
-/// The prices of requests with a long prompt. They hold for all tokens of such a request.
+/// The prices of requests with a long prompt. They apply to all tokens of such a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongPrices {
-    /// The tokens of input above which these prices hold.
+    /// The number of input tokens above which these prices apply.
     pub above_tokens: u64,
     /// The prices.
     pub prices: Prices,
 }
 
 impl Prices {
-    /// Returns the cost of these tokens; `None` when a price or a count that it takes is not known.
+    /// Returns the cost of these tokens; `None` if a price or a count that is needed is unknown.
     pub(super) fn cost(self, usage: &UsageInfo) -> Option<Cost> {
         let read = usage.cache_read_tokens.unwrap_or(0);
         let written = usage.cache_write_tokens.unwrap_or(0);
-        // Both are parts of the input. More than that is a server's mistake: nothing is left over.
+        // Both are part of the input. If they exceed it, the server is wrong, and nothing is left over.
         let fresh = usage.input_tokens?.saturating_sub(read).saturating_sub(written);
         let parts = [
             priced(fresh, Some(self.input))?,
@@ -49,7 +49,7 @@ impl Prices {
         Some(parts.into_iter().sum())
     }
 
-    /// Reads four prices in dollars, such as `2.5/10/0.25/-`.
+    /// Parses four prices in dollars, such as `2.5/10/0.25/-`.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut fields = text.split('/');
         let mut next = || match fields.next()? {
@@ -62,14 +62,14 @@ impl Prices {
 }
 
 impl LongPrices {
-    /// Reads `>272000:5/22.5/0.5/-`.
+    /// Parses `>272000:5/22.5/0.5/-`.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (above, prices) = text.strip_prefix('>')?.split_once(':')?;
         Some(Self { above_tokens: above.parse().ok()?, prices: Prices::read(prices)? })
     }
 }
 
-/// Returns the cost of `tokens`; none cost nothing whatever the price.
+/// Returns the cost of `tokens`; no tokens cost nothing, even if the price is unknown.
 fn priced(tokens: u64, price: Option<u64>) -> Option<Cost> {
     match (tokens, price) {
         (0, _) => Some(Cost::ZERO),
@@ -80,7 +80,7 @@ fn priced(tokens: u64, price: Option<u64>) -> Option<Cost> {
     }
 }
 
-/// Reads dollars with at most six digits behind the point.
+/// Parses dollars with at most six digits after the decimal point.
 fn micro_dollars(dollars: &str) -> Option<u64> {
     let (whole, fraction) = dollars.split_once('.').unwrap_or((dollars, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -93,11 +93,11 @@ fn micro_dollars(dollars: &str) -> Option<u64> {
     whole.checked_mul(1_000_000)?.checked_add(fraction)
 }
 
-/// An amount of US dollars, exact: a token times its price loses nothing, so sums of many calls do
-/// not drift.
+/// An exact amount of US dollars: multiplying a token count by a price loses nothing, so sums over many
+/// calls do not drift.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost {
-    /// A micro-dollar for a million tokens is a pico-dollar for one.
+    /// The amount in pico-dollars: a micro-dollar per million tokens is a pico-dollar per token.
     pico_dollars: u128,
 }
 
@@ -105,25 +105,25 @@ impl Cost {
     /// No dollars.
     pub const ZERO: Self = Self { pico_dollars: 0 };
 
-    /// Returns the cost of this many millionths of a dollar.
+    /// Returns the cost of this number of micro-dollars.
     #[must_use]
     pub const fn from_micro_dollars(micro: u64) -> Self {
         Self { pico_dollars: micro as u128 * 1_000_000 }
     }
 
-    /// Returns this cost without another; nothing where that is higher.
+    /// Returns this cost minus `other`, or zero if `other` is higher.
     #[cfg(feature = "runtime")]
     pub(crate) const fn less(self, other: Self) -> Self {
         Self { pico_dollars: self.pico_dollars.saturating_sub(other.pico_dollars) }
     }
 
-    /// Returns one of this many equal parts, rounded up.
+    /// Returns one of `parts` equal parts, rounded up.
     #[cfg(feature = "runtime")]
     pub(crate) fn part(self, parts: u32) -> Self {
         Self { pico_dollars: self.pico_dollars.div_ceil(u128::from(parts.max(1))) }
     }
 
-    /// Returns millionths of a dollar, rounded to the nearest, half up.
+    /// Returns the cost in micro-dollars, rounded to the nearest, half up.
     #[must_use]
     pub fn micro_dollars(self) -> u64 {
         let rounded = self.pico_dollars.saturating_add(500_000) / 1_000_000;
@@ -131,7 +131,7 @@ impl Cost {
     }
 }
 
-/// The error of a text that is not a cost.
+/// The error of parsing a text that is not a cost.
 ///
 /// # Examples
 ///
@@ -149,7 +149,7 @@ pub struct InvalidCost {
     pub text: String,
 }
 
-/// Reads dollars, such as `0.25` or `$0.25`.
+/// Parses dollars, such as `0.25` or `$0.25`.
 impl FromStr for Cost {
     type Err = InvalidCost;
 
@@ -160,7 +160,7 @@ impl FromStr for Cost {
     }
 }
 
-/// As a number of pico-dollars.
+/// Serialized as a number of pico-dollars.
 impl Serialize for Cost {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         u64::try_from(self.pico_dollars).unwrap_or(u64::MAX).serialize(serializer)
@@ -193,7 +193,7 @@ impl Sum for Cost {
     }
 }
 
-/// In dollars with six digits behind the point: `$0.001500`.
+/// Displayed in dollars with six digits after the decimal point: `$0.001500`.
 impl fmt::Display for Cost {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micro = self.micro_dollars();

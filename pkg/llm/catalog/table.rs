@@ -12,16 +12,16 @@ use super::{
 #[cfg(any(feature = "http", test))]
 use crate::types::Capabilities;
 
-/// Longest part of an id that is looked at, in bytes; names of models are far shorter.
+/// Maximum length of a part of an id that is checked, in bytes; names of models are far shorter.
 const MAX_NAME_BYTES: usize = 512;
 
-/// Parts of an id that are looked at, from its end.
+/// Maximum number of parts of an id that are checked, from its end.
 const MAX_NAMES: usize = 8;
 
-/// Ids whose card is remembered: a process asks for those of a few models, at each run of an agent.
+/// Maximum number of ids whose cards are cached: a process asks for a few models, at each run of an agent.
 pub(super) const MAX_REMEMBERED: usize = 8;
 
-/// The ids that were looked for last, with their cards.
+/// The ids looked up last, with their cards.
 type Remembered = VecDeque<(Box<str>, Option<&'static ModelCard>)>;
 
 static REMEMBERED: Mutex<Remembered> = Mutex::new(VecDeque::new());
@@ -30,7 +30,7 @@ pub(super) fn remembered() -> MutexGuard<'static, Remembered> {
     REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Most processes look for one model or two: of the other lines, the pattern is enough.
+/// The patterns of all lines: most processes look up one or two models, and need no more of the other lines.
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
     let mut all = Vec::with_capacity(lines().count());
     all.extend(lines().map(Line::new));
@@ -39,7 +39,7 @@ static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
 
 static ROWS: LazyLock<Vec<&Row>> = LazyLock::new(|| LINES.iter().filter_map(Line::row).collect());
 
-/// One line of the table, read when its model is looked for.
+/// One line of the table, parsed when its model is looked up.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) pattern: &'static str,
@@ -58,11 +58,11 @@ impl Line {
     }
 }
 
-/// One line of the table.
+/// One parsed line of the table.
 #[derive(Debug)]
 pub(super) struct Row {
     card: ModelCard,
-    /// The card where another vendor serves the model: what that costs is not known.
+    /// The card if another vendor serves the model, at unknown prices.
     elsewhere: ModelCard,
 }
 
@@ -79,11 +79,11 @@ pub(super) fn rows() -> &'static [Line] {
 }
 
 impl ModelCard {
-    /// Returns the card of the model with this id; `None` for a model that is not known.
+    /// Returns the card of the model with this id; `None` for an unknown model.
     ///
-    /// Ids are read as vendors, clouds and routers spell them: with dates and versions behind, and
-    /// with folders and regions in front. A newer or other model of the same family is not known: it
-    /// may cost and do something else.
+    /// Ids are recognized as vendors, clouds and routers spell them: with dates and versions after the name, and
+    /// with folders and regions before it. A newer or different model of the same family is unknown, because
+    /// its prices and capabilities may differ.
     #[must_use]
     pub fn for_model(id: &str) -> Option<&'static Self> {
         if let Some((_, card)) = remembered().iter().find(|(known, _)| **known == *id) {
@@ -105,14 +105,14 @@ impl ModelCard {
     }
 }
 
-/// Returns what a model can do over a protocol: less than the protocol carries where the model is
-/// known to lack something, and all of it for a model that is not known.
+/// Returns the capabilities of a model over a protocol: those of the protocol, less what the model is
+/// known to lack.
 #[cfg(any(feature = "http", test))]
 pub(crate) fn narrowed(protocol: Capabilities, model: &str) -> Capabilities {
     ModelCard::for_model(model).map_or(protocol, |card| card.capabilities.narrow(protocol))
 }
 
-/// Returns the lines without comments and blank ones.
+/// Returns the lines, without comments and empty lines.
 pub(super) fn lines() -> impl Iterator<Item = &'static str> {
     include_str!("models.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
@@ -148,7 +148,7 @@ pub(super) fn row(line: &'static str) -> Option<Row> {
     fields.next().is_none().then_some(Row { card, elsewhere })
 }
 
-/// Reads a number of tokens, or `-` for one that is not known.
+/// Parses a number of tokens, or `-` for an unknown one.
 #[expect(clippy::option_option, reason = "what cannot be read is not what is not known")]
 fn tokens(text: &str) -> Option<Option<u64>> {
     match text {
@@ -178,7 +178,7 @@ pub(super) fn find_row(id: &str) -> Option<(&'static Line, Spelling)> {
         if name.len() <= MAX_NAME_BYTES {
             let mut found = rows().iter().map(|line| (line, spelling(line.pattern, folders, name)));
             let found = found.find_map(|(line, spelling)| Some((line, spelling?)));
-            // Below a folder that names it stands a model that was made of it.
+            // A path below the folder that names the model is a derived model.
             if let Some((line, spelling)) = found {
                 let is_last = rest.len() == id.len();
                 return Some((line, if is_last { spelling } else { Spelling::Other }));

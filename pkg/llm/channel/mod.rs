@@ -1,7 +1,7 @@
 //! Bounded channels with a reserved slot for the last items.
 //!
 //! Only the writer waits for a slow reader, and a writer that must stop can still close what it
-//! opened: its last items go to a slot beside the queue, which the reader gets after the queue.
+//! opened: its last items go to a separate slot, which the reader reads after the queue.
 
 use std::{
     collections::VecDeque,
@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::types::debug_fields;
 
-/// Creates a bounded channel for `capacity` items, at least one, and a slot for last items.
+/// Creates a bounded channel for `capacity` items, at least one, and a reserved slot for the last items.
 ///
 /// # Examples
 ///
@@ -54,12 +54,12 @@ pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(Arc::clone(&shared)), Receiver(shared))
 }
 
-/// The state that both ends share. A queue that is short takes little memory, whatever the capacity.
+/// The state shared by both ends. A short queue takes little memory, whatever the capacity.
 struct Shared<T> {
-    /// A permit for each free place; closed once the receiver is gone.
+    /// One permit for each free place; closed once the receiver is gone.
     places: Semaphore,
     state: Mutex<State<T>>,
-    /// Tells that the receiver is gone.
+    /// Notified when the receiver is gone.
     gone: Notify,
 }
 
@@ -67,7 +67,7 @@ struct State<T> {
     queue: VecDeque<T>,
     /// The last items; read after the queue, once every sender is gone.
     last: VecDeque<T>,
-    /// The reader that waits.
+    /// The waker of the waiting reader.
     reader: Option<Waker>,
     senders: usize,
 }
@@ -77,11 +77,11 @@ impl<T> Shared<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an item into a place that was taken.
+    /// Puts an item into a place that is already taken.
     fn put(&self, item: T) {
         let mut state = self.state();
         if self.places.is_closed() {
-            // The queue is read no more; the item may have an end of this channel itself.
+            // The queue is no longer read; the item itself may own an end of this channel.
             drop(state);
             return drop(item);
         }
@@ -91,8 +91,8 @@ impl<T> Shared<T> {
         reader.into_iter().for_each(Waker::wake);
     }
 
-    /// Takes the next item. Without one, `reader` is woken when there is one or when the channel has
-    /// ended.
+    /// Takes the next item. If there is none, `reader` is woken when there is one or when the channel
+    /// ends.
     fn take(&self, reader: Option<&Waker>) -> Poll<Option<T>> {
         let mut state = self.state();
         if let Some(item) = state.queue.pop_front() {
@@ -114,7 +114,7 @@ impl<T> Shared<T> {
 /// The writing end; clones write to the same channel.
 pub struct Sender<T>(Arc<Shared<T>>);
 
-/// The error of a channel whose receiver is gone.
+/// The error of a channel whose receiver was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the receiver is gone")]
 pub struct Closed;
@@ -124,45 +124,45 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// [`Closed`] when the receiver was dropped.
+    /// [`Closed`] if the receiver was dropped.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has sent nothing.
+    /// If the future is dropped before it completes, nothing is sent.
     pub async fn send(&self, item: T) -> Result<(), Closed> {
         self.reserve().await?.send(item);
         Ok(())
     }
 
-    /// Waits for a place and keeps it for one item.
+    /// Waits for a place and reserves it for one item.
     ///
     /// # Errors
     ///
-    /// [`Closed`] when the receiver was dropped.
+    /// [`Closed`] if the receiver was dropped.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has taken no place; a dropped place is free again.
+    /// If the future is dropped before it completes, no place is reserved; dropping a place frees it.
     pub async fn reserve(&self) -> Result<Place<'_, T>, Closed> {
         let permit = self.0.places.acquire().await.map_err(|_| Closed)?;
         Ok(Place { permit, shared: &self.0 })
     }
 
-    /// Sends `item` if there is a place now; gives it back if there is none.
+    /// Sends `item` if there is a free place now.
     ///
     /// # Errors
     ///
-    /// The item, when the queue is full or the receiver was dropped.
+    /// Returns the item if the queue is full or the receiver was dropped.
     pub fn try_send(&self, item: T) -> Result<(), T> {
         let Ok(permit) = self.0.places.try_acquire() else { return Err(item) };
         Place { permit, shared: &self.0 }.send(item);
         Ok(())
     }
 
-    /// Sends items to the reserved slot; never waits. The reader gets them after the queue, once
+    /// Sends items to the reserved slot; never waits. The reader reads them after the queue, once
     /// every sender is gone.
     pub fn send_last(&self, items: impl IntoIterator<Item = T>) {
-        // What makes the items may use the channel.
+        // The iterator may use the channel.
         let items: Vec<_> = items.into_iter().collect();
         let mut state = self.0.state();
         if self.is_closed() {
@@ -175,7 +175,7 @@ impl<T> Sender<T> {
     /// Waits until the receiver is gone.
     pub async fn closed(&self) {
         let mut gone = pin!(self.0.gone.notified());
-        // From here on a notice counts.
+        // From here on, notifications are received.
         gone.as_mut().enable();
         if !self.is_closed() {
             gone.await;
@@ -208,7 +208,7 @@ impl<T> Drop for Sender<T> {
 
 debug_fields!(<T> Sender, sender: places = sender.0.places.available_permits());
 
-/// A place in the queue, kept for one item.
+/// A place in the queue, reserved for one item.
 pub struct Place<'a, T> {
     permit: SemaphorePermit<'a>,
     shared: &'a Shared<T>,
@@ -217,7 +217,7 @@ pub struct Place<'a, T> {
 impl<T> Place<'_, T> {
     /// Sends `item`; never waits.
     pub fn send(self, item: T) {
-        // The reader gives the place back.
+        // The reader returns the permit.
         self.permit.forget();
         self.shared.put(item);
     }
@@ -229,20 +229,20 @@ impl<T> fmt::Debug for Place<'_, T> {
     }
 }
 
-/// The reading end; a [`Stream`]. Dropping it makes the next send fail.
+/// The reading end, which is a [`Stream`]. Dropping it makes later sends fail.
 pub struct Receiver<T>(Arc<Shared<T>>);
 
 impl<T> Receiver<T> {
-    /// Waits for the next item; `None` after the last.
+    /// Waits for the next item; returns `None` after the last.
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait has taken nothing.
+    /// If the future is dropped before it completes, no item is lost.
     pub async fn recv(&mut self) -> Option<T> {
         self.next().await
     }
 
-    /// Takes the next item, if there is one; `Ready(None)` after the last. Leaves no waker.
+    /// Takes the next item if there is one; returns `Ready(None)` after the last. Registers no waker.
     pub(crate) fn try_next(&mut self) -> Poll<Option<T>> {
         self.0.take(None)
     }
@@ -252,7 +252,7 @@ impl<T> Stream for Receiver<T> {
     type Item = T;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        // A reader of a queue that is never empty lets others run, too.
+        // Yields to other tasks now and then, even if the queue is never empty.
         let budget = ready!(poll_proceed(context));
         let item = self.0.take(Some(context.waker()));
         if item.is_ready() {
@@ -269,7 +269,7 @@ impl<T> Drop for Receiver<T> {
         let mut state = self.0.state();
         let left = (mem::take(&mut state.queue), mem::take(&mut state.last), state.reader.take());
         drop(state);
-        // They may have ends of this channel themselves.
+        // The items themselves may own ends of this channel.
         drop(left);
     }
 }

@@ -1,4 +1,4 @@
-//! One message in the words of Cohere.
+//! The encoding of one message for Cohere.
 
 use serde_json::{Map, Value, json};
 
@@ -11,8 +11,8 @@ use crate::{
     types::{Message, Part},
 };
 
-/// Writes a message; one that answers several calls becomes several messages on the wire, and one that
-/// has nothing that Cohere takes is left out.
+/// Writes a message; one that answers several calls becomes several messages on the wire, and one
+/// without anything that Cohere accepts is left out.
 pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
     let message = &*chat::beside_results(message);
     message.tool_results().for_each(|result| items.push(&chat::tool_result(result)));
@@ -34,12 +34,12 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
     Ok(())
 }
 
-/// Returns what the model thought. Reasoning that carries a signature is another vendor's.
+/// Returns the reasoning in a part. Reasoning with a signature comes from another vendor.
 fn thought(part: &Part) -> Option<&str> {
     if let Part::Thinking { text, signature: None } = part { Some(text) } else { None }
 }
 
-/// Returns a text, or a list of parts when there are images; `None` when there is nothing.
+/// Returns a text, or a list of parts if there are images; `None` if there is no content.
 fn content(message: &Message) -> Result<Option<Value>, ProviderError> {
     let is_document = |part: &Part| matches!(part, Part::Document { .. });
     if message.parts.iter().any(is_document) {

@@ -1,7 +1,7 @@
 //! Cohere's `/v2/chat`.
 //!
 //! The provider is `Cohere` (feature `cohere`): `Cohere::from_env` reads `COHERE_API_KEY`,
-//! `COHERE_BASE_URL` and `COHERE_MODEL`, `Cohere::builder` takes them from you. Without HTTP,
+//! `COHERE_BASE_URL` and `COHERE_MODEL`; `Cohere::builder` takes them as arguments. Without HTTP,
 //! [`CohereDecoder`] reads response bodies.
 
 #[cfg(feature = "cohere")]

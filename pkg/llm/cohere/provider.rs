@@ -16,15 +16,15 @@ use crate::{
     types::{Capabilities, Text},
 };
 
-/// Cohere, version 2 of its API.
+/// The provider for Cohere's API, version 2.
 ///
-/// The fields of a [`Request`]:
-/// * `thinking` is the field of the same name; `reasoning_effort` has no counterpart:
+/// The fields of a [`Request`] map as follows:
+/// * `thinking` is sent under the same name; `reasoning_effort` has no counterpart:
 ///   [`ProviderError::Unsupported`].
-/// * [`ToolChoice::Tool`](crate::llm::ToolChoice::Tool) works for the only tool of a request;
+/// * [`ToolChoice::Tool`](crate::llm::ToolChoice::Tool) is supported for the only tool of a request;
 ///   `parallel_tool_calls` cannot be turned off: [`ProviderError::Unsupported`].
-/// * One tool that is `strict` makes all of them so.
-/// * `cache` and `metadata` have no counterpart and are not sent; Cohere keeps prompts by itself.
+/// * If one tool is `strict`, all are.
+/// * `cache` and `metadata` have no counterpart and are not sent; Cohere caches prompts automatically.
 ///
 /// # Examples
 ///
@@ -63,11 +63,11 @@ impl WireFormat for ChatV2 {
 
     fn defaults() -> HttpConfig {
         let able = Capabilities::ALL.documents(false).prompt_caching(false);
-        // Thinking is content of its own; tags in the text are the model's words.
+        // Thinking is separate content; tags in the text are plain text.
         HttpConfig::new("https://api.cohere.com", able).thinking(ThinkingDialect::NONE)
     }
 
-    /// Returns the URL of the list, which is still version 1.
+    /// Returns the URL of the model list, which is still in version 1 of the API.
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
         let (base, query) = split(&config.base_url);
         let base = base.strip_suffix(Self::PATH).unwrap_or(base);
@@ -99,7 +99,7 @@ impl WireFormat for ChatV2 {
 const NAMES: SamplingNames =
     SamplingNames { top_p: "p", top_k: "k", stop: "stop_sequences", ..SamplingNames::CHAT };
 
-/// Writes the members that stand before the tools.
+/// Writes the members before the tools.
 fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
     let request = body.request();
     if request.reasoning_effort.is_some() && !body.is_set("thinking") {
@@ -141,7 +141,7 @@ fn format(format: &ResponseFormat) -> Value {
     }
 }
 
-/// Returns Cohere's word for a choice; to let the model decide is to say nothing.
+/// Returns Cohere's value for a tool choice; the member is omitted to let the model decide.
 fn tool_choice(
     body: &BodyWriter<'_>,
     choice: &ToolChoice,

@@ -1,4 +1,4 @@
-//! The body of a Cohere response becomes chunks.
+//! The decoder of Cohere responses.
 
 use std::mem::take;
 
@@ -17,7 +17,7 @@ use crate::llm::{
     tool_names,
 };
 
-/// The counts of `tokens`, not what is billed.
+/// The paths of the counts: those in `tokens`, not the billed units.
 const USAGE: UsagePaths = UsagePaths {
     input: &["tokens.input_tokens"],
     output: &["tokens.output_tokens"],
@@ -26,7 +26,7 @@ const USAGE: UsagePaths = UsagePaths {
     reasoning: &["tokens.reasoning_tokens"],
 };
 
-/// The kinds of events that may say nothing.
+/// The kinds of events that may be empty.
 const KINDS: [&str; 7] = [
     "content-start",
     "content-delta",
@@ -37,17 +37,17 @@ const KINDS: [&str; 7] = [
     "citation-end",
 ];
 
-/// Most calls of one response. Each delta is looked up among them.
+/// Maximum number of calls in one response. Each delta is looked up among them.
 const MAX_CALLS: usize = 1024;
 
-/// The message of an answer that failed without one.
+/// The message of an answer that failed without an error message.
 const UNFINISHED: &str = "the model could not finish";
 
 event_decoder! {
     /// A decoder for the body of a Cohere response, version 2 of the API.
     ///
-    /// The body is a stream of events or one JSON object. The plan that a model makes before its calls is
-    /// thinking. An answer that ends with `ERROR` or `TIMEOUT` is emitted, and then fails.
+    /// The body is a stream of events or one JSON object. The plan that a model writes before its calls becomes
+    /// thinking. An answer that ends with `ERROR` or `TIMEOUT` is emitted, followed by an error.
     ///
     /// # Examples
     ///
@@ -68,7 +68,7 @@ event_decoder! {
     CohereDecoder, Reader
 }
 
-/// Turns the JSON of events into chunks.
+/// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct Reader {
     /// The vendor's index of each call.
@@ -132,7 +132,7 @@ impl Reader {
             }
             "message-end" => end(&delta.finish_reason.0, delta.usage, delta.error, sink),
             "error" => sink.fail_with(event.error.map_or(data, RawValue::get)),
-            // Deltas, and kinds that add to the message in a way that is not known yet.
+            // Deltas, and kinds that add to the message in a way that is not yet known.
             _ => {
                 if let Some(raw) = reported(event.error) {
                     sink.fail_with(raw);
@@ -153,7 +153,7 @@ impl Reader {
         }
     }
 
-    /// Fails when there are more calls than any server sends.
+    /// Fails if there are more calls than any server sends.
     fn check_limit(&self) -> Result<(), Fault> {
         let is_over = self.calls.len() > MAX_CALLS;
         if is_over { Err(Fault::Limit("the response has too many calls")) } else { Ok(()) }
@@ -200,8 +200,8 @@ impl Reader {
         sink.call(delta);
     }
 
-    /// Returns the call that an event with this index belongs to: the latest, when several had it or when
-    /// there is none.
+    /// Returns the call that an event with this index belongs to: the latest, if several have the index or if
+    /// there is no index.
     fn find(&self, index: Option<u32>) -> Option<u32> {
         let at = self.calls.iter().rposition(|known| *known == index);
         u32::try_from(at.or(self.calls.len().checked_sub(1))?).ok()
@@ -215,7 +215,7 @@ fn begin(id: &str, role: &str, sink: &mut Sink<'_>) {
     sink.emit_some(chunk);
 }
 
-/// Ends the answer for the reason `word`; `ERROR` and `TIMEOUT` are failures of the model.
+/// Ends the answer for the reason `word`; `ERROR` and `TIMEOUT` mean that the model failed.
 fn end(word: &str, usage: Option<&RawValue>, error: Option<&RawValue>, sink: &mut Sink<'_>) {
     sink.set_progress(Progress::Complete);
     let mut chunk = StreamChunk { finished: true, ..StreamChunk::default() };

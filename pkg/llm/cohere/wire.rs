@@ -1,4 +1,4 @@
-//! The JSON of Cohere's answers, read laxly: a field of an unexpected type is as good as absent.
+//! The JSON of Cohere's answers, read leniently: a field of an unexpected type is treated as absent.
 
 use serde_json::value::RawValue;
 
@@ -23,7 +23,7 @@ wire! {
     id: Word<'a>,
     index: Number,
     delta: Delta<'a> = map.next_value_seed(Into(&mut event.delta))?,
-    /// In errors its text, in whole answers what the model says.
+    /// In errors, the text of the error; in whole answers, the model's message.
     message: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     finish_reason: Word<'a>,
@@ -45,7 +45,7 @@ wire! {
 }
 
 wire! {
-    /// The part of the answer that an event adds; a list of one member may stand for the member.
+    /// The part of the answer that an event adds; a single member may replace a list of one.
     struct Message<'a> as message, map, ignoring [bool number null string seq];
     role: Word<'a>,
     content: OneOrMany<Content<'a>>,
@@ -72,7 +72,7 @@ wire! {
 by_filling!(Content);
 
 impl Message<'_> {
-    /// Returns `true` if there is something besides the role.
+    /// Returns `true` if there is anything besides the role.
     pub(super) fn says_something(&self) -> bool {
         !self.content.0.is_empty()
             || !self.tool_plan.0.is_empty()
@@ -91,11 +91,11 @@ const SOURCE: CitationPaths = CitationPaths {
     end: "",
 };
 
-/// Most bytes of items that are made of one citation. Each repeats the whole citation, so that a hostile
-/// list of sources would make gigabytes of them; the first has all of them anyway.
+/// Maximum size of the items made from one citation, in bytes. Each repeats the whole citation, so a malicious
+/// list of sources could amount to gigabytes; the first item has all of them anyway.
 const MAX_CITATION_BYTES: usize = 8 << 20;
 
-/// Emits one item for each source of each citation; of one citation there may be no list.
+/// Emits one item for each source of each citation; a single citation may come without a list.
 pub(super) fn citations(raw: &RawValue, sink: &mut Sink<'_>) {
     let citations: Few<&RawValue> = value(raw);
     let alone = Some(raw).filter(|_| citations.is_empty());

@@ -1,10 +1,10 @@
-//! The contract of a decoder.
+//! The interface of a body decoder.
 
 use crate::llm::{ProviderError, StreamChunk};
 
-/// Decodes the body of one response, in any pieces, into chunks. Pure: no I/O, no clock.
+/// A decoder of the body of one response, received in pieces of any size, into chunks. Pure: no I/O, no clock.
 ///
-/// Every protocol has one, such as [`OpenAiDecoder`](crate::llm::openai::OpenAiDecoder);
+/// Every protocol has a decoder, such as [`OpenAiDecoder`](crate::llm::openai::OpenAiDecoder);
 /// [`decode`](fn@crate::llm::decode) drives one over a stream of bytes.
 ///
 /// # Examples
@@ -22,11 +22,11 @@ use crate::llm::{ProviderError, StreamChunk};
 /// # Ok::<(), forgeline::llm::ProviderError>(())
 /// ```
 pub trait BodyDecoder: Send {
-    /// Decodes the next bytes and emits the chunks that they complete.
+    /// Decodes the next bytes and emits the chunks completed by them.
     ///
     /// # Errors
     ///
-    /// Returns an error when the body cannot be decoded; nothing more can be read then.
+    /// Returns an error if the body cannot be decoded; nothing more can be read then.
     fn push(
         &mut self,
         bytes: &[u8],
@@ -38,10 +38,10 @@ pub trait BodyDecoder: Send {
     /// # Errors
     ///
     /// Returns the error that the server reported in the stream, or [`ProviderError::EndedEarly`]
-    /// when the protocol's end is missing.
+    /// if the protocol's terminal marker is missing.
     fn finish(&mut self, emit: &mut dyn FnMut(StreamChunk)) -> Result<(), ProviderError>;
 
-    /// Returns how far the response has come.
+    /// Returns the progress of the response.
     fn progress(&self) -> Progress;
 }
 
@@ -74,6 +74,6 @@ pub enum Progress {
     Failed,
     /// The answer is complete; only metadata such as its usage may follow.
     Complete,
-    /// Nothing that follows counts.
+    /// Nothing that follows matters.
     Done,
 }

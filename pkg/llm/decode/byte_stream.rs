@@ -1,4 +1,4 @@
-//! A stream of bytes becomes a stream of chunks.
+//! Decoding of a stream of bytes into a stream of chunks.
 
 use std::{
     error::Error as StdError,
@@ -18,34 +18,34 @@ use crate::llm::{
 
 /// Decodes a body from any source of bytes into the chunks of one response.
 ///
-/// No HTTP client and no runtime of this crate is needed: the bytes may come from another client, a
+/// Neither an HTTP client nor a runtime of this crate is needed: the bytes may come from another client, a
 /// file, a socket or a test. `decoder` is the decoder of the body's protocol, such as
 /// [`OpenAiDecoder`](crate::llm::openai::OpenAiDecoder), or
-/// [`Protocol::decoder`](crate::llm::Protocol::decoder) for one that is known at run time.
+/// [`Protocol::decoder`](crate::llm::Protocol::decoder) for a protocol known only at run time.
 ///
-/// The chunks are those of a [`Provider`](crate::llm::Provider), with one exception: reasoning that
-/// the model writes as tagged text, such as `<think>…</think>`, is message text. A
+/// The chunks are the same as those of a [`Provider`](crate::llm::Provider), with one exception: reasoning that
+/// the model writes as tagged text, such as `<think>…</think>`, stays message text. A
 /// [`ContentTyper`] separates it.
 ///
 /// # Errors
 ///
 /// The stream ends after its first error:
-/// * [`ProviderError::Body`] when `bytes` yields an error, with the number of bytes before it,
-/// * [`ProviderError::Decode`] when the body is not of the decoder's protocol or passes one of its
+/// * [`ProviderError::Body`] if `bytes` yields an error, with the number of bytes before it,
+/// * [`ProviderError::Decode`] if the body does not follow the decoder's protocol or exceeds one of its
 ///   limits,
-/// * [`ProviderError::InStream`] when the server reported an error in the body,
-/// * [`ProviderError::EndedEarly`] when the body ends before the answer is complete.
+/// * [`ProviderError::InStream`] if the server reported an error in the body,
+/// * [`ProviderError::EndedEarly`] if the body ends before the answer is complete.
 ///
 /// # Limits
 ///
 /// Lines and events are bounded by the decoder's [`SseLimits`](crate::llm::sse::SseLimits), by
-/// default 8 MiB each. There is no limit on the whole body and no time limit: bound `bytes` where the
+/// default 8 MiB each. There is no limit on the whole body and no time limit: bound `bytes` if the
 /// source is not trusted. At most the chunks of one item of `bytes` are buffered.
 ///
 /// # Cancel safety
 ///
 /// Dropping the stream drops `bytes` with it; dropping a future that waits for the next chunk loses
-/// nothing. Once the protocol's end was seen, `bytes` is dropped as soon as it has nothing ready.
+/// nothing. Once the protocol's end has been seen, `bytes` is dropped as soon as it has nothing ready.
 ///
 /// # Examples
 ///

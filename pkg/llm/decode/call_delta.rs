@@ -1,4 +1,4 @@
-//! Deltas of calls, as Chat Completions has them.
+//! Deltas of calls, as in Chat Completions.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::types::Text;
 
-/// One call, or a part of it.
+/// One call, or part of it.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct CallDelta<'a> {
     pub(in crate::llm) index: Number,
@@ -17,9 +17,9 @@ pub(in crate::llm) struct CallDelta<'a> {
     pub(in crate::llm) kind: Word<'a>,
     pub(in crate::llm) function: Object<FunctionDelta<'a>>,
     pub(in crate::llm) custom: Object<CustomDelta>,
-    /// Google's; its signature goes back with the call.
+    /// Google's member for the signature, which is sent back with the call.
     pub(in crate::llm) extra_content: Option<&'a RawValue>,
-    /// `LiteLLM`'s place for the same.
+    /// `LiteLLM`'s member for the same.
     pub(in crate::llm) provider_specific_fields: Option<&'a RawValue>,
     /// All other members.
     pub(in crate::llm) rest: Entries<'a>,
@@ -39,13 +39,13 @@ in_place! { CallDelta<'a> as call, map, ignoring [bool number null string seq];
 by_filling!(CallDelta);
 
 impl<'a> CallDelta<'a> {
-    /// Converts the single call of the API's first form.
+    /// Converts the single function call of the API's original form.
     pub(in crate::llm) fn legacy(function: FunctionDelta<'a>) -> Self {
         let function = Object(Some(function));
         Self { index: Number(Some(0)), function, ..Self::default() }
     }
 
-    /// Returns `true` for a call of another kind than those for the agent, without their members.
+    /// Returns `true` for a call of a kind that is not for the agent, without the members of one.
     pub(in crate::llm) fn is_foreign(&self) -> bool {
         self.function.0.is_none()
             && self.custom.0.is_none()
@@ -70,7 +70,7 @@ in_place! { FunctionDelta<'a> as function, map, ignoring [bool number null strin
 
 by_filling!(FunctionDelta);
 
-/// The name and a piece of the text of a call whose arguments are a text.
+/// The name and a piece of the input of a call whose arguments are plain text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(in crate::llm) struct CustomDelta {
@@ -78,7 +78,7 @@ pub(in crate::llm) struct CustomDelta {
     pub(in crate::llm) input: Line,
 }
 
-/// The arguments of a call: a text, or the JSON text of an object.
+/// The arguments of a call: a string, or the JSON text of an object.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Arguments(pub(in crate::llm) Text);
 

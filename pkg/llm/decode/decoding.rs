@@ -1,4 +1,4 @@
-//! A body that is being decoded: bytes in, typed chunks out, how it ended. Pure: no I/O, no clock.
+//! The state of decoding one body: bytes in, typed chunks and the end out. Pure: no I/O, no clock.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,12 @@ use crate::{
     types::Text,
 };
 
-/// The chunks of one response, as far as its bytes have come.
+/// The chunks of one response, as far as its bytes have arrived.
 #[derive(Debug)]
 pub(crate) struct Decoding<D> {
     decoder: D,
     typer: ContentTyper,
-    /// The chunks of the last read; empty before the next.
+    /// The chunks of the last read; empty before the next one.
     queue: VecDeque<StreamChunk>,
     error: Option<ProviderError>,
     received: u64,
@@ -35,18 +35,18 @@ impl<D: BodyDecoder> Decoding<D> {
         }
     }
 
-    /// Returns the next chunk of what was read, and at the end of the body its error.
+    /// Returns the next chunk of the last read, and at the end of the body its error.
     pub(crate) fn next(&mut self) -> Option<Result<StreamChunk, ProviderError>> {
         self.queue.pop_front().map(Ok).or_else(|| self.error.take().map(Err))
     }
 
-    /// Returns `true` when the last read gave chunks that were not taken.
+    /// Returns `true` if the last read produced chunks that have not been taken.
     #[cfg(feature = "runtime")]
     pub(crate) fn has_chunks(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Returns `true` when a part of the answer is among the chunks that were not taken.
+    /// Returns `true` if the chunks that have not been taken contain part of the answer.
     #[cfg(feature = "runtime")]
     pub(crate) fn delivers(&self) -> bool {
         self.queue.iter().any(StreamChunk::is_delivery)
@@ -62,7 +62,7 @@ impl<D: BodyDecoder> Decoding<D> {
         self.received
     }
 
-    /// Returns how far the response has come.
+    /// Returns the progress of the response.
     pub(crate) fn progress(&self) -> Progress {
         self.decoder.progress()
     }
@@ -88,13 +88,13 @@ impl<D: BodyDecoder> Decoding<D> {
         matches!(self.progress(), Progress::Complete | Progress::Done)
     }
 
-    /// Ends the body at a limit of the reader: a complete answer stays complete.
+    /// Ends the body because a limit of the reader was exceeded: a complete answer stays complete.
     pub(crate) fn end_by(&mut self, error: ProviderError) {
         let error = Some(error).filter(|_| !self.is_complete());
         self.end(error);
     }
 
-    /// Ends the body: by itself, or because of `error`, which counts unless the answer was complete.
+    /// Ends the body, normally or because of `error`; a complete answer ignores the error unless it is one of decoding.
     pub(crate) fn end(&mut self, error: Option<ProviderError>) {
         self.is_over = true;
         let is_complete = self.is_complete();
@@ -105,7 +105,7 @@ impl<D: BodyDecoder> Decoding<D> {
         let ended = if decodes || has_failed { decoder.finish(&mut emit).err() } else { None };
         typer.finish(&mut |chunk| queue.push_back(chunk));
         self.error = match error {
-            // An error that the server reported says more than how the body broke off after it.
+            // An error that the server reported is more useful than the way in which the body broke off after it.
             Some(error) if has_failed => ended.or(Some(error)),
             Some(_) if is_complete && decodes => ended,
             Some(error) => Some(error),

@@ -1,5 +1,5 @@
-//! The members of an object, found by their paths: what is rare is looked up instead of having a
-//! struct of its own.
+//! The members of an object, looked up by path: rare members are found this way instead of having a
+//! struct of their own.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use super::lax_json::{Count, Number, Word, ignore_others, lax, text, value};
 use crate::types::{Citation, Text, UsageInfo};
 
-/// Most members of an object that are found; looking one up goes through all of them. No server
-/// sends this number.
+/// Maximum number of members of an object that are kept; lookups are linear. No server
+/// sends this many.
 const MAX_ENTRIES: usize = 256;
 
-/// The first members of an object; one that is null counts as absent.
+/// The first members of an object; a null member counts as absent.
 ///
-/// A path is a name, or several that lead through objects, such as `document.url`.
+/// A path is a name, or several names that lead through nested objects, such as `document.url`.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Entries<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -42,19 +42,19 @@ impl<'a> Entries<'a> {
         raw.map(value).unwrap_or_default()
     }
 
-    /// Adds a member that says something.
+    /// Adds a member, unless its value is null.
     pub(in crate::llm) fn push(&mut self, name: &'a str, value: &'a RawValue) {
         if self.0.len() < MAX_ENTRIES && says(value) {
             self.0.push((Cow::Borrowed(name), value));
         }
     }
 
-    /// Returns `true` without members.
+    /// Returns `true` if there are no members.
     pub(in crate::llm) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the members that say something, which null and empty values do not.
+    /// Returns the members whose values are neither null nor empty.
     pub(in crate::llm) fn said(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, value)| (&**name, *value)).filter(|(_, value)| says(value))
     }
@@ -64,34 +64,34 @@ impl<'a> Entries<'a> {
         self.0.iter().map(|(name, _)| &**name)
     }
 
-    /// Returns the member of this name as it was written, which may be null.
+    /// Returns the member of this name as written, which may be null.
     pub(in crate::llm) fn written(&self, name: &str) -> Option<&'a RawValue> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    /// Returns the member at a path.
+    /// Returns the member at `path`.
     pub(in crate::llm) fn get(&self, path: &str) -> Option<&'a RawValue> {
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));
         let value = self.written(name).filter(|value| value.get() != "null")?;
         if rest.is_empty() { Some(value) } else { Entries::of(Some(value)).get(rest) }
     }
 
-    /// Returns the text at a path; anything else is the empty text.
+    /// Returns the string at `path`; anything else becomes the empty text.
     pub(in crate::llm) fn text(&self, path: &str) -> Text {
         text(self.get(path))
     }
 
-    /// Returns the first text that is not empty.
+    /// Returns the first string that is not empty.
     pub(in crate::llm) fn first_text(&self, paths: &[&str]) -> Option<Text> {
         paths.iter().map(|path| self.text(path)).find(|text| !text.is_empty())
     }
 
-    /// Returns the whole number at a path.
+    /// Returns the integer at `path`.
     pub(in crate::llm) fn count(&self, path: &str) -> Option<u64> {
         value::<Count>(self.get(path)?).0
     }
 
-    /// Returns the small whole number at a path.
+    /// Returns the small integer at `path`.
     pub(in crate::llm) fn number(&self, path: &str) -> Option<u32> {
         value::<Number>(self.get(path)?).0
     }
@@ -102,8 +102,8 @@ pub(in crate::llm) fn says(value: &RawValue) -> bool {
     !matches!(value.get(), "null" | "\"\"" | "[]" | "{}")
 }
 
-/// The paths of the counts in a vendor's usage object. Of several the first that is there counts;
-/// those that a `+` joins are added up.
+/// The paths of the counts in a vendor's usage object. The first path that is present counts;
+/// paths joined by `+` are added up.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::llm) struct UsagePaths {
     pub(in crate::llm) input: &'static [&'static str],
@@ -114,7 +114,7 @@ pub(in crate::llm) struct UsagePaths {
 }
 
 impl UsagePaths {
-    /// Reads a usage object.
+    /// Parses a usage object.
     pub(in crate::llm) fn read(&self, json: &str) -> UsageInfo {
         let usage = Entries::read(json);
         let sum = |paths: &&str| {
@@ -131,7 +131,7 @@ impl UsagePaths {
     }
 }
 
-/// The paths of a source in a vendor's object, of which the first that is there counts.
+/// The paths of a source in a vendor's object, of which the first that is present counts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::llm) struct CitationPaths {
     pub(in crate::llm) url: &'static [&'static str],
@@ -142,7 +142,7 @@ pub(in crate::llm) struct CitationPaths {
 }
 
 impl CitationPaths {
-    /// Reads a source.
+    /// Parses a source.
     pub(in crate::llm) fn read(&self, source: &Entries<'_>) -> Citation {
         Citation {
             url: source.first_text(self.url),

@@ -1,4 +1,4 @@
-//! A body that is a stream of Server-Sent Events: bytes to events, and what it means when there are
+//! Decoding of a body of Server-Sent Events, and the errors of bodies that contain
 //! none.
 
 use std::mem::take;
@@ -12,23 +12,23 @@ use crate::{
     types::Text,
 };
 
-/// Bytes of a body's beginning that are kept to name what it is when it is not a stream.
+/// The number of bytes at the start of a body that are kept to describe it if it is not a stream.
 const HEAD_BYTES: usize = 2000;
 
-/// Most characters of a body that an error quotes.
+/// Maximum number of characters of a body that an error quotes.
 const QUOTED_CHARS: usize = 500;
 
-/// Decodes a body of events, in any pieces.
+/// A decoder of a body of events, received in pieces of any size.
 ///
-/// A body that starts with a bracket is read whole at its end; anything else that is not a stream is a
+/// A body that starts with a brace or bracket is read whole at its end; anything else that is not a stream is a
 /// [`ProviderError::Decode`] that quotes its beginning.
 #[derive(Debug)]
 pub(in crate::llm) struct EventBody<R> {
     sse: SseDecoder,
     limits: SseLimits,
     form: Form,
-    /// A whole answer, at most `max_event_bytes` long; else the first [`HEAD_BYTES`] of the body, until an event
-    /// is read.
+    /// A whole answer, at most `max_event_bytes` long; otherwise the first [`HEAD_BYTES`] of the body, until an event
+    /// has been read.
     head: Vec<u8>,
     received: u64,
     has_events: bool,
@@ -38,7 +38,7 @@ pub(in crate::llm) struct EventBody<R> {
 /// The kind of a body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Form {
-    /// Only whitespace was seen, or a byte order mark.
+    /// Unknown so far: only whitespace or a byte order mark has been seen.
     #[default]
     Unknown,
     /// A stream of events.
@@ -63,7 +63,7 @@ impl<R: Default> Default for EventBody<R> {
 }
 
 impl<R: EventReader + Default> EventBody<R> {
-    /// Creates a decoder with these limits; a whole answer may be `max_event_bytes` long.
+    /// Creates a decoder with these limits; a whole answer may have up to `max_event_bytes`.
     pub(in crate::llm) fn new(limits: SseLimits) -> Self {
         Self { sse: SseDecoder::new(limits).dropping_marks(), limits, ..Self::default() }
     }
@@ -89,7 +89,7 @@ impl<R: EventReader + Default> EventBody<R> {
         Ok(())
     }
 
-    /// Returns the error of a body that held no answer.
+    /// Returns the error of a body without an answer.
     fn no_answer(&self) -> ProviderError {
         let head = String::from_utf8_lossy(&self.head);
         let head = head.trim_start_matches('\u{FEFF}').trim();
@@ -119,7 +119,7 @@ impl<R: EventReader + Default> EventBody<R> {
         while let Some(event) = self.sse.next_event(&mut input)? {
             if !self.has_events {
                 self.has_events = true;
-                // Only what no event was read from is quoted.
+                // Only a body without any event is quoted.
                 self.head = Vec::new();
             }
             self.stream.event(event.event, event.data, event.offset, emit)?;
@@ -130,7 +130,7 @@ impl<R: EventReader + Default> EventBody<R> {
     pub(in crate::llm) fn finish(&mut self, emit: Emit<'_>) -> Result<(), ProviderError> {
         self.sse.finish();
         if self.form == Form::Whole {
-            // One copy in memory: a long body costs what it is long.
+            // The only copy in memory: a long body takes no more than its length.
             let text = text(take(&mut self.head), self.limits.max_event_bytes);
             let text = text.ok_or_else(too_long)?;
             let whole = text.trim_start_matches('\u{FEFF}').trim();
@@ -152,13 +152,13 @@ impl<R: EventReader + Default> EventBody<R> {
     }
 }
 
-/// Returns the error of a body that is not a stream, and too long.
+/// Returns the error of a body that is not a stream and too long.
 fn too_long() -> ProviderError {
     let reason = Text::from("the body is not a stream, and too long to be read whole");
     ProviderError::Decode { offset: 0, reason }
 }
 
-/// Returns the bytes as text; `None` when repairs make it longer than `most` bytes.
+/// Returns the bytes as text; `None` if replacing invalid UTF-8 makes it longer than `most` bytes.
 fn text(bytes: Vec<u8>, most: usize) -> Option<String> {
     let bytes = match String::from_utf8(bytes) {
         Ok(text) => return Some(text),
@@ -169,12 +169,12 @@ fn text(bytes: Vec<u8>, most: usize) -> Option<String> {
     Some(text)
 }
 
-/// Returns the error of a body that begins with `head` and is not the `wanted` one.
+/// Returns the error of a body that begins with `head` and is not the `wanted` kind.
 pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
     let head = head.trim_start_matches('\u{FEFF}').trim();
     let kind = match () {
         () if head.starts_with('<') => "a web page".to_owned(),
-        // The mark of gzip, whose second byte was replaced.
+        // The magic number of gzip, whose second byte was replaced.
         () if head.starts_with("\u{1f}\u{fffd}") => {
             "compressed, which was not asked for".to_owned()
         }
@@ -189,7 +189,7 @@ pub(in crate::llm) fn wrong_body(head: &str, wanted: &str) -> ProviderError {
     }
 }
 
-/// Declares the public decoder that reads events with an [`EventReader`].
+/// Declares a public decoder that reads events with an [`EventReader`].
 macro_rules! event_decoder {
     ($(#[$doc:meta])* $name:ident, $reader:ty) => {
         $(#[$doc])*
@@ -197,7 +197,7 @@ macro_rules! event_decoder {
         pub struct $name($crate::llm::decode::EventBody<$reader>);
 
         impl $name {
-            /// Creates a decoder with these limits; a whole answer may be `max_event_bytes` long.
+            /// Creates a decoder with these limits; a whole answer may have up to `max_event_bytes`.
             #[must_use]
             pub fn new(limits: $crate::llm::sse::SseLimits) -> Self {
                 Self($crate::llm::decode::EventBody::new(limits))

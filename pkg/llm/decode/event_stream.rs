@@ -1,4 +1,4 @@
-//! The state that the events of every protocol share: progress, error, identity, torn characters.
+//! The state shared by the events of every protocol: progress, error, identity, split characters.
 
 use std::fmt;
 
@@ -14,46 +14,46 @@ use crate::{
     types::Text,
 };
 
-/// Reads the events of one protocol.
+/// A reader of the events of one protocol.
 pub(in crate::llm) trait EventReader {
     /// The name of the protocol in items.
     const PROTOCOL: &'static str;
-    /// Members of an event that may change from one delta to the next and say nothing.
+    /// Members of an event that may change from one delta to the next without meaning.
     const PADDING: &'static [&'static str] = &[];
 
-    /// Reads the data of the event called `name`.
+    /// Reads the data of the event with this name.
     fn event(&mut self, name: &str, data: &str, sink: &mut Sink<'_>) -> Result<(), Fault>;
 
-    /// Reads a body that is one JSON value, as a server sends it that does not stream.
+    /// Reads a body that is one JSON value, as sent by a server that does not stream.
     fn whole(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), Fault> {
         self.event("", text, sink)
     }
 
-    /// Takes note of an event that repeats the one before outside its text, which was not parsed.
+    /// Processes an event that equals the one before except for its text, and so was not parsed.
     fn repeated(&mut self, _data: &str) {}
 
-    /// Takes the marker `[DONE]`.
+    /// Processes the marker `[DONE]`.
     fn done(&mut self, sink: &mut Sink<'_>) {
         if sink.progress() == Progress::Complete {
             sink.set_progress(Progress::Done);
         }
     }
 
-    /// Ends the body: nothing more comes.
+    /// Processes the end of the body.
     fn end(&mut self, _sink: &mut Sink<'_>) {}
 }
 
-/// The reason why an event was not read.
+/// The reason why an event could not be read.
 #[derive(Debug)]
 pub(in crate::llm) enum Fault {
-    /// The data are not what the protocol sends.
+    /// The data does not follow the protocol.
     Data(Text),
-    /// The response passed a limit.
+    /// The response exceeded a limit.
     Limit(&'static str),
 }
 
 impl Fault {
-    /// Returns the fault of data that are not what the protocol sends.
+    /// Returns the fault of data that does not follow the protocol.
     pub(in crate::llm) fn data(reason: &str) -> Self {
         Self::Data(Text::from(reason))
     }
@@ -81,12 +81,12 @@ impl fmt::Display for Fault {
 
 /// The events of one response, read by `R`.
 ///
-/// Every event of every protocol passes [`event`](Self::event), between framing and parsing.
+/// Every event of every protocol passes through [`event`](Self::event), between framing and parsing.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct EventStream<R> {
     reader: R,
     state: StreamState,
-    /// An event that ends in half a character: the next event may have the rest.
+    /// An event that ends in half a character, the rest of which may be in the next event.
     held: Option<Held>,
     repeats: Repeats,
 }
@@ -99,7 +99,7 @@ struct Held {
 }
 
 impl<R: EventReader> EventStream<R> {
-    /// Reads one event, which begins at byte `offset` of the body.
+    /// Reads one event that begins at byte `offset` of the body.
     pub(in crate::llm) fn event(
         &mut self,
         name: &str,
@@ -177,7 +177,7 @@ impl<R: EventReader> EventStream<R> {
                 }
                 Ok(())
             }
-            // Some servers report an error in plain words.
+            // Some servers report an error as plain text.
             Err(Fault::Data(_)) if name == "error" => {
                 self.state.fail(in_stream(None, data));
                 Ok(())
@@ -195,7 +195,7 @@ impl<R: EventReader> EventStream<R> {
         self.reader.whole(text, &mut sink)
     }
 
-    /// Ends the body; returns `true` when the response is complete.
+    /// Ends the body; returns `true` if the response is complete.
     pub(in crate::llm) fn finish(&mut self, emit: Emit<'_>) -> Result<bool, ProviderError> {
         let read = self
             .held

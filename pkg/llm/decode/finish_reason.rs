@@ -1,8 +1,8 @@
-//! Vendors' words for the end of an answer.
+//! Vendors' finish reasons.
 
 use crate::types::{FinishReason, Text};
 
-/// Returns the reason that a vendor's word means; the vendors' words do not contradict each other.
+/// Returns the reason that a vendor's value means; no two vendors use one value for different reasons.
 pub(in crate::llm) fn finish_reason(word: &str) -> FinishReason {
     match &*word.to_ascii_lowercase() {
         "stop" | "end_turn" | "stop_sequence" | "eos" | "complete" => FinishReason::Stop,

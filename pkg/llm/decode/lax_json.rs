@@ -1,4 +1,4 @@
-//! JSON read laxly: a value of an unexpected type is as good as absent.
+//! Lenient reading of JSON: a value of an unexpected type is treated as absent.
 
 use std::{borrow::Cow, marker::PhantomData};
 
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::types::{Json, Text};
 
-/// Ignores every kind of value that a visitor is not interested in.
+/// Ignores every kind of value that a visitor does not handle.
 macro_rules! ignore_others {
     ($value:ty, $($kind:ident)*) => { $(ignore_others!(@ $kind $value);)* };
     (@ bool $value:ty) => {
@@ -47,7 +47,7 @@ macro_rules! ignore_others {
     };
 }
 
-/// Implements `Deserialize` for a type by the given visits; the other kinds of values, which are
+/// Implements `Deserialize` for a type with the given visitor methods; the other kinds of values, which are
 /// listed, become its default.
 macro_rules! lax {
     ([$($generics:tt)*] $type:ty, ignoring $($other:ident)*; $($visit:tt)*) => {
@@ -71,12 +71,12 @@ macro_rules! lax {
     };
 }
 
-/// Implements reading an object in place, member by member: large structs are filled instead of
+/// Implements in-place reading of an object, member by member: large structs are filled instead of
 /// returned level by level.
 ///
-/// `$object` and `$map` name the struct and the access to the members in the expressions. Without a
-/// list of kinds to ignore, anything but an object is an error. An expression behind `@` comes first,
-/// and one behind `else` takes the members that have no field.
+/// `$object` and `$map` name the struct and the map access for use in the expressions. Without a
+/// list of kinds to ignore, anything but an object is an error. An expression after `@` runs first,
+/// and one after `else` handles the members that have no field.
 macro_rules! in_place {
     ($type:ty as $object:ident, $map:ident, ignoring [$($other:ident)*]; $(@ $begin:expr;)?
      $($(#[$attribute:meta])* $key:ident => $read:expr,)* $(; else $name:ident => $rest:expr)?) => {
@@ -117,7 +117,7 @@ macro_rules! in_place {
     };
 }
 
-/// Declares the keys of an object; the unknown ones keep their name only where it has a use.
+/// Declares the keys of an object; unknown keys keep their name only where it is used.
 macro_rules! keys {
     ($($(#[$attribute:meta])* $key:ident)*;) => {
         #[derive(serde::Deserialize)]
@@ -140,8 +140,8 @@ macro_rules! keys {
     };
 }
 
-/// Declares a struct that is read in place: the fields of the first list have members of their names,
-/// and those behind `besides` none. A field may say how its member is read; `also` reads further ones,
+/// Declares a struct that is read in place: the fields of the first list are members with the same name,
+/// and those after `besides` are not members. A field may specify the way in which its member is read; `also` reads further ones,
 /// and `else` all others.
 macro_rules! wire {
     ($(#[$meta:meta])* struct $name:ident<'a> as $object:ident, $map:ident, ignoring [$($other:ident)*];
@@ -166,7 +166,7 @@ macro_rules! wire {
     (@read $object:ident $map:ident $field:ident $read:expr) => { $read };
 }
 
-/// Implements `Deserialize` for a struct that is read in place, for lists of it.
+/// Implements `Deserialize` for a struct that is read in place, so that lists of it can be read.
 macro_rules! by_filling {
     ($name:ident) => {
         impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
@@ -182,7 +182,7 @@ macro_rules! by_filling {
 
 pub(in crate::llm) use {by_filling, ignore_others, in_place, keys, lax, wire};
 
-/// Writes a call's arguments without the escapes that encoders of Go and Google add: `<` as `\u003c`.
+/// Removes from a call's arguments the escapes that encoders of Go and Google add: `<` as `\u003c`.
 pub(in crate::llm) use crate::json::unescape_strings as plain;
 
 /// A visitor for values of type `T`.
@@ -210,7 +210,7 @@ where
     deserializer.end()
 }
 
-/// A text that is borrowed when it has no escapes; anything else is the empty text.
+/// A string, borrowed if it has no escapes; anything else becomes the empty text.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Word<'a>(pub(in crate::llm) Cow<'a, str>);
 
@@ -224,7 +224,7 @@ lax! { ['de: 'a, 'a] Word<'a>, ignoring bool number null seq map;
     }
 }
 
-/// The name of a member. One that needs escapes, as no vendor has, is replaced: what is only borrowed
+/// The name of a member. A name that needs escapes, as no vendor's does, is replaced, because a borrowed name
 /// is cheap to pass on.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Name<'a>(pub(in crate::llm) &'a str);
@@ -239,7 +239,7 @@ lax! { ['de: 'a, 'a] Name<'a>, ignoring bool number null seq map;
     }
 }
 
-/// A text of its own; anything else is the empty text.
+/// An owned string; anything else becomes the empty text.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Line(pub(in crate::llm) Text);
 
@@ -256,7 +256,7 @@ impl Line {
     }
 }
 
-/// A small whole number; one that is too large is the largest, anything else is absent.
+/// A small integer; one that is too large becomes the maximum, anything else is absent.
 #[derive(Debug, Default, Clone, Copy)]
 pub(in crate::llm) struct Number<N = u32>(pub(in crate::llm) Option<N>);
 
@@ -269,7 +269,7 @@ lax! { ['de, N: TryFrom<u64> + Default + Largest] Number<N>, ignoring bool signe
     }
 }
 
-/// A type that has a largest number, so that a larger one is not taken for none.
+/// A type with a maximum, so that a larger number is not treated as absent.
 pub(in crate::llm) trait Largest {
     const LARGEST: Self;
 }
@@ -302,7 +302,7 @@ lax! { ['de, T: Deserialize<'de> + Default] Object<T>, ignoring bool number null
     }
 }
 
-/// A list that mostly has one member, which then needs no allocation; anything else is empty.
+/// A list that usually has one member, which needs no allocation; anything else is empty.
 #[derive(Debug)]
 pub(in crate::llm) struct Few<T> {
     first: Option<T>,
@@ -316,7 +316,7 @@ impl<T> Default for Few<T> {
 }
 
 impl<T> Few<T> {
-    /// Returns `true` when there are no members.
+    /// Returns `true` if there are no members.
     pub(in crate::llm) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -337,7 +337,7 @@ lax! { ['de, T: Deserialize<'de>] Few<T>, ignoring bool number null string map;
     }
 }
 
-/// An object, as in a stream, or a list of such objects, as in a whole answer; anything else is empty.
+/// A single object, as in a stream, or a list of objects, as in a whole answer; anything else is empty.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct OneOrMany<T>(pub(in crate::llm) Few<T>);
 
@@ -352,27 +352,27 @@ lax! { ['de, T: Deserialize<'de> + Default] OneOrMany<T>, ignoring bool number n
     }
 }
 
-/// Reads a value; one of an unexpected type is the default.
+/// Parses a value; one of an unexpected type becomes the default.
 pub(in crate::llm) fn value<'a, T: Deserialize<'a> + Default>(raw: &'a RawValue) -> T {
     serde_json::from_str(raw.get()).unwrap_or_default()
 }
 
-/// Returns the members of a list; of anything else, none.
+/// Returns the members of a list; anything else has none.
 pub(in crate::llm) fn list(raw: Option<&RawValue>) -> Vec<&RawValue> {
     raw.map(value).unwrap_or_default()
 }
 
-/// Returns a text; anything else is the empty text.
+/// Returns the string; anything else becomes the empty text.
 pub(in crate::llm) fn text(raw: Option<&RawValue>) -> Text {
     raw.map(value::<Line>).unwrap_or_default().0
 }
 
-/// Returns `true` for a text.
+/// Returns `true` for a string.
 pub(in crate::llm) fn is_text(raw: &RawValue) -> bool {
     raw.get().starts_with('"')
 }
 
-/// Returns the arguments of a call: a text as it is, an object or a list as its JSON.
+/// Returns the arguments of a call: a string as it is, an object or a list as its JSON.
 pub(in crate::llm) fn arguments(raw: Option<&RawValue>) -> Text {
     match raw.map(RawValue::get) {
         Some(json) if json.starts_with(['{', '[']) => {

@@ -1,4 +1,4 @@
-//! The members of a JSON object in their order, as they were written, for objects that arrive in parts.
+//! The members of a JSON object in order and as written, for objects that arrive in parts.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::lax_json::{ignore_others, lax};
 use crate::types::{Json, Text};
 
-/// Most members of an object; looking one up goes through all of them. No server sends this number.
+/// Maximum number of members of an object; lookups are linear. No server sends this many.
 const MAX_MEMBERS: usize = 256;
 
 /// Names and JSON values, at most [`MAX_MEMBERS`]; the owner bounds their [`bytes`](Self::bytes).
@@ -21,17 +21,17 @@ impl Members {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// Returns the JSON of a member.
+    /// Returns the JSON of the member `name`.
     pub(in crate::llm) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns a member that is a text; anything else is the empty text.
+    /// Returns the member `name` if it is a string; anything else becomes the empty text.
     pub(in crate::llm) fn text(&self, name: &str) -> Text {
         self.get(name).and_then(|value| serde_json::from_str(value).ok()).unwrap_or_default()
     }
 
-    /// Sets a member; one that is there keeps its place.
+    /// Sets a member; an existing one keeps its place.
     pub(in crate::llm) fn set(&mut self, name: &str, value: String) {
         let has_room = self.0.len() < MAX_MEMBERS;
         match self.0.iter_mut().find(|(known, _)| known == name) {
@@ -41,13 +41,13 @@ impl Members {
         }
     }
 
-    /// Returns the members without the one of this name.
+    /// Returns the members without `name`.
     pub(in crate::llm) fn without(mut self, name: &str) -> Self {
         self.0.retain(|(known, _)| known != name);
         self
     }
 
-    /// Returns the members that say something, without those of these names.
+    /// Returns the members that are neither null nor empty, without the `known` ones.
     pub(in crate::llm) fn rest(&self, known: &[&str]) -> Self {
         let is_rest = |(name, value): &&(Text, String)| {
             !known.contains(&name.as_str())
@@ -56,15 +56,15 @@ impl Members {
         Self(self.0.iter().filter(is_rest).cloned().collect())
     }
 
-    /// Takes over each member of `later`: texts whose name `joins` are appended to texts, anything
-    /// else replaces, and null replaces nothing.
+    /// Merges the members of `later`: strings for which `joins` is true are appended to strings, anything
+    /// else replaces the value, and null is ignored.
     pub(in crate::llm) fn merge(&mut self, later: Self, joins: impl Fn(&str) -> bool) {
         for (name, value) in later.0 {
             let Some((_, known)) = self.0.iter_mut().find(|(known, _)| *known == name) else {
                 self.set(&name, value);
                 continue;
             };
-            // Joined as they are written, so that a character may go on in the next part.
+            // The strings are joined as written, so that a split character can continue in the next part.
             match value.strip_prefix('"').filter(|_| known.starts_with('"') && joins(&name)) {
                 Some(more) => {
                     known.pop();
@@ -76,12 +76,12 @@ impl Members {
         }
     }
 
-    /// Returns the number of bytes of all names and values.
+    /// Returns the total length of all names and values, in bytes.
     pub(in crate::llm) fn bytes(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
     }
 
-    /// Returns the object.
+    /// Returns the object as JSON.
     pub(in crate::llm) fn to_json(&self) -> Json {
         let mut out = String::with_capacity(self.bytes() + 6 * self.0.len() + 2);
         for (at, (name, value)) in self.0.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Decoding: what the decoders of all protocols share.
+//! Decoding: the parts shared by the decoders of all protocols.
 
 mod body_decoder;
 mod byte_stream;

@@ -1,4 +1,4 @@
-//! Events that equal the delta before them outside their text: they are compared, not parsed again.
+//! Events that equal the previous delta except for their text, which are compared instead of parsed again.
 
 use std::{mem, ops::Range};
 
@@ -8,30 +8,30 @@ use crate::{
     types::{Text, slice, subslice},
 };
 
-/// Longest event that others are compared with, in bytes.
+/// Maximum size of an event that others are compared with, in bytes.
 const MAX_EVENT_BYTES: usize = 4096;
 
-/// Most texts and numbers in such an event.
+/// Maximum number of strings and numbers in such an event.
 const MAX_VALUES: usize = 64;
 
-/// Deltas in a row from which nothing was learnt, after which nothing is tried any more.
+/// The number of deltas in a row without a common shape after which comparing is given up.
 const MAX_MISSES: u32 = 32;
 
-/// The common part of the last deltas.
+/// The common shape of the last deltas.
 ///
-/// Two deltas in a row that were parsed, and that differ in nothing but their text, show where the text
-/// stands. While the events that follow equal them elsewhere, byte for byte, they mean the same: the
-/// reader has seen everything but their text before, and a text changes nothing in its state.
+/// Two consecutive parsed deltas that differ in nothing but their text show where the text is.
+/// As long as the following events equal them elsewhere, byte for byte, they mean the same: the
+/// reader has already seen everything but their text, and a text does not change its state.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     shape: Shape,
-    /// The last event was a delta of this shape.
+    /// `true` if the last event was a delta of this shape.
     is_armed: bool,
     last: Delta,
     misses: u32,
 }
 
-/// An event that was parsed, and the text that it gave.
+/// A parsed event, and the text that it produced.
 #[derive(Debug, Default)]
 struct Delta {
     name: String,
@@ -44,7 +44,7 @@ struct Delta {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Content(ContentType),
-    /// The arguments of this call.
+    /// The arguments of the call with this index.
     Arguments(u32),
 }
 
@@ -67,41 +67,41 @@ impl Kind {
     }
 }
 
-/// An event without the values that change.
+/// An event without the values that vary.
 #[derive(Debug, Default)]
 struct Shape {
     name: String,
     kind: Kind,
     /// The bytes that stay the same.
     same: String,
-    /// The bytes before each value that changes, and the value.
+    /// The range of the bytes before each varying value, and the kind of the value.
     changing: Vec<(Range<usize>, Value)>,
-    /// The beginning of what stands behind them.
+    /// The offset of the bytes after the last varying value.
     tail: usize,
 }
 
-/// A value that changes.
+/// A value that varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
     /// The text of the delta.
     Text,
-    /// A text or a whole number of no meaning.
+    /// A string or an integer without meaning.
     Padding,
     Number,
 }
 
-/// The chunks that one event gave.
+/// The chunks that one event produced.
 #[derive(Debug, Default)]
 pub(super) enum Given {
     #[default]
     Nothing,
-    /// A piece of text and nothing else.
+    /// One piece of text and nothing else.
     Text(Kind, Text),
     More,
 }
 
 impl Given {
-    /// Takes the next chunk.
+    /// Adds the next chunk.
     pub(super) fn add(&mut self, chunk: &StreamChunk) {
         let (kind, text) = match &*chunk.tool_calls {
             [call] => (Kind::Arguments(call.index), &call.arguments),
@@ -114,7 +114,7 @@ impl Given {
 }
 
 impl Repeats {
-    /// Reads an event that repeats the one before; `None` when it must be parsed.
+    /// Reads an event that equals the previous one except for its text; `None` if it must be parsed.
     #[inline]
     pub(super) fn read(&self, name: &str, data: &str) -> Option<StreamChunk> {
         if !self.is_armed {
@@ -124,12 +124,12 @@ impl Repeats {
         Some(self.shape.kind.chunk(text))
     }
 
-    /// Forgets that the last event was a delta: one that is parsed may change anything.
+    /// Forgets that the last event was a delta: a parsed event may change anything.
     pub(super) fn forget(&mut self) {
         self.is_armed = false;
     }
 
-    /// Notes an event that was parsed and what it `gave`; members called `padding` say nothing.
+    /// Records a parsed event and the chunks it `gave`; members named in `padding` have no meaning.
     pub(super) fn parsed(&mut self, name: &str, data: &str, gave: Given, padding: &[&str]) {
         let Given::Text(kind, text) = gave else { return };
         if data.len() > MAX_EVENT_BYTES || self.misses > MAX_MISSES {
@@ -150,7 +150,7 @@ impl Repeats {
 }
 
 impl Shape {
-    /// Returns the common shape of two deltas, where members called `padding` say nothing.
+    /// Returns the common shape of two deltas, in which members named in `padding` have no meaning.
     fn of(one: &Delta, other: &Delta, padding: &[&str]) -> Option<Self> {
         if (&one.name, one.kind) != (&other.name, other.kind) {
             return None;
@@ -190,7 +190,7 @@ impl Shape {
         (has_text && same == slice(&one.data, one_at..)).then_some(shape)
     }
 
-    /// Returns the text of an event of this shape; `None` if it is another, or has no text.
+    /// Returns the text of an event of this shape; `None` if it has another shape or no text.
     #[inline]
     fn text_of(&self, name: &str, data: &str) -> Option<Text> {
         if name != self.name {
@@ -219,8 +219,8 @@ impl Shape {
     }
 }
 
-/// Returns the length of the string whose inside `json` begins with; `None` where it must be parsed:
-/// it is invalid, has half a character or, unless it `may_escape`, an escape.
+/// Returns the length of the JSON string content that `json` begins with; `None` if it must be parsed because
+/// it is invalid, contains half a character or, unless it `may_escape`, an escape.
 #[inline]
 fn string_bytes(json: &[u8], may_escape: bool) -> Option<usize> {
     let mut at = 0;
@@ -243,14 +243,14 @@ fn string_bytes(json: &[u8], may_escape: bool) -> Option<usize> {
     }
 }
 
-/// Returns the length of the whole number that `json` begins with.
+/// Returns the length of the integer that `json` begins with.
 fn number_bytes(json: &[u8]) -> Option<usize> {
     let length = json.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let is_number = length == 1 || (length > 1 && json.first() != Some(&b'0'));
     is_number.then_some(length)
 }
 
-/// Returns the text whose JSON inside quotes is given.
+/// Returns the text of JSON string content.
 #[inline]
 fn decoded(json: &str) -> Text {
     if !json.contains('\\') {
@@ -261,18 +261,18 @@ fn decoded(json: &str) -> Text {
     text
 }
 
-/// A text or a number of an event.
+/// A string or a number in an event.
 struct Found {
     range: Range<usize>,
     value: Value,
     is_padding: bool,
 }
 
-/// Returns the values of valid JSON that are texts or numbers, keys apart; `None` for too many.
+/// Returns the values of valid JSON that are strings or numbers, without the keys; `None` if there are too many.
 fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
     let bytes = json.as_bytes();
     let (mut at, mut depth, mut found) = (0, 0_usize, Vec::new());
-    // The value of the last key at the top of the event is padding, with all that is in it.
+    // The value of the last top-level key is padding, with everything inside it.
     let mut pads = false;
     while let Some(byte) = bytes.get(at) {
         let (range, value) = match byte {
@@ -325,7 +325,7 @@ fn values(json: &str, padding: &[&str]) -> Option<Vec<Found>> {
     Some(found)
 }
 
-/// Returns the length of a valid string's inside.
+/// Returns the length of a valid string's content.
 fn end_of_string(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {

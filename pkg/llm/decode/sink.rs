@@ -1,4 +1,4 @@
-//! The receiver of what a reader of events finds: chunks go out, facts of the response are noted.
+//! The receiver of an event reader's output: emits chunks and records facts about the response.
 
 use serde_json::value::RawValue;
 
@@ -11,17 +11,17 @@ use crate::{
     types::{AgentEvent, ErrorCode, FinishReason, ItemKind, Json, MessageRole, ProviderItem, Text},
 };
 
-/// Most events of unknown types that are reported; further ones are dropped.
+/// Maximum number of events of unknown types that are reported; further ones are dropped.
 const MAX_UNKNOWN_EVENTS: u32 = 1024;
 
-/// Most members of unknown names whose last values are kept, and the longest of these values, in bytes.
+/// Maximum number of members with unknown names whose last values are kept, and the maximum size of such a value, in bytes.
 const MAX_UNKNOWN_MEMBERS: usize = 64;
 const MAX_MEMBER_BYTES: usize = 1024;
 
 /// The receiver of a decoder's chunks.
 pub(in crate::llm) type Emit<'e> = &'e mut dyn FnMut(StreamChunk);
 
-/// The facts of a response so far.
+/// The facts about a response so far.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct StreamState {
@@ -31,15 +31,15 @@ pub(super) struct StreamState {
     pub(super) model: Text,
     pub(super) response_id: Text,
     pub(super) highest_choice: u32,
-    /// The event leaves nothing behind but what it gave.
+    /// `true` if the event changed no state other than by its output.
     pub(super) may_repeat: bool,
     pub(super) unknown_events: u32,
-    /// The members that no decoder knows, with the values that they had last.
+    /// Members that no decoder knows, with their last values.
     pub(super) unknown_members: Vec<(&'static str, Text, Box<RawValue>)>,
 }
 
 impl StreamState {
-    /// Notes an error that the server reported.
+    /// Records an error reported by the server.
     pub(super) fn fail(&mut self, error: ProviderError) {
         if self.error.as_ref().is_none_or(|known| known.raw().is_none() && error.raw().is_some()) {
             self.error = Some(error);
@@ -61,13 +61,13 @@ impl Sink<'_> {
         (self.emit)(chunk);
     }
 
-    /// Notes that the event leaves nothing behind but its text: one that follows it, and differs in its
-    /// text alone, need not be parsed.
+    /// Records that the event changes no state other than by its text: a following event that differs
+    /// only in its text need not be parsed.
     pub(in crate::llm) fn may_repeat(&mut self) {
         self.state.may_repeat = true;
     }
 
-    /// Takes back what [`may_repeat`](Self::may_repeat) said of the event.
+    /// Revokes [`may_repeat`](Self::may_repeat) for the event.
     pub(in crate::llm) fn must_not_repeat(&mut self) {
         self.state.may_repeat = false;
     }
@@ -98,7 +98,7 @@ impl Sink<'_> {
         self.emit(StreamChunk::calls([delta]));
     }
 
-    /// Emits the signature of the reasoning or call before it, unless it is empty.
+    /// Emits the signature of the preceding reasoning or call, unless it is empty.
     pub(in crate::llm) fn signature(&mut self, proof: Text) {
         if !proof.is_empty() {
             self.emit(StreamChunk::signature(self.protocol, proof));
@@ -113,26 +113,26 @@ impl Sink<'_> {
         }
     }
 
-    /// Emits an item that stays the provider's own, unless `raw` is not JSON.
+    /// Emits a provider item, unless `raw` is not JSON.
     pub(in crate::llm) fn item(&mut self, kind: ItemKind, raw: &str) {
         self.events(item(self.protocol, kind, raw));
     }
 
-    /// Emits the role when it is named for the first time.
+    /// Emits the role the first time it is named.
     pub(in crate::llm) fn emit_role(&mut self, name: &str) {
         if let role @ Some(_) = self.role(name) {
             self.emit(StreamChunk { role, ..StreamChunk::default() });
         }
     }
 
-    /// Returns the role when it is named for the first time.
+    /// Returns the role the first time it is named.
     pub(in crate::llm) fn role(&mut self, name: &str) -> Option<MessageRole> {
         let is_new = !self.state.has_role && matches!(name, "assistant" | "model");
         self.state.has_role |= is_new;
         is_new.then_some(MessageRole::Assistant)
     }
 
-    /// Returns the id of the response that was noted last; empty without one.
+    /// Returns the last known id of the response; empty if there is none.
     pub(in crate::llm) fn response_id(&self) -> &str {
         &self.state.response_id
     }
@@ -141,24 +141,24 @@ impl Sink<'_> {
         self.state.progress
     }
 
-    /// Notes how far the response is; [`Progress::Failed`] when the answer has ended in an error and
-    /// nothing that follows counts.
+    /// Sets the progress of the response; [`Progress::Failed`] if the answer has ended in an error and
+    /// nothing that follows matters.
     pub(in crate::llm) fn set_progress(&mut self, progress: Progress) {
         self.state.progress = progress;
     }
 
-    /// Notes an error that the server reported. The first one counts, unless it has no error value
-    /// of the vendor and the later one has.
+    /// Records an error reported by the server. The first one counts, unless it lacks the vendor's error
+    /// value and the later one has it.
     pub(in crate::llm) fn fail(&mut self, error: ProviderError) {
         self.state.fail(error);
     }
 
-    /// Notes the vendor's error value.
+    /// Records the vendor's error value.
     pub(in crate::llm) fn fail_with(&mut self, raw: &str) {
         self.fail(in_stream(Some(raw), raw));
     }
 
-    /// Notes an error that says at least as much as an earlier one.
+    /// Records an error that replaces an earlier one.
     pub(in crate::llm) fn fail_again(&mut self, error: ProviderError) {
         self.state.error = Some(error);
     }
@@ -167,7 +167,7 @@ impl Sink<'_> {
         self.state.error.is_some()
     }
 
-    /// Adds model and id to `details`, unless earlier events named some: servers exist that invent
+    /// Adds the model and id to `details`, unless earlier events had them: some servers make up
     /// a new id for every event.
     pub(in crate::llm) fn identify(
         &mut self,
@@ -180,7 +180,7 @@ impl Sink<'_> {
         self.identify_again(model, response_id, details);
     }
 
-    /// Adds model and id to `details` where they are others than before.
+    /// Adds the model and id to `details` if they differ from the previous ones.
     pub(in crate::llm) fn identify_again(
         &mut self,
         model: &str,
@@ -198,7 +198,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Adds to `details` that there are further answers, up to the one numbered `index`.
+    /// Adds to `details` that there are further answers, up to index `index`.
     pub(in crate::llm) fn ignore_choice(
         &mut self,
         index: u32,
@@ -210,13 +210,13 @@ impl Sink<'_> {
         }
     }
 
-    /// Reports the members of an `object` that the decoder does not know, unless they said the same
-    /// before.
+    /// Reports the members of an `object` that the decoder does not know, unless they are
+    /// unchanged.
     pub(in crate::llm) fn unknown_members(&mut self, object: &'static str, rest: &Entries<'_>) {
         rest.said().for_each(|(name, raw)| self.unknown_member(object, name, raw));
     }
 
-    /// Reports the members of an `object` besides the `known` ones, unless they said the same before.
+    /// Reports the members of an `object` other than the `known` ones, unless they are unchanged.
     pub(in crate::llm) fn unknown_besides(
         &mut self,
         object: &'static str,
@@ -227,7 +227,7 @@ impl Sink<'_> {
         rest.for_each(|(name, raw)| self.unknown_member(object, name, raw));
     }
 
-    /// Reports a member of an `object` that the decoder does not know, unless it said the same before.
+    /// Reports a member of an `object` that the decoder does not know, unless it is unchanged.
     pub(in crate::llm) fn unknown_member(
         &mut self,
         object: &'static str,
@@ -249,7 +249,7 @@ impl Sink<'_> {
         self.unknown_event(&[object, ".", name].concat(), raw.get());
     }
 
-    /// Fails because another answer begins inside this one, which was cut then; nothing of it counts.
+    /// Fails because another answer begins inside this one, which must have been cut off; the other is ignored.
     pub(in crate::llm) fn splice(&mut self) {
         self.fail(ProviderError::InStream {
             kind: ErrorCode::EndedEarly,
@@ -260,14 +260,14 @@ impl Sink<'_> {
         self.set_progress(Progress::Failed);
     }
 
-    /// Notes the error that data without a part of an answer are in some vendor's words.
+    /// Records an error if `data`, which is not part of an answer, is one in some vendor's form.
     pub(in crate::llm) fn stray(&mut self, data: &str) {
         if is_error(data) {
             self.fail_with(data);
         }
     }
 
-    /// Reports an event of an unknown type as it came; it is not a part of the answer.
+    /// Reports an event of an unknown type as received; it is not part of the answer.
     pub(in crate::llm) fn unknown_event(&mut self, kind: &str, data: &str) {
         if self.state.unknown_events < MAX_UNKNOWN_EVENTS
             && let Ok(raw) = Json::parse(data)
@@ -279,14 +279,14 @@ impl Sink<'_> {
     }
 }
 
-/// Returns the event of an item that stays the provider's own; `None` when `raw` is not JSON.
+/// Returns the event of a provider item; `None` if `raw` is not JSON.
 pub(in crate::llm) fn item(protocol: &str, kind: ItemKind, raw: &str) -> Option<AgentEvent> {
     let raw = Json::parse(raw).ok()?;
     Some(AgentEvent::ProviderItem(ProviderItem::new(protocol, kind, raw)))
 }
 
 impl StreamChunk {
-    /// Sets the usage and the vendor's object that it is read from, if there is one.
+    /// Sets the usage and the vendor's usage object, if there is one.
     pub(in crate::llm) fn set_usage(&mut self, paths: &UsagePaths, raw: Option<&RawValue>) {
         if let Some(raw) = raw {
             self.usage = Some(paths.read(raw.get()));
@@ -294,7 +294,7 @@ impl StreamChunk {
         }
     }
 
-    /// Sets the reason for the end, and the vendor's word for it; an empty word sets nothing.
+    /// Sets the finish reason and the vendor's value for it; an empty `word` sets nothing.
     pub(in crate::llm) fn set_finish_reason(&mut self, reason: FinishReason, word: &str) {
         if !word.is_empty() {
             self.finish_reason = Some(reason);

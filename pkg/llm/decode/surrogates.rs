@@ -1,5 +1,5 @@
-//! Surrogate pairs that a server tore apart: JavaScript servers cut text between UTF-16 units and
-//! write each half as an escape of its own, which serde does not read as JSON.
+//! Repair of surrogate pairs that a server split: JavaScript servers cut text between UTF-16 units and
+//! write each half as a separate escape, which serde rejects.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use memchr::{memchr, memchr_iter};
 
 use crate::types::slice;
 
-/// An escape, as `\ud83d`.
+/// The length of an escape such as `\ud83d`.
 const ESCAPE_BYTES: usize = 6;
 
-/// The replacement of half a character; as long as an escape, so that positions stay.
+/// The replacement for half a character; as long as an escape, so that positions do not change.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// Returns `true` when `json` may have surrogates that are written as escapes.
+/// Returns `true` if `json` may contain surrogates written as escapes.
 pub(super) fn has_surrogates(json: &str) -> bool {
     let bytes = json.as_bytes();
     has_backslash(bytes)
@@ -25,8 +25,8 @@ pub(super) fn has_surrogates(json: &str) -> bool {
         })
 }
 
-/// Returns `true` when there is a backslash, which few events have. Blocks of this size are compared
-/// at once, which is cheaper than a call of `memchr` in texts as short as events.
+/// Returns `true` if there is a backslash, which few events have. Whole blocks are compared
+/// at once, which is faster than calling `memchr` on texts as short as events.
 fn has_backslash(bytes: &[u8]) -> bool {
     let is_in = |block: &[u8; 32]| {
         block.iter().fold(0, |found, byte| found | u8::from(*byte == b'\\')) != 0
@@ -42,14 +42,14 @@ fn has_backslash(bytes: &[u8]) -> bool {
 #[derive(Debug)]
 pub(super) struct Repaired {
     json: String,
-    /// The first half of a character, when it ends a string.
+    /// The first half of a character at the end of a string.
     trailing: Option<(Range<usize>, String)>,
-    /// The second half of a character, when it begins a string.
+    /// The second half of a character at the start of a string.
     leading: Option<(Range<usize>, String)>,
 }
 
 impl Repaired {
-    /// Replaces the lone surrogates of `json` by U+FFFD.
+    /// Replaces the lone surrogates in `json` with U+FFFD.
     pub(super) fn new(json: &str) -> Self {
         let mut repaired = Self { json: json.to_owned(), trailing: None, leading: None };
         let (bytes, mut at) = (json.as_bytes(), 0);
@@ -83,12 +83,12 @@ impl Repaired {
         &self.json
     }
 
-    /// Returns `true` when a character may go on in the next event.
+    /// Returns `true` if a character may continue in the next event.
     pub(super) fn is_open(&self) -> bool {
         self.trailing.is_some()
     }
 
-    /// Joins the character that ends here and goes on in `next`, if one does.
+    /// Joins the character that is split between this event and `next`, if there is one.
     pub(super) fn join(&mut self, next: &mut Self) {
         let Some((at, high)) = self.trailing.take() else { return };
         let Some((rest, low)) = next.leading.take() else { return };
@@ -102,7 +102,7 @@ impl Repaired {
     }
 }
 
-/// Returns the UTF-16 unit whose escape stands at `at`.
+/// Returns the UTF-16 unit whose escape is at `at`.
 fn unit(json: &str, at: usize) -> Option<u32> {
     let digits = json.get(at..)?.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;

@@ -1,18 +1,18 @@
-//! Arguments that a vendor sends as a text of its own become JSON.
+//! Conversion to JSON of arguments that a vendor sends as plain text.
 
 use crate::types::{Text, slice};
 
-/// The vendor's form of a call's arguments, and how far they have come.
+/// The vendor's form of a call's arguments, and their progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::llm) enum Input {
-    /// As JSON, which is passed on as it is.
+    /// JSON, passed on as it is.
     #[default]
     Json,
-    /// As a text, which becomes the field `input` of an object; nothing came yet.
+    /// A text, which becomes the field `input` of an object; nothing has arrived yet.
     TextAhead,
     /// The text has begun.
     TextOpen,
-    /// The object was ended.
+    /// The object has ended.
     TextOver,
 }
 
@@ -31,7 +31,7 @@ impl Input {
         Text::from([begin, inner].concat())
     }
 
-    /// Returns the JSON behind the last piece.
+    /// Returns the JSON after the last piece.
     pub(in crate::llm) fn end(&mut self) -> Text {
         let end = match self {
             Self::Json | Self::TextOver => return Text::new(),

@@ -1,4 +1,4 @@
-//! Vendors' error bodies and error values, classified.
+//! Classification of vendors' error bodies and error values.
 
 use serde_json::{Value, value::RawValue};
 
@@ -8,16 +8,16 @@ use crate::{
     types::{ErrorCode, Json, Text, slice},
 };
 
-/// Longest message that is taken over, in characters.
+/// Maximum length of a message that is kept, in characters.
 const MAX_MESSAGE: usize = 500;
 
-/// Longest text that is searched for the kind of an error, in characters.
+/// Maximum length of the text that is searched for the kind of an error, in characters.
 const MAX_WORDS: usize = 4096;
 
-/// Longest error that is read as JSON, in bytes; values take many times the memory of their text.
+/// Maximum length of an error that is parsed as JSON, in bytes; values take many times the memory of their text.
 const MAX_READ_BYTES: usize = 64 << 10;
 
-/// Deepest value of a body that is looked at.
+/// Maximum depth of the values in a body that are searched.
 const MAX_DEPTH: usize = 6;
 
 /// The contents of an error body.
@@ -25,19 +25,19 @@ const MAX_DEPTH: usize = 6;
 pub(in crate::llm) struct ErrorBody {
     pub(in crate::llm) message: Text,
     pub(in crate::llm) code: Option<Text>,
-    /// The wait that the body asks for, in seconds.
+    /// The delay that the body asks for, in seconds.
     pub(in crate::llm) retry_seconds: Option<f64>,
-    /// The status in the body itself.
+    /// The status code in the body itself.
     status: Option<u16>,
-    /// The vendor's words for the kind, such as codes and types, in lower case.
+    /// The vendor's names for the kind, such as codes and types, in lower case.
     labels: Vec<String>,
-    /// Labels and messages in lower case; not what the body repeats of the request.
+    /// The labels and messages in lower case, without what the body repeats of the request.
     words: String,
 }
 
-/// Returns the error that a server reported inside a stream.
+/// Returns the error that a server reported in a stream.
 ///
-/// `raw` is the vendor's error value; without one `text` is all there is.
+/// `raw` is the vendor's error value; without one, only `text` is known.
 pub(in crate::llm) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError {
     let said = read(text);
     let kind = kind(None, &said);
@@ -51,13 +51,13 @@ pub(in crate::llm) fn in_stream(raw: Option<&str>, text: &str) -> ProviderError 
 }
 
 /// Returns the JSON of an error member that reports an error; servers that send the member with every
-/// event leave it empty.
+/// event leave it empty otherwise.
 pub(in crate::llm) fn reported(raw: Option<&RawValue>) -> Option<&str> {
     raw.map(RawValue::get).filter(|raw| !matches!(*raw, "\"\"" | "{}" | "false"))
 }
 
-/// Returns `true` for an object that reports an error in some vendor's words. The caller knows that it
-/// is not a part of an answer: those may have such members too.
+/// Returns `true` for an object that reports an error in some vendor's form. The caller must know that it
+/// is not part of an answer, which may have such members too.
 pub(in crate::llm) fn is_error(json: &str) -> bool {
     let said = Entries::read(json);
     let reports = |path: &str| said.get(path).is_some_and(is_failure_value);
@@ -69,7 +69,7 @@ pub(in crate::llm) fn is_error(json: &str) -> bool {
         || ["object", "type"].iter().any(|key| said.text(key) == "error")
 }
 
-/// Returns `true` for `MiniMax`'s state of a response that failed.
+/// Returns `true` if `MiniMax`'s response state reports a failure.
 pub(in crate::llm) fn is_failure(base: &RawValue) -> bool {
     Entries::of(Some(base)).get("status_code").is_some_and(is_failure_value)
 }
@@ -78,7 +78,7 @@ fn is_failure_value(raw: &RawValue) -> bool {
     says(raw) && !matches!(raw.get(), "0" | "\"0\"" | "false")
 }
 
-/// Reads an error body or error value of any vendor's shape.
+/// Parses an error body or error value of any vendor.
 pub(in crate::llm) fn read(body: &str) -> ErrorBody {
     let body = body.trim_start_matches('\u{FEFF}').trim();
     let read = slice(body, ..body.floor_char_boundary(MAX_READ_BYTES));
@@ -116,7 +116,7 @@ fn lower(text: &str) -> String {
     text.chars().take(MAX_WORDS).collect::<String>().to_ascii_lowercase()
 }
 
-/// Collects the words that may show the kind. Validators repeat the request beside it, under other keys.
+/// Collects the words that may show the kind. Validators also repeat the request, under other keys.
 fn collect(value: &Value, depth: usize, labels: &mut Vec<String>, words: &mut String) {
     if depth > MAX_DEPTH || words.len() > MAX_WORDS {
         return;
@@ -168,7 +168,7 @@ fn message(value: &Value) -> Option<String> {
     })
 }
 
-/// Returns one entry of a validator's list: place and message.
+/// Returns one entry of a validator's list: location and message.
 fn detail(entry: &Value) -> String {
     let Some(what) = message(entry) else { return entry.to_string() };
     let place = entry.get("loc").and_then(Value::as_array).into_iter().flatten();
@@ -177,7 +177,7 @@ fn detail(entry: &Value) -> String {
     if place.is_empty() { what } else { format!("{}: {what}", place.join(".")) }
 }
 
-/// Returns the error behind a router's "Provider returned error".
+/// Returns the upstream error behind a router's "Provider returned error".
 fn upstream(error: &Value) -> Option<String> {
     let raw = error.pointer("/metadata/raw")?;
     let text = raw.as_str().map_or_else(|| raw.to_string(), str::to_owned);
@@ -226,10 +226,10 @@ pub(in crate::llm) fn shorten(text: &str) -> Text {
     Text::from(kept + "…")
 }
 
-/// The signs of a kind of failure: a status, a label that is one of these, words that have one of these.
+/// The signs of a kind of failure: status codes, exact labels, and substrings of the words.
 type Signs = (ErrorCode, &'static [u16], &'static [&'static str], &'static [&'static str]);
 
-/// The first row that fits counts.
+/// The signs of each kind; the first row that matches counts.
 #[rustfmt::skip]
 const SIGNS: [Signs; 6] = [
     (ErrorCode::QuotaExhausted, &[402], &[], &[
@@ -255,7 +255,7 @@ const SIGNS: [Signs; 6] = [
     ]),
 ];
 
-/// Returns the kind of failure; [`ErrorCode::Status`] when neither words nor status show it.
+/// Returns the kind of failure; [`ErrorCode::Status`] if neither words nor status show it.
 pub(in crate::llm) fn kind(status: Option<u16>, said: &ErrorBody) -> ErrorCode {
     let told = || said.code.as_deref().and_then(|code| code.parse().ok());
     let status = status.or(said.status).or_else(told);
@@ -279,7 +279,7 @@ pub(in crate::llm) fn kind(status: Option<u16>, said: &ErrorBody) -> ErrorCode {
     }
 }
 
-/// Returns `true` for a vendor's word that blames the request, whatever the status.
+/// Returns `true` for a vendor's label that blames the request, whatever the status.
 fn blames_the_request(label: &str) -> bool {
     label.starts_with("invalid_")
         || matches!(label, "failed_precondition" | "not_found" | "not_found_error" | "out_of_range")

@@ -1,4 +1,4 @@
-//! The demo model: a few deterministic rules in place of a model, offline, to try out the pipeline.
+//! The demo model: deterministic rules in place of a model, for trying out the pipeline offline.
 
 mod planner;
 mod provider;

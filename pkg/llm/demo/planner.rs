@@ -13,18 +13,18 @@ const SEARCH: &str = "files.search";
 const CALCULATOR: &str = "calculator";
 const COMPLETE: &str = "task_completion";
 
-/// Tools with rules of their own.
+/// Tools that have rules of their own.
 const KNOWN: [&str; 8] =
     [LIST, READ, SEARCH, CALCULATOR, COMPLETE, "ask_question", "converse", TOOL_SEARCH];
 
 /// The next reply of the demo model.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reply {
-    /// The reasoning before the rest.
+    /// The reasoning before the text.
     pub(super) thinking: String,
     /// The text for the user.
     pub(super) text: String,
-    /// The name and arguments of the call after it.
+    /// The name and arguments of the call after the text.
     pub(super) call: Option<(String, Value)>,
 }
 
@@ -38,13 +38,13 @@ impl Reply {
     }
 }
 
-/// Returns the next reply in this situation.
+/// Returns the next reply for this situation.
 pub(super) fn next(situation: &Situation) -> Reply {
     let reply = match situation.steps.last() {
         Some(step) if step.is_error => failed(step),
         _ => step(situation),
     };
-    // An agent that insists on a call gets the answer as one.
+    // If the agent requires a call, the answer is given as a call.
     if situation.urge == Urge::Call && reply.call.is_none() && situation.has(COMPLETE) {
         let arguments = json!({ "result": reply.text });
         let thinking = "The agent wants a call, so I hand the answer over as one.".to_owned();
@@ -84,7 +84,7 @@ fn explain(situation: &Situation) -> Reply {
     Reply::answer("None of my rules fits this, so I say what I can do.", text)
 }
 
-/// Calls a tool that the prompt names, when the prompt has its arguments too.
+/// Calls a tool that the prompt names, if the prompt also has its arguments.
 fn named_tool(situation: &Situation, task: &str) -> Option<Reply> {
     let words = words(task);
     let tool = situation.tools.iter().find(|tool| {
@@ -101,7 +101,7 @@ fn named_tool(situation: &Situation, task: &str) -> Option<Reply> {
     })
 }
 
-/// Fills the required fields: numbers in their order, texts from quotes or else the whole prompt.
+/// Fills in the required fields: numbers in order, strings from quotes or else the whole prompt.
 fn arguments_for(parameters: &Value, task: &str) -> Option<Value> {
     let mut numbers = numbers(task).into_iter();
     let mut arguments = Map::new();
@@ -121,12 +121,12 @@ fn arguments_for(parameters: &Value, task: &str) -> Option<Value> {
     Some(Value::Object(arguments))
 }
 
-/// Returns a number as JSON, a whole one without `.0`.
+/// Returns a number as JSON, an integer without `.0`.
 fn number(value: f64) -> Value {
     serde_json::from_str(&value.to_string()).unwrap_or(json!(value))
 }
 
-/// Answers "Which file mentions X most", with "how many lines" and "times N" after it.
+/// Answers "Which file mentions X most", with an optional "how many lines" and "times N".
 fn mentions_most(situation: &Situation, task: &str) -> Option<Reply> {
     if !words(task).contains(&"most".to_owned()) {
         return None;
@@ -154,7 +154,7 @@ fn mentions_most(situation: &Situation, task: &str) -> Option<Reply> {
     lines_and_product(situation, task, &file, Some(&lead))
 }
 
-/// Answers "How many lines has FILE", with "times N" after it.
+/// Answers "How many lines has FILE", with an optional "times N".
 fn lines_of_file(situation: &Situation, task: &str) -> Option<Reply> {
     let words = words(task);
     let asks = words.windows(2).any(|pair| pair == ["many", "lines"]);
@@ -196,7 +196,7 @@ fn lines_and_product(
     Some(Reply::answer("I have everything now.", text))
 }
 
-/// Returns the file with the most hits in a search result, and their number; the first of equals.
+/// Returns the file with the most hits in a search result and their number; of equals, the first.
 fn most_hits(result: &str) -> Option<(String, usize)> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for line in result.lines().skip(1) {
@@ -260,7 +260,7 @@ fn list(situation: &Situation, task: &str) -> Option<Reply> {
     situation.has(LIST).then(|| Reply::call(thinking, "Let me look.", LIST, json!({})))
 }
 
-/// Looks for a tool once, where there are more than are listed.
+/// Searches for a tool once, if there are more than those listed.
 fn look_for_tool(situation: &Situation, task: &str) -> Option<Reply> {
     let is_possible = situation.steps.is_empty() && situation.has(TOOL_SEARCH);
     is_possible.then(|| {

@@ -16,13 +16,13 @@ use crate::{
     types::{Capabilities, FinishReason, ModelInfo, UsageInfo},
 };
 
-/// Sizes of the pieces that the demo model writes, in characters: irregular, as of a real model.
+/// Sizes of the pieces that the demo model writes, in characters: irregular, like those of a real model.
 const PIECES: [usize; 10] = [3, 7, 2, 11, 5, 1, 8, 4, 6, 13];
 
-/// A provider that follows a few rules in place of a language model, offline and without a key.
+/// A provider that follows deterministic rules in place of a language model, offline and without a key.
 ///
 /// The demo model reads the prompt and the list of tools, reasons, writes tool calls into its text as
-/// a small local model does, and answers from their results. The same conversation always gets the
+/// a small local model does, and answers from their results. The same conversation always gives the
 /// same answer. Four bytes count as one token.
 ///
 /// # Examples
@@ -52,7 +52,7 @@ impl DemoProvider {
         Self { info: ModelInfo::new("demo", "demo").capabilities(capabilities), pace: None }
     }
 
-    /// Sets the pause between chunks, for people who watch. Default: none.
+    /// Sets the pause between chunks, for interactive demonstrations. Default: none.
     #[must_use]
     pub fn pace(mut self, pace: Duration) -> Self {
         self.pace = (!pace.is_zero()).then_some(pace);
@@ -86,7 +86,7 @@ impl Provider for DemoProvider {
     }
 }
 
-/// Writes `reply` in the chunks of a model's stream.
+/// Writes `reply` as the chunks of a model's stream.
 fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> Vec<StreamChunk> {
     let mut text = format!("<thinking>{}</thinking>\n\n{}", reply.thinking, reply.text);
     let mut finish = FinishReason::Stop;
@@ -124,7 +124,7 @@ fn write(reply: &Reply, native: bool, prompt_bytes: usize) -> Vec<StreamChunk> {
     chunks
 }
 
-/// Cuts text into irregular pieces.
+/// Splits text into irregular pieces.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut sizes = PIECES.into_iter().cycle();
     let mut rest = text;

@@ -11,10 +11,10 @@ use crate::{
 const RESULTS: &str = "Results of the tool calls:";
 /// The start of the agent's request for the answer at its limit of turns.
 const ANSWER_NOW: &str = "The limit of turns is reached";
-/// The start of the agent's complaint about an answer without a call.
+/// The start of the agent's message about an answer without a call.
 const NO_CALL: &str = "Your answer called no tool.";
 
-/// The tool that finds others.
+/// The tool that finds other tools.
 pub(super) const TOOL_SEARCH: &str = "tool_search";
 
 /// A request, as the demo model understands it.
@@ -24,21 +24,21 @@ pub(super) struct Situation {
     pub(super) tools: Vec<KnownTool>,
     /// The user's request.
     pub(super) task: String,
-    /// The calls that were answered, in order.
+    /// The calls that have results, in order.
     pub(super) steps: Vec<DoneStep>,
-    /// The agent's demand beside the task.
+    /// The agent's demand in addition to the task.
     pub(super) urge: Urge,
-    /// `true` when calls go into the native fields.
+    /// `true` if calls go into the native fields.
     pub(super) native: bool,
 }
 
-/// A demand of the agent.
+/// A demand made by the agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Urge {
-    /// None.
+    /// No demand.
     #[default]
     None,
-    /// The answer, without another call.
+    /// The answer, without further calls.
     Answer,
     /// A call instead of a plain answer.
     Call,
@@ -50,7 +50,7 @@ pub(super) struct KnownTool {
     pub(super) parameters: Value,
 }
 
-/// A call that was answered.
+/// A call that has a result.
 #[derive(Debug, Default)]
 pub(super) struct DoneStep {
     pub(super) name: String,
@@ -98,18 +98,18 @@ impl Situation {
         }
     }
 
-    /// Returns `true` when a tool of this name may be called.
+    /// Returns `true` if a tool of this name may be called.
     pub(super) fn has(&self, name: &str) -> bool {
         self.urge != Urge::Answer && self.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// Returns the last result of a tool.
+    /// Returns the last call of a tool, with its result.
     pub(super) fn result_of(&self, name: &str) -> Option<&DoneStep> {
         self.steps.iter().rev().find(|step| step.name == name)
     }
 }
 
-/// Returns the native tools, and those that the system prompt describes, one JSON object a line.
+/// Returns the native tools and those that the system prompt describes, one JSON object per line.
 fn tools(request: &Request) -> Vec<KnownTool> {
     let native = request
         .tools
@@ -118,7 +118,7 @@ fn tools(request: &Request) -> Vec<KnownTool> {
     native.chain(described(request.system.as_deref().unwrap_or_default())).collect()
 }
 
-/// Returns the tools that a text describes, one JSON object a line.
+/// Returns the tools described in a text, one JSON object per line.
 fn described(text: &str) -> impl Iterator<Item = KnownTool> {
     text.lines().filter(|line| line.starts_with('{')).filter_map(|line| {
         let mut tool: Value = serde_json::from_str(line).ok()?;

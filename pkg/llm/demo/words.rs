@@ -10,7 +10,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Returns the arithmetic in a sentence: its longest run of numbers and operators that has both.
+/// Returns the arithmetic in a sentence: its longest run of numbers and operators that contains both.
 pub(super) fn arithmetic(text: &str) -> Option<String> {
     let mut text = format!(" {} ", text.to_lowercase());
     let spoken = [
@@ -29,7 +29,7 @@ pub(super) fn arithmetic(text: &str) -> Option<String> {
     text = text.replace(['×', '·'], "*").replace('÷', "/").replace('−', "-");
     let runs = text.split(|char: char| !char.is_ascii_digit() && !"+-*/%^(). ".contains(char));
     let runs = runs.map(trim_run).filter(|run| is_arithmetic(run));
-    // Of runs of the same length, the first.
+    // The first of several runs of the same length.
     runs.rev().max_by_key(|run| run.len()).map(str::to_owned)
 }
 
@@ -39,7 +39,7 @@ fn trim_run(run: &str) -> &str {
     run.trim_end_matches(['-', '(', ' ']).trim_start_matches([')', ' '])
 }
 
-/// Returns `true` when a run has an operator between two numbers.
+/// Returns `true` if a run has an operator between two numbers.
 fn is_arithmetic(run: &str) -> bool {
     let digits = |part: &str| part.bytes().any(|byte| byte.is_ascii_digit());
     run.char_indices().any(|(at, char)| {
@@ -48,7 +48,7 @@ fn is_arithmetic(run: &str) -> bool {
     })
 }
 
-/// Returns the first quoted text: in double quotes, single quotes that stand alone, or backticks.
+/// Returns the first quoted text: in double quotes, in single quotes at word boundaries, or in backticks.
 pub(super) fn quoted(text: &str) -> Option<&str> {
     ['"', '`', '\''].into_iter().find_map(|quote| {
         let (before, rest) = text.split_once(quote)?;
@@ -58,7 +58,7 @@ pub(super) fn quoted(text: &str) -> Option<&str> {
     })
 }
 
-/// Returns the first word that looks like the path of a file.
+/// Returns the first word that looks like a file path.
 pub(super) fn path(text: &str) -> Option<String> {
     let words = text.split_whitespace().map(|word| {
         word.trim_matches(|char: char| !char.is_alphanumeric() && !"_-./".contains(char))

@@ -1,4 +1,4 @@
-//! One message in the words of Gemini.
+//! The encoding of one message for Gemini.
 
 use std::{borrow::Cow, iter::Peekable, sync::Arc};
 
@@ -17,27 +17,27 @@ use crate::{
     },
 };
 
-/// Members of candidates beside their parts; they do not go back.
+/// Members of candidates besides their parts, which are not sent back.
 const FACTS: [&str; 3] = ["groundingMetadata", "urlContextMetadata", "finishMessage"];
 
-/// The vendor's word in place of the signature of a call that another model made.
+/// The vendor's placeholder for the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-/// Returns `true` for Gemini 3 and later: it refuses a call without a signature, and takes pictures in the
-/// results of calls.
+/// Returns `true` for Gemini 3 and later, which reject a call without a signature and accept images in tool
+/// results.
 pub(super) fn is_third(model: &str) -> bool {
     let version = model.rsplit_once("gemini-").map_or("", |(_, version)| version);
     let major = version.split(|digit: char| !digit.is_ascii_digit()).next().unwrap_or_default();
     major.parse::<u32>().is_ok_and(|major| major >= 3)
 }
 
-/// Writes a message, or neighbouring tool messages as one, for Gemini wants the results of all calls
-/// of an answer together; what has nothing that Gemini takes is left out. Instructions have a place
+/// Writes a message, or adjacent tool messages as one, since Gemini wants the results of all calls
+/// of an answer together; a message without anything that Gemini accepts is left out. Instructions have a place
 /// of their own in the body.
 ///
-/// Reasoning goes back only with a signature of Gemini's; a call goes without a
-/// signature when another vendor's model made it, or with the vendor's word for none where the model
-/// `is_third`. Pictures in results stand behind them where it is not.
+/// Reasoning is sent back only with a signature by Gemini; a call is sent without a
+/// signature if another vendor's model made it, or with the vendor's placeholder if the model
+/// `is_third`. Otherwise, images in results are placed after them.
 pub(super) fn encode(
     run: &[Arc<Message>],
     is_third: bool,
@@ -60,7 +60,7 @@ pub(super) fn encode(
         )
         .collect();
     let mut parts = run.iter().flat_map(|message| &message.parts).peekable();
-    // Of calls side by side the vendor signs the first.
+    // Of parallel calls, the vendor signs the first.
     let mut wants_proof = is_third;
     while let Some(part) = parts.next() {
         if let Part::ToolCall(call) = part {
@@ -103,7 +103,7 @@ fn encode_part<'m>(
             list.push(&media(media_type, data));
         }
         Part::ProviderItem(item) => match signature_of_text(part) {
-            // The text before it is gone.
+            // The text before the signature is gone.
             Some(signature) => list.push(&signed(json!({ "text": "" }), Some(signature))),
             None if goes_back(item) => list.raw(item.raw.as_str()),
             None => {}
@@ -120,13 +120,13 @@ fn signed(mut part: Value, signature: Option<Text>) -> Value {
     part
 }
 
-/// Returns the signature, if it is Gemini's.
+/// Returns the signature if it is Gemini's.
 fn own(signature: Option<&Signature>) -> Option<&Text> {
     signature?.for_protocol(PROTOCOL)
 }
 
-/// Returns a call. Its arguments stay as they were written; those that could not be read are sent as
-/// none.
+/// Encodes a call. Its arguments stay as they were written; those that could not be read are sent as
+/// an empty object.
 fn function_call(call: &ToolCall, wants_proof: bool) -> Fields<'static> {
     let none = Text::from(UNSIGNED);
     let proof = own(call.signature.as_ref()).or(wants_proof.then_some(&none));
@@ -141,8 +141,8 @@ fn function_call(call: &ToolCall, wants_proof: bool) -> Fields<'static> {
     part.with_some("thoughtSignature", proof)
 }
 
-/// Returns the result of a call. Gemini wants an object and knows two keys in it. The text stays a
-/// text: as JSON its numbers would be rounded.
+/// Encodes the result of a call. Gemini requires an object, in which it knows two keys. The text stays a
+/// string: as JSON its numbers would be rounded.
 fn function_response(
     result: &ToolResult,
     is_third: bool,
@@ -173,14 +173,14 @@ fn function_response(
     }))
 }
 
-/// Returns the id, unless the call had none and was numbered by us.
+/// Returns the id, unless the call had none and was numbered by this library.
 fn real_id(id: &str) -> Option<&str> {
     let number = id.strip_prefix("call_");
     let is_ours = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
     (!is_ours && !id.is_empty()).then_some(id)
 }
 
-/// Returns bytes in base64, or the address of a file, which may be of any scheme.
+/// Encodes bytes in base64, or the URL of a file, which may have any scheme.
 fn media(media_type: &str, data: &str) -> Value {
     if data.contains("://") {
         json!({ "fileData": { "mimeType": media_type, "fileUri": data } })
@@ -189,7 +189,7 @@ fn media(media_type: &str, data: &str) -> Value {
     }
 }
 
-/// Returns the signature of the text before `part`, if the part is one.
+/// Returns the signature of the text before `part`, if `part` is one.
 fn signature_of_text(part: &Part) -> Option<Text> {
     let item = part.as_provider_item()?;
     let is_own = item.protocol == PROTOCOL && item.kind == ItemKind::Reasoning;
@@ -198,7 +198,7 @@ fn signature_of_text(part: &Part) -> Option<Text> {
     raw.first_text(&["thoughtSignature"]).filter(|_| is_alone)
 }
 
-/// Returns `true` for a part of an answer of Gemini's.
+/// Returns `true` for a part of an answer by Gemini, which is sent back.
 fn goes_back(item: &ProviderItem) -> bool {
     item.protocol == PROTOCOL
         && match &item.kind {

@@ -1,8 +1,8 @@
 //! Gemini's `streamGenerateContent`.
 //!
 //! The provider is `Gemini` (feature `gemini`): `Gemini::from_env` reads `GEMINI_API_KEY`,
-//! `GEMINI_BASE_URL` and `GEMINI_MODEL`, `Gemini::builder` takes them from you. Signatures go back
-//! on the parts that had them. Without HTTP, [`GeminiDecoder`] reads response bodies.
+//! `GEMINI_BASE_URL` and `GEMINI_MODEL`; `Gemini::builder` takes them as arguments. Signatures are sent back
+//! on the parts that they came with. Without HTTP, [`GeminiDecoder`] reads response bodies.
 
 #[cfg(feature = "gemini")]
 mod message;

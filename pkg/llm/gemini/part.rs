@@ -1,4 +1,4 @@
-//! One part of an answer becomes chunks.
+//! Decoding of one part of an answer into chunks.
 
 use serde_json::{json, value::RawValue};
 
@@ -21,9 +21,9 @@ const CODE: &str = "code_execution";
 /// The calls of an answer so far.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Their number.
+    /// The number of calls.
     count: u32,
-    /// The call whose arguments come in pieces.
+    /// The call whose arguments arrive in pieces.
     open: Option<PartialArgs>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn read(raw: &RawValue, calls: &mut Calls, sink: &mut Sink<'_>) -> Re
 }
 
 impl Calls {
-    /// Takes a call of one of the caller's tools: whole, or a piece of one when the server was asked for
+    /// Reads a call of one of the caller's tools: a whole call, or a piece of one if the server was asked for
     /// pieces.
     fn read(&mut self, part: &Part<'_>, sink: &mut Sink<'_>) -> Result<(), Fault> {
         let call = Entries::of(part.function_call);
@@ -69,7 +69,7 @@ impl Calls {
         } else {
             delta.index = self.count.saturating_sub(1);
         }
-        // An empty call ends the one before it; without one it is none.
+        // An empty call ends the one before it; if there is none, it is ignored.
         let Some(mut arguments) = self.open.take() else { return Ok(()) };
         for piece in pieces.into_iter().map(|raw| Entries::of(Some(raw))) {
             delta.arguments.push_str(&arguments.piece(&piece)?);
@@ -88,8 +88,8 @@ impl Calls {
 
 /// Emits text or a thought, and the signature that may come with it.
 ///
-/// A signature of a text is kept for itself, in the form of the part that brings it: with an empty text
-/// when it came so, without one when it belongs to the words before it.
+/// The signature of a text becomes an item of its own, in the form of the part that contains it: with an empty text
+/// if it came so, or without a text if it belongs to the text just before.
 fn words(text: Text, raw: &RawValue, part: &Part<'_>, sink: &mut Sink<'_>) {
     let is_empty = text.is_empty();
     if !is_empty {
@@ -111,7 +111,7 @@ fn words(text: Text, raw: &RawValue, part: &Part<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns the kind of a part that stays the server's own.
+/// Returns the kind of a part that becomes a provider item.
 fn kind(part: &Part<'_>) -> Option<ItemKind> {
     let json = |raw: &RawValue| Json::parse(raw.get()).unwrap_or_default();
     let code = part.executable_code.or(part.code_execution_result);

@@ -1,4 +1,4 @@
-//! Arguments that come in pieces, each with its place, become JSON text.
+//! Conversion to JSON text of arguments that arrive in pieces, each with its path.
 
 use std::{collections::HashSet, mem::take};
 
@@ -9,38 +9,38 @@ use crate::{
     types::{Text, slice},
 };
 
-/// Deepest place in the arguments.
+/// Maximum depth of a path in the arguments.
 const MAX_DEPTH: usize = 64;
 
-/// The arguments of one call, as far as they were written.
+/// The arguments of one call, as written so far.
 #[derive(Debug, Default)]
 pub(super) struct PartialArgs {
-    /// The objects and lists that are open, the arguments themselves first.
+    /// The open objects and lists, starting with the arguments themselves.
     open: Vec<Container>,
-    /// The place of the text that goes on.
+    /// The path of the string that continues.
     text: Option<Vec<Step>>,
 }
 
-/// A step from a value to one inside it.
+/// A step from a value to a value inside it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Step {
     Key(Text),
     Index(usize),
 }
 
-/// An object or a list that is open.
+/// An open object or list.
 #[derive(Debug)]
 struct Container {
-    /// The step that led to it.
+    /// The step that leads to the container.
     step: Option<Step>,
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// The keys that it has.
+    /// An object, with the keys written so far.
     Object(HashSet<Text>),
-    /// The number of its members.
+    /// A list, with the number of its members.
     List(usize),
 }
 
@@ -54,7 +54,7 @@ impl PartialArgs {
         let words = piece.get("stringValue");
         if self.text.as_ref() != Some(&path) {
             self.end_text(&mut out);
-            // Null is a value where it is written, which `get` hides.
+            // Null is a value if it is written, but `get` hides it.
             let value =
                 words.or_else(|| piece.get("numberValue")).or_else(|| piece.get("boolValue"));
             let is_null = piece.written("nullValue").is_some();
@@ -77,7 +77,7 @@ impl PartialArgs {
         Ok(Text::from(out))
     }
 
-    /// Returns the JSON text that ends the arguments.
+    /// Returns the JSON text that completes the arguments.
     pub(super) fn end(&mut self) -> Text {
         let mut out = String::new();
         self.end_text(&mut out);
@@ -101,7 +101,7 @@ impl PartialArgs {
         }
     }
 
-    /// Writes what stands before the value at `path`.
+    /// Writes the text before the value at `path`.
     fn go(&mut self, path: &[Step], place: &str, out: &mut String) -> Result<(), Fault> {
         if self.open.is_empty() {
             self.begin(None, path.first(), out);
@@ -133,7 +133,7 @@ impl PartialArgs {
 }
 
 impl Container {
-    /// Writes what stands before a member; `None` when it cannot follow what is there.
+    /// Writes the text before a member; `None` if the member cannot follow what is already written.
     fn member(&mut self, step: &Step, out: &mut String) -> Option<()> {
         match (&mut self.kind, step) {
             (Kind::Object(keys), Step::Key(key)) => {
@@ -162,7 +162,7 @@ fn fault(place: &str, reason: &str) -> Fault {
     Fault::data(&format!("a piece of a call's arguments at {place:?}, which {reason}"))
 }
 
-/// Reads a path such as `$.list[0].name` or `$['a.b']`.
+/// Parses a path such as `$.list[0].name` or `$['a.b']`.
 fn steps(path: &str) -> Option<Vec<Step>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();

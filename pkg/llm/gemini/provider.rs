@@ -21,27 +21,27 @@ use crate::{
     types::{Capabilities, Message, Text},
 };
 
-/// Gemini, by Google's API for developers, or by Vertex AI.
+/// The provider for Gemini, through Google's API for developers or Vertex AI.
 ///
-/// For Vertex AI set the base URL down to the publisher or endpoint, as in
+/// For Vertex AI, set the base URL up to the publisher or endpoint, as in
 /// `https://REGION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/REGION/publishers/google`,
 /// and
-/// [`authorize`](crate::llm::http::HttpBuilder::authorize), which makes the bearer token.
+/// [`authorize`](crate::llm::http::HttpBuilder::authorize), which supplies the bearer token.
 ///
-/// The fields of a [`Request`]:
-/// * `thinking` and `reasoning_effort` are the `thinkingConfig`; thoughts are asked for unless
-///   thinking is off. A budget, or thinking that is off, beside an effort is a
+/// The fields of a [`Request`] map as follows:
+/// * `thinking` and `reasoning_effort` become the `thinkingConfig`; thoughts are requested unless
+///   thinking is off. An effort combined with a budget, or with thinking turned off, is a
 ///   [`ProviderError::Config`].
-/// * `cache` has no counterpart: Gemini keeps prompts by itself. A cache made beforehand is named by
+/// * `cache` has no counterpart: Gemini caches prompts automatically. A cache created beforehand is named in
 ///   `extra` (`cachedContent`).
-/// * `metadata` is sent to Vertex AI, as `labels`; the API for developers has no place for it.
+/// * `metadata` is sent to Vertex AI as `labels`; the API for developers has no place for it.
 /// * `parallel_tool_calls` cannot be turned off: [`ProviderError::Unsupported`].
-/// * The name of a document has no place and is not sent. System messages that begin the conversation
+/// * The name of a document has no place and is not sent. System messages at the beginning of the conversation
 ///   are instructions; later ones are [`ProviderError::Unsupported`].
-/// * Gemini's signatures go back with their parts; those of other vendors do not. A call of another
-///   vendor's model goes without one, which Gemini 3 takes only from turns that are over: move
-///   between tasks, not in the middle of a tool loop.
-/// * Fields of `generationConfig` in `extra` are merged with ours, and win.
+/// * Signatures by Gemini are sent back with their parts; those of other vendors are not. A call by another
+///   vendor's model is sent without one, which Gemini 3 accepts only in completed turns: switch
+///   models between tasks, not in the middle of a tool loop.
+/// * Fields of `generationConfig` in `extra` are merged with the library's, and take precedence.
 ///
 /// # Examples
 ///
@@ -80,7 +80,7 @@ impl WireFormat for GenerateContent {
     const NEEDS_MODEL: bool = true;
 
     fn defaults() -> HttpConfig {
-        // Thoughts are parts of their own; tags in the text are the model's words.
+        // Thoughts are separate parts; tags in the text are plain text.
         let able = Capabilities::ALL.prompt_caching(false);
         HttpConfig::new("https://generativelanguage.googleapis.com", able)
             .thinking(ThinkingDialect::NONE)
@@ -101,7 +101,7 @@ impl WireFormat for GenerateContent {
         with_query(&url, if has_form { "" } else { "alt=sse" })
     }
 
-    /// Returns the URL of the list, which a model's method is below.
+    /// Returns the URL of the model list, which is the parent of a model's URL.
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
         let (url, query) = split(&config.base_url);
         let list = match url.strip_suffix(METHOD).and_then(|model| model.rsplit_once('/')) {
@@ -127,7 +127,7 @@ impl WireFormat for GenerateContent {
             return Err(body.unsupported("one call at a time; leave parallel_tool_calls unset"));
         }
         generation_config(&mut body)?;
-        // Vertex AI has them, the API for developers has not.
+        // Vertex AI supports labels, the API for developers does not.
         if body.config().base_url.contains("aiplatform") {
             body.metadata("labels");
         }
@@ -139,7 +139,7 @@ impl WireFormat for GenerateContent {
             let parts: Vec<_> = texts.iter().map(|text| json!({ "text": text })).collect();
             json!({ "parts": parts })
         };
-        // Instructions of a conversation that is not sent do not count.
+        // Instructions in a conversation that is not sent do not count.
         match &request.system {
             Some(system) if body.is_set("contents") => {
                 body.system("systemInstruction", system, 0, |text| write(&[text]));
@@ -192,7 +192,7 @@ const NAMES: SamplingNames = SamplingNames {
     stop: "stopSequences",
 };
 
-/// Writes the library's generation settings with those of the caller, which win one by one.
+/// Writes the library's generation settings merged with the caller's, which take precedence one by one.
 fn generation_config(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
     let request = body.request();
     let none = Map::new();
@@ -202,7 +202,7 @@ fn generation_config(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
             body.extra_mut().shift_remove(CONFIG);
             theirs
         }
-        // Any other value is what the caller wants.
+        // Any other value is sent as the caller gave it.
         Some(_) => return Ok(()),
     };
     let mut fields = Fields::new(Cow::Borrowed(theirs));
@@ -225,7 +225,7 @@ fn generation_config(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
     Ok(())
 }
 
-/// Returns how much the model thinks. A budget of -1 lets it choose; a level is a choice already.
+/// Returns the thinking settings. A budget of -1 lets the model choose; a level already is a choice.
 fn thinking(request: &Request) -> Result<Option<Bytes>, ProviderError> {
     let level = request.reasoning_effort.as_deref();
     let (thoughts, budget) = match request.thinking {
@@ -255,7 +255,7 @@ fn choice(choice: &ToolChoice) -> Value {
     json!({ "functionCallingConfig": config })
 }
 
-/// Returns the tools. JSON schemas go as such: the older `parameters` takes only a part of `OpenAPI`.
+/// Encodes the tools. JSON schemas are sent as such: the older `parameters` accepts only a part of `OpenAPI`.
 fn tools(tools: &[ToolSpec]) -> Value {
     let declarations = tools.iter().map(|tool| {
         json!({

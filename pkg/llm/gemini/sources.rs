@@ -1,4 +1,4 @@
-//! The sources of an answer: grounding and citation metadata become citations.
+//! The sources of an answer: citations from grounding and citation metadata.
 
 use serde_json::value::RawValue;
 
@@ -11,7 +11,7 @@ use crate::{
     types::{AgentEvent, Citation, ItemKind},
 };
 
-/// A place that the server found.
+/// The paths of a place that the server found.
 const PLACE: CitationPaths = CitationPaths {
     url: &["uri", "sourceUri"],
     title: &["title"],
@@ -20,7 +20,7 @@ const PLACE: CitationPaths = CitationPaths {
     end: "",
 };
 
-/// A source that the model repeated.
+/// The paths of a source that the model repeated.
 const SOURCE: CitationPaths = CitationPaths {
     url: &["uri"],
     title: &["title"],
@@ -29,13 +29,13 @@ const SOURCE: CitationPaths = CitationPaths {
     end: "endIndex",
 };
 
-/// Most bytes of citations that are made of one piece. A citation repeats its passage and its place,
-/// so that hostile lists of numbers would make gigabytes of them; the metadata stay whole beside them.
+/// Maximum size of the citations made from one piece, in bytes. A citation repeats its passage and its place,
+/// so malicious lists of numbers could amount to gigabytes; the metadata itself is kept whole.
 const MAX_CITATION_BYTES: usize = 8 << 20;
 
-/// Returns one citation for each place that a passage rests on, then for each place that no passage names.
+/// Returns one citation for each place that supports a passage, then one for each place that no passage names.
 ///
-/// Gemini counts in bytes of UTF-8, and leaves out a start that is 0.
+/// Gemini counts in bytes of UTF-8, and omits a start of 0.
 pub(super) fn grounding(raw: &RawValue) -> Vec<AgentEvent> {
     let grounding = Entries::of(Some(raw));
     let found = members(&grounding, "groundingChunks");
@@ -68,7 +68,7 @@ pub(super) fn grounding(raw: &RawValue) -> Vec<AgentEvent> {
 /// Returns one citation for each source that the model repeated.
 pub(super) fn citations(raw: &RawValue) -> Vec<AgentEvent> {
     let citations = Entries::of(Some(raw));
-    // The latter is Vertex's name of the same list.
+    // The latter is Vertex AI's name for the same list.
     let lists = ["citationSources", "citations"].map(|name| members(&citations, name));
     let sources = lists.into_iter().flatten();
     sources.filter_map(|raw| cited(SOURCE.read(&Entries::of(Some(raw))), raw)).collect()
@@ -79,7 +79,7 @@ fn members<'a>(entries: &Entries<'a>, name: &str) -> Vec<&'a RawValue> {
 }
 
 fn place(chunk: &RawValue) -> Citation {
-    // The key names its kind.
+    // The key is the kind of the place.
     let found = Entries::of(Some(chunk));
     let kinds = ["web", "retrievedContext", "maps", "image"];
     PLACE.read(&Entries::of(kinds.into_iter().find_map(|kind| found.get(kind))))

@@ -1,4 +1,4 @@
-//! The body of a Gemini response becomes chunks.
+//! The decoder of Gemini responses.
 
 use serde_json::value::RawValue;
 
@@ -28,8 +28,8 @@ const USAGE: UsagePaths = UsagePaths {
 event_decoder! {
     /// A decoder for the body of a Gemini response.
     ///
-    /// The body is a stream of events, as `alt=sse` requests it. A body that is one JSON list of the same
-    /// pieces, as it comes without, and one that is a whole answer are read at their end. A prompt that
+    /// The body is a stream of events, as requested by `alt=sse`. A body that is one JSON list of the same
+    /// pieces, as sent without it, and one that is a whole answer are read at their end. A prompt that
     /// the server blocks is a [`ProviderError::InStream`] of the kind
     /// [`ContentFiltered`](crate::types::ErrorCode::ContentFiltered).
     ///
@@ -51,14 +51,14 @@ event_decoder! {
     GeminiDecoder, Reader
 }
 
-/// Turns the JSON of events into chunks.
+/// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct Reader {
     calls: part::Calls,
-    /// The last event with a usage that was not emitted yet: every event repeats it with higher counts,
-    /// and only the last one counts. As long as an event at most.
+    /// The last event with a usage that has not been emitted: every event repeats the usage with higher counts,
+    /// and only the last one counts. At most as long as an event.
     usage: String,
-    /// The last event had a usage.
+    /// `true` if the last event had a usage.
     has_usage: bool,
 }
 
@@ -134,7 +134,7 @@ impl Reader {
         let Some(inner) = response.wrapped.map(RawValue::get) else {
             return self.answer(response, data, sink);
         };
-        // Only one wrapper is read: more could be nested without end.
+        // Only one wrapper is read: wrappers could be nested without end.
         let mut response = Response::default();
         fill(inner, &mut response)?;
         self.answer(response, inner, sink)
@@ -214,7 +214,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Puts the usage that was not emitted yet into `chunk`, and emits it unless it is empty.
+    /// Puts the pending usage into `chunk`, and emits the chunk unless it is empty.
     fn emit_usage(&mut self, mut chunk: StreamChunk, sink: &mut Sink<'_>) {
         let event = Entries::read(&self.usage);
         let usage = event.get("usageMetadata").or(event.get("response.usageMetadata"));
@@ -224,7 +224,7 @@ impl Reader {
     }
 }
 
-/// Notes that the prompt was blocked: it gets no answer, and no end either.
+/// Records that the prompt was blocked: it gets no answer, and no end either.
 fn block(feedback: &Entries<'_>, sink: &mut Sink<'_>) {
     let Some(reason) = feedback.first_text(&["blockReason"]) else { return };
     if reason != "BLOCK_REASON_UNSPECIFIED" {
@@ -239,7 +239,7 @@ fn block(feedback: &Entries<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-/// The members of a JSON list that may be cut, as it comes without `alt=sse`.
+/// The members of a JSON list that may be incomplete, as sent without `alt=sse`.
 struct List<'a>(&'a str);
 
 impl<'a> List<'a> {

@@ -1,4 +1,4 @@
-//! The JSON of Gemini's answers, read laxly: a field of an unexpected type is as good as absent.
+//! The JSON of Gemini's answers, read leniently: a field of an unexpected type is treated as absent.
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ use crate::llm::decode::{
 wire! {
     /// One piece of a stream, or a whole answer.
     ///
-    /// Rare members stay text until they are wanted.
+    /// Rare members stay unparsed until they are needed.
     struct Response<'a> as response, map, ignoring [];
     candidates: Few<Object<Candidate<'a>>>,
     #[serde(rename = "promptFeedback")]
@@ -36,7 +36,7 @@ wire! {
 }
 
 impl Response<'_> {
-    /// Returns `true` when there is nothing of an answer.
+    /// Returns `true` if there is no part of an answer.
     pub(super) fn is_blank(&self) -> bool {
         self.candidates.is_empty()
             && self.prompt_feedback.is_none()
@@ -68,12 +68,12 @@ wire! {
 by_filling!(Candidate);
 
 impl Candidate<'_> {
-    /// Returns the number of the answer; only the first is read.
+    /// Returns the index of the candidate; only the first is read.
     pub(super) fn index(&self) -> u32 {
         self.index.0.unwrap_or_default()
     }
 
-    /// Returns the word for the end, once there is one; `FINISH_REASON_UNSPECIFIED` stands for none.
+    /// Returns the finish reason, once there is one; `FINISH_REASON_UNSPECIFIED` stands for none.
     pub(super) fn finish_word(&self) -> Option<&str> {
         Some(&*self.finish_reason.0)
             .filter(|word| !word.is_empty() && *word != "FINISH_REASON_UNSPECIFIED")
@@ -90,7 +90,7 @@ wire! {
 }
 
 wire! {
-    /// One part; it says one of these things.
+    /// One part, which has one of these kinds of content.
     struct Part<'a> as part, map, ignoring [];
     text: Option<Line>,
     thought: Flag,
@@ -114,7 +114,7 @@ wire! {
     ; else name => part.rest.push(name.0, map.next_value()?)
 }
 
-/// A value that is passed over without memory for its depth, as a `RawValue` of some depth needs it.
+/// A value that is skipped without memory for its depth, which a deeply nested `RawValue` would need.
 #[derive(Debug, Default)]
 pub(super) struct Skipped {
     /// `true` if the value is an object.

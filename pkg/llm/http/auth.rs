@@ -6,9 +6,9 @@ use secrecy::SecretString;
 
 use crate::{llm::ProviderFuture, types::Text};
 
-/// Makes the headers that authorise a request, such as a bearer token of a cloud account that expires.
+/// A source of the headers that authorize a request, such as a cloud account's bearer token that expires.
 ///
-/// It is asked before every request, retries included. Neither names nor values reach errors or logs.
+/// It is called before every request, retries included. Neither names nor values reach errors or logs.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub trait Authorize: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When no token can be had; the request is then not sent.
+    /// Returns an error if no token is available; the request is then not sent.
     fn headers(&self) -> ProviderFuture<Vec<(Text, SecretString)>>;
 }
 

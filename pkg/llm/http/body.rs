@@ -1,6 +1,6 @@
-//! Request bodies: what was sent before goes out again as the same bytes.
+//! Request bodies whose beginning stays the same, byte for byte, from turn to turn.
 //!
-//! Everything that stays comes first and the messages last, so the body of a turn starts with the
+//! Everything that stays the same comes first and the messages last, so the body of a turn starts with the
 //! body of the turn before, less its last brackets.
 
 use std::{borrow::Cow, fmt, sync::Arc};
@@ -19,11 +19,11 @@ use crate::{
     types::{Message, Transcript},
 };
 
-/// Writes the body of one request: the members of a JSON object in the order of the calls, and the
+/// A writer for the body of one request: the members of a JSON object in the order of the calls, with the
 /// messages last.
 ///
-/// Members that the caller of the library sets himself, in [`Request::extra`], win: the vendor's are
-/// left out. Encoded messages are kept for the next turn of the same conversation, so a turn encodes
+/// Members that the caller sets in [`Request::extra`] take precedence: the library's are
+/// left out. Encoded messages are kept for the next turn of the same conversation, so each turn encodes
 /// only what is new.
 ///
 /// # Examples
@@ -66,7 +66,7 @@ impl fmt::Debug for BodyWriter<'_> {
 }
 
 impl<'r> BodyWriter<'r> {
-    /// Creates a writer for a request to `provider` that knows nothing of the conversation.
+    /// Creates a writer for a request to `provider`, without any part of the conversation encoded.
     #[must_use]
     pub fn new(provider: &'static str, request: &'r Request, config: &'r HttpConfig) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl<'r> BodyWriter<'r> {
         }
     }
 
-    /// Takes the conversation's encoding from `cache`, and puts it back at the end.
+    /// Takes the conversation's encoding from `cache`, and returns it there at the end.
     pub(in crate::llm) fn with_cache(mut self, cache: &'r EncodedCache) -> Self {
         (self.encoded, self.cache) = (cache.take(&self.request.messages), Some(cache));
         self
@@ -93,7 +93,7 @@ impl<'r> BodyWriter<'r> {
         self.request
     }
 
-    /// Returns the provider's setup.
+    /// Returns the provider's configuration.
     #[must_use]
     pub fn config(&self) -> &'r HttpConfig {
         self.config
@@ -106,13 +106,13 @@ impl<'r> BodyWriter<'r> {
     }
 
     /// Writes the members that most bodies begin with: the `model`, unless the server chooses it, and
-    /// that the response is to be a `stream`.
+    /// `stream`, to request a streamed response.
     pub fn begin(&mut self) {
         self.optional("model", Some(&*self.config.model).filter(|model| !model.is_empty()));
         self.field("stream", &true);
     }
 
-    /// Returns `true` when the caller sets `key` himself.
+    /// Returns `true` if the caller sets `key`.
     #[must_use]
     pub fn is_set(&self, key: &str) -> bool {
         self.fields.is_set(key)
@@ -123,12 +123,12 @@ impl<'r> BodyWriter<'r> {
         self.fields.field(key, value);
     }
 
-    /// Writes a member that has a value.
+    /// Writes a member if it has a value.
     pub fn optional(&mut self, key: &str, value: Option<impl Serialize>) {
         self.fields.optional(key, value);
     }
 
-    /// Writes a member that is already JSON.
+    /// Writes a member whose value is already JSON.
     pub fn raw(&mut self, key: &str, json: Bytes) {
         if !self.is_set(key) {
             self.fields.key(key);
@@ -138,22 +138,22 @@ impl<'r> BodyWriter<'r> {
         }
     }
 
-    /// Writes the request's limit of tokens and its options for sampling under a vendor's `names`.
+    /// Writes the request's token limit and sampling options under a vendor's `names`.
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Unsupported`] for an option that has no name.
+    /// [`ProviderError::Unsupported`] for an option without a name.
     pub fn sampling(&mut self, names: &SamplingNames) -> Result<(), ProviderError> {
         self.fields.sampling(self.request, self.provider, names)
     }
 
-    /// Writes the request's metadata, if there are any.
+    /// Writes the request's metadata, if there is any.
     pub fn metadata(&mut self, key: &str) {
         self.optional(key, Some(&self.request.metadata).filter(|all| !all.is_empty()));
     }
 
-    /// Writes how the model may call the request's tools, if there are any, in the manner of Chat
-    /// Completions: `tool_choice`, in the words of `write`, and `parallel_tool_calls`.
+    /// Writes the rules for calling the request's tools, if there are any, in the format of Chat
+    /// Completions: `tool_choice`, as encoded by `write`, and `parallel_tool_calls`.
     pub fn tool_choice(&mut self, write: impl FnOnce(&ToolChoice) -> Value) {
         let request = self.request;
         if !request.tools.is_empty() {
@@ -162,14 +162,14 @@ impl<'r> BodyWriter<'r> {
         }
     }
 
-    /// Writes the request's tools, if there are any. They are encoded once for a list and a `variant`
-    /// of writing it.
+    /// Writes the request's tools, if there are any. They are encoded once per list and `variant`
+    /// of the encoding.
     pub fn tools(&mut self, key: &str, variant: u8, write: impl FnOnce(&[ToolSpec]) -> Value) {
         let tools = &self.request.tools;
         self.tools_of(key, tools, variant, write);
     }
 
-    /// Writes these tools of the request, if there are any.
+    /// Writes the given tools of the request, if there are any.
     pub(in crate::llm) fn tools_of(
         &mut self,
         key: &str,
@@ -183,7 +183,7 @@ impl<'r> BodyWriter<'r> {
         }
     }
 
-    /// Writes `text` as instructions. They are encoded once for a text and a `variant` of writing it.
+    /// Writes `text` as instructions. They are encoded once per text and `variant` of the encoding.
     #[cfg(any(feature = "anthropic", feature = "gemini", feature = "responses"))]
     pub(in crate::llm) fn system(
         &mut self,
@@ -196,38 +196,38 @@ impl<'r> BodyWriter<'r> {
         self.raw(key, system);
     }
 
-    /// Writes the members that the caller sets himself; before the messages at the latest.
+    /// Writes the members that the caller sets; must be called before the messages are written.
     pub(in crate::llm) fn extra(&mut self) {
         if !std::mem::replace(&mut self.has_extra, true) {
             self.fields.extra();
         }
     }
 
-    /// Returns the caller's own members, to merge one of them with the vendor's.
+    /// Returns the caller's members, so that one of them can be merged with the library's.
     #[cfg(any(feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn extra_mut(&mut self) -> &mut serde_json::Map<String, Value> {
         self.fields.extra.to_mut()
     }
 
-    /// Tells one way of encoding messages from another; what was encoded otherwise is forgotten.
+    /// Sets the `variant` of encoding messages; messages encoded in another variant are discarded.
     #[cfg(feature = "responses")]
     pub(in crate::llm) fn variant(&mut self, variant: u8) {
         self.encoded.set_variant(variant);
     }
 
-    /// Forgets encoded messages that refer to tools of the request which are others than they were.
+    /// Discards encoded messages that refer to tools of the request which have changed.
     #[cfg(any(feature = "anthropic", feature = "responses"))]
     pub(in crate::llm) fn refer_to_tools(&mut self) {
         self.encoded.refer_to(&self.request.tools, &self.request.messages);
     }
 
-    /// Returns how many of the request's messages are encoded already.
+    /// Returns the number of the request's messages that are already encoded.
     #[cfg(any(feature = "anthropic", feature = "gemini", feature = "responses"))]
     pub(in crate::llm) fn known(&self) -> usize {
         self.encoded.count()
     }
 
-    /// Ends the body with `messages` in the manner of Chat Completions: the system message, then each
+    /// Ends the body with `messages` in the format of Chat Completions: the system message, then each
     /// message as `encode` writes it.
     ///
     /// # Errors
@@ -243,7 +243,7 @@ impl<'r> BodyWriter<'r> {
         self.array("messages", system, each(encode))
     }
 
-    /// Ends the body with an array of the messages, each as `encode` writes it.
+    /// Ends the body with an array of the messages, each written by `encode`.
     #[cfg(feature = "responses")]
     pub(in crate::llm) fn messages(
         self,
@@ -253,7 +253,7 @@ impl<'r> BodyWriter<'r> {
         self.array(key, None, each(encode))
     }
 
-    /// Ends the body with an array whose last items `fill` returns, after it has encoded the messages
+    /// Ends the body with an array whose last items are returned by `fill`, after it has encoded the messages
     /// before them. `first` is the array's first item.
     pub(in crate::llm) fn array(
         mut self,
@@ -263,7 +263,7 @@ impl<'r> BodyWriter<'r> {
     ) -> Result<Vec<Bytes>, ProviderError> {
         self.extra();
         if self.is_set(key) {
-            // The caller writes the messages himself.
+            // The caller provides the messages.
             return Ok(self.end(b"}"));
         }
         self.fields.key(key);
@@ -294,14 +294,14 @@ impl<'r> BodyWriter<'r> {
         self.segments
     }
 
-    /// Ends the segment that is being written.
+    /// Ends the current segment.
     fn flush(&mut self) {
         let written = std::mem::take(&mut self.fields.out);
         self.segments.push(Bytes::from(written));
     }
 }
 
-/// Fills an array with single messages.
+/// Fills an array with the messages, each encoded by itself.
 fn each(
     mut encode: impl FnMut(&Message, &mut JsonItems<'_>) -> Result<(), ProviderError>,
 ) -> impl FnOnce(&mut Encoded, &Transcript) -> Result<Option<Bytes>, ProviderError> {

@@ -15,9 +15,9 @@ use crate::{
     types::{Capabilities, Text, setters},
 };
 
-/// Builds a provider over HTTP.
+/// A builder of a provider over HTTP.
 ///
-/// Unset options have the vendor's defaults, see [`HttpConfig`]. Only [`HttpProvider::from_env`] reads
+/// Options that are not set have the vendor's defaults, see [`HttpConfig`]. Only [`HttpProvider::from_env`] reads
 /// the environment.
 ///
 /// # Examples
@@ -87,7 +87,7 @@ impl<W: WireFormat> HttpBuilder<W> {
         self
     }
 
-    /// Sets [`api_key`](HttpConfig::api_key); an empty key is none.
+    /// Sets [`api_key`](HttpConfig::api_key); an empty key means none.
     #[must_use]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         let key: String = key.into();
@@ -95,7 +95,7 @@ impl<W: WireFormat> HttpBuilder<W> {
         self
     }
 
-    /// Adds one of [`headers`](HttpConfig::headers).
+    /// Adds a header to [`headers`](HttpConfig::headers).
     #[must_use]
     pub fn header(mut self, name: impl Into<Text>, value: impl Into<String>) -> Self {
         let value: String = value.into();
@@ -103,7 +103,7 @@ impl<W: WireFormat> HttpBuilder<W> {
         self
     }
 
-    /// Sets [`capabilities`](HttpConfig::capabilities), whatever is known of the model.
+    /// Sets [`capabilities`](HttpConfig::capabilities), overriding what is known about the model.
     #[must_use]
     pub fn capabilities(mut self, capabilities: Capabilities) -> Self {
         self.config.capabilities = capabilities;
@@ -117,7 +117,7 @@ impl<W: WireFormat> HttpBuilder<W> {
         self.transport(ReqwestTransport::from_client(client))
     }
 
-    /// Sends requests over this transport.
+    /// Sends requests through this transport.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
@@ -128,9 +128,9 @@ impl<W: WireFormat> HttpBuilder<W> {
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Config`] when the base URL is not an HTTP URL with a host, when a server that
-    /// needs it is asked without naming a model, when the vendor is asked without a key, when a header
-    /// or the key cannot be sent by HTTP, when there is to be no attempt at all, or when the HTTP
+    /// [`ProviderError::Config`] if the base URL is not an HTTP URL with a host, if no model is named for a
+    /// server that needs one, if there is no key for the vendor's own server, if a header
+    /// or the key cannot be sent over HTTP, if the maximum number of attempts is zero, or if the HTTP
     /// client cannot be built.
     pub fn build(mut self) -> Result<HttpProvider<W>, ProviderError> {
         validate(&self.config, &self.wire)?;
@@ -148,7 +148,7 @@ impl<W: WireFormat> HttpBuilder<W> {
 }
 
 impl<W: WireFormat> HttpProvider<W> {
-    /// Creates a provider of this model at the vendor.
+    /// Creates a provider for this model at the vendor.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl<W: WireFormat> HttpProvider<W> {
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Config`] when neither key nor base URL is set and the provider is not a
+    /// [`ProviderError::Config`] if neither key nor base URL is set and the provider is not a
     /// local server, and as for [`HttpBuilder::build`].
     pub fn from_env() -> Result<Self, ProviderError> {
         let names = W::ENV;
@@ -190,7 +190,7 @@ impl<W: WireFormat> HttpProvider<W> {
     }
 }
 
-/// Builds the library's transport, set up so.
+/// Builds the library's transport with this configuration.
 pub(super) fn own_transport(config: &HttpConfig) -> Result<ReqwestTransport, ProviderError> {
     let transport = ReqwestTransport::with_connect_timeout(config.timeouts.connect);
     transport.map_err(|error| error.into_provider_error(0))

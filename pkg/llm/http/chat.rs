@@ -1,4 +1,4 @@
-//! The words of Chat Completions, which several vendors share.
+//! The format of Chat Completions, which several vendors share.
 //!
 //! # Examples
 //!
@@ -19,7 +19,7 @@ use crate::{
     types::{Message, MessageRole, Part, Text, ToolCall, ToolResult},
 };
 
-/// Returns the name of a role; text beside tool results is the user's.
+/// Returns the name of a role; text next to tool results has the user's role.
 #[must_use]
 pub fn role(role: MessageRole) -> &'static str {
     match role {
@@ -29,7 +29,7 @@ pub fn role(role: MessageRole) -> &'static str {
     }
 }
 
-/// Returns a call. Arguments that could not be read are sent as none, for servers parse them.
+/// Encodes a call. Arguments that could not be read are sent as an empty object, because servers parse them.
 #[must_use]
 pub fn tool_call(call: &ToolCall) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
@@ -40,14 +40,14 @@ pub fn tool_call(call: &ToolCall) -> Value {
     })
 }
 
-/// Returns the message that answers a call.
+/// Encodes the message that answers a call.
 #[must_use]
 pub fn tool_result(result: &ToolResult) -> Value {
     json!({ "role": "tool", "tool_call_id": result.call_id, "content": result.content })
 }
 
-/// Returns the message with what belongs to results of tools beside them, for protocols whose results are
-/// text: the parts of each behind a line that names its call.
+/// Returns the message that accompanies tool results, for protocols in which results are
+/// text only: the parts of each result after a line that names its call.
 #[must_use]
 pub fn beside_results(message: &Message) -> Cow<'_, Message> {
     if message.tool_results().all(|result| result.parts.is_empty()) {
@@ -63,8 +63,8 @@ pub fn beside_results(message: &Message) -> Cow<'_, Message> {
     Cow::Owned(Message::new(message.role, parts))
 }
 
-/// Returns what [`dropped_fields`](crate::llm::http::WireFormat::dropped_fields) says of a request whose last
-/// results of tools have parts, which such a protocol has beside them.
+/// Returns the entry for [`dropped_fields`](crate::llm::http::WireFormat::dropped_fields) about a request whose last
+/// tool results have parts, which such a protocol sends next to the results.
 #[must_use]
 pub fn moved_parts(request: &Request) -> Option<Text> {
     let last = request.messages.messages().iter().rev();
@@ -73,8 +73,8 @@ pub fn moved_parts(request: &Request) -> Option<Text> {
     has_parts.then(|| "pictures and documents in results of tools; they stand behind them".into())
 }
 
-/// Returns the content of a message: its text, or, when it has images or documents, a list of what
-/// `part` makes of its parts.
+/// Returns the content of a message: its text, or, if it has images or documents, a list of the values that
+/// `part` returns for its parts.
 ///
 /// # Errors
 ///
@@ -91,26 +91,26 @@ pub fn content(
     parts.collect::<Result<_, _>>().map(Value::Array)
 }
 
-/// Returns a part of a message that is an image.
+/// Encodes an image part of a message.
 #[must_use]
 pub fn image(media_type: &str, data: &str) -> Value {
     json!({ "type": "image_url", "image_url": { "url": url(media_type, data) } })
 }
 
-/// Returns `data` when it is the URL of a file, else a `data:` URL of these bytes in base64.
+/// Returns `data` if it is the URL of a file, or else a `data:` URL of these bytes in base64.
 #[must_use]
 pub fn url(media_type: &str, data: &str) -> String {
     if is_url(data) { data.to_owned() } else { format!("data:{media_type};base64,{data}") }
 }
 
-/// Returns `true` when the data of an image or document are its HTTP address, not its bytes.
+/// Returns `true` if the data of an image or document is an HTTP URL, not base64.
 #[must_use]
 pub fn is_url(data: &str) -> bool {
     data.starts_with("http://") || data.starts_with("https://")
 }
 
-/// Returns a tool. Its name has only the characters that vendors take; decoders give the tool's own
-/// name back.
+/// Encodes a tool. Its name has only the characters that vendors accept; decoders restore the tool's
+/// original name.
 #[must_use]
 pub fn tool(tool: &ToolSpec) -> Value {
     json!({

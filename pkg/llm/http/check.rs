@@ -5,8 +5,8 @@ use crate::{
     types::{Capabilities, Part, Text},
 };
 
-/// Checks that the model can do what the request needs, and that there are tools when a call is
-/// forced.
+/// Checks that the model supports what the request needs, and that there are tools if a call is
+/// required.
 pub(super) fn check(
     request: &Request,
     model: Capabilities,

@@ -1,4 +1,4 @@
-//! The setup of a provider over HTTP.
+//! The configuration of a provider over HTTP.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,43 +16,43 @@ use crate::{
     types::{Capabilities, Text, debug_fields, setters},
 };
 
-/// The bytes of a prompt that a slow machine reads in a second: some 60 tokens.
+/// The number of bytes of a prompt that a slow machine reads per second: about 60 tokens.
 const BYTES_A_SECOND: u64 = 256;
 
-/// The setup of a provider over HTTP. `Debug` shows neither the key nor header values.
+/// The configuration of a provider over HTTP. `Debug` shows neither the key nor header values.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpConfig {
-    /// The address of the API, with or without the version in its path, a slash or the path of the
-    /// method at its end, and a query. Default: the vendor's.
+    /// The URL of the API, with or without the version in its path, a trailing slash, the path of the
+    /// method, and a query. Default: the vendor's.
     pub base_url: Text,
     /// The model. Default: empty, which lets the server choose, as local servers do.
     pub model: Text,
-    /// The key. Default: none, as for local servers.
+    /// The API key. Default: none, as for local servers.
     pub api_key: Option<SecretString>,
-    /// The account, in words that are not secret: signatures and ids of an answer go back to the same one alone.
-    /// Name it where one account has several keys, or headers made for each request. Default: empty, for
-    /// four digits made of the key and of headers that hold one.
+    /// The name of the account, which must not be secret: signatures and ids of an answer are sent back only to the same account.
+    /// Set it if one account has several keys, or headers made for each request. Default: empty, in which case
+    /// four hexadecimal digits are derived from the key and from headers that contain one.
     pub account: Text,
-    /// Further headers, such as Azure's `api-key`. Default: none.
+    /// Additional headers, such as Azure's `api-key`. Default: none.
     pub headers: Vec<(Text, SecretString)>,
-    /// Makes headers for each request. Default: none.
+    /// The source of headers made for each request. Default: none.
     pub authorize: Option<Arc<dyn Authorize>>,
     /// The dialect of reasoning in text. Default: the protocol's.
     pub thinking: ThinkingDialect,
-    /// The dialect of tool calls in text; reasoning tags inside them are left alone. Default:
-    /// recognised by their opener.
+    /// The dialect of tool calls in text; reasoning tags inside calls are left alone. Default:
+    /// recognized by their openers.
     pub tools: ToolDialect,
-    /// Bounds on the response. Default: [`SseLimits::default`].
+    /// Limits on the response. Default: [`SseLimits::default`].
     pub limits: SseLimits,
-    /// The times to wait. Default: [`Timeouts::default`].
+    /// The time limits. Default: [`Timeouts::default`].
     pub timeouts: Timeouts,
-    /// The policy by which a failed request is retried. Default: [`RetryPolicy::default`].
+    /// The policy for retrying a failed request. Default: [`RetryPolicy::default`].
     pub retry: RetryPolicy,
-    /// The model's capabilities. Default: what the protocol can carry, less what the model is known to
+    /// The model's capabilities. Default: those of the protocol, less what the model is known to
     /// lack ([`ModelCard`](crate::llm::ModelCard)).
     pub capabilities: Capabilities,
-    /// The capabilities of the protocol, unless the capabilities were set by hand.
+    /// The capabilities of the protocol, unless the capabilities were set explicitly.
     pub(super) protocol_capabilities: Option<Capabilities>,
 }
 
@@ -67,7 +67,7 @@ debug_fields! { HttpConfig, config:
 }
 
 impl HttpConfig {
-    /// Creates the setup for the vendor at `base_url`: no key, no model, everything else as
+    /// Creates the configuration for the vendor at `base_url`: no key, no model, everything else as
     /// documented.
     #[must_use]
     pub fn new(base_url: &str, capabilities: Capabilities) -> Self {
@@ -98,7 +98,7 @@ impl HttpConfig {
         retry(RetryPolicy),
     }
 
-    /// Returns the same setup with this model, and what is known of it.
+    /// Returns the same configuration for `model`, with what is known about that model.
     pub(super) fn of_model(mut self, model: Text) -> Self {
         self.model = model;
         if let Some(protocol) = self.protocol_capabilities {
@@ -107,8 +107,8 @@ impl HttpConfig {
         self
     }
 
-    /// Returns the time that a server on this machine may need to read a request of `bytes`, in which it often
-    /// says nothing; zero for other servers.
+    /// Returns the time that a server on this machine may need to read a request of `bytes`, often without
+    /// sending anything; zero for other servers.
     pub(super) fn prefill(&self, bytes: usize) -> Duration {
         let name = Address::new(&self.base_url).host;
         let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
@@ -116,7 +116,7 @@ impl HttpConfig {
         if is_local { Duration::from_secs(bytes as u64 / BYTES_A_SECOND) } else { Duration::ZERO }
     }
 
-    /// Returns the redactor of what no error may show; `authorised` are the headers of one request.
+    /// Returns the redactor of everything that errors must not show; `authorised` are the headers of one request.
     pub(super) fn redactor(&self, authorised: &[(Text, SecretString)]) -> Redactor {
         let mut redactor = Redactor::default();
         if let Some(key) = &self.api_key {

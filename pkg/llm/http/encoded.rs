@@ -13,20 +13,20 @@ use crate::{
     types::{Message, Transcript},
 };
 
-/// Most conversations whose encoding a provider keeps.
+/// Maximum number of conversations whose encoding a provider keeps.
 const MAX_CONVERSATIONS: usize = 32;
 
 /// The encodings of the conversations that a provider serves.
 ///
-/// A conversation is told by its messages themselves, so what is kept is always an encoding of the
-/// first messages of a request. Conversations that are not held any more are forgotten at the next
-/// request, and the one that was served longest ago when there are more than
+/// A conversation is identified by its messages themselves, so a kept encoding always matches the
+/// first messages of a request. Conversations that no longer exist are discarded at the next
+/// request, and so is the least recently served one if there are more than
 /// [`MAX_CONVERSATIONS`].
 #[derive(Debug, Default)]
 pub(in crate::llm) struct EncodedCache(Mutex<Vec<Encoded>>);
 
 impl EncodedCache {
-    /// Takes out the longest encoding of first messages of `history`.
+    /// Takes out the longest encoding of a prefix of `history`.
     pub(in crate::llm) fn take(&self, history: &Transcript) -> Encoded {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fitting = kept.iter().enumerate().filter(|(_, encoded)| encoded.begins(history));
@@ -45,18 +45,18 @@ impl EncodedCache {
     }
 }
 
-/// The encoding of the first messages of a history and of what stays from turn to turn.
+/// The encoding of the first messages of a history, and of the parts that stay the same from turn to turn.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct Encoded {
-    /// The messages in `segments`. What is pointed to cannot change while it is pointed to, and no
-    /// other message takes its place.
+    /// The messages in `segments`. A message cannot change while it is pointed to, and no
+    /// other message can take its address.
     messages: Vec<Weak<Message>>,
-    /// Each at least twice as long as the next, so there are few.
+    /// The encoded messages. Each segment is at least twice as long as the next, so there are few.
     segments: Vec<Bytes>,
-    /// Tells one way of encoding messages from another.
+    /// The variant of encoding messages.
     #[cfg(feature = "responses")]
     variant: u8,
-    /// The tools that the messages may refer to, or describe.
+    /// The tools that the messages may refer to or describe.
     #[cfg(any(feature = "anthropic", feature = "responses"))]
     referred: Option<Arc<[ToolSpec]>>,
     tools: Option<(Arc<[ToolSpec]>, u8, Bytes)>,
@@ -64,7 +64,7 @@ pub(in crate::llm) struct Encoded {
 }
 
 impl Encoded {
-    /// Returns the tools, encoded once for a list and a `variant` of writing it.
+    /// Returns the tools, encoded once per list and `variant` of the encoding.
     pub(super) fn tools(
         &mut self,
         tools: &Arc<[ToolSpec]>,
@@ -74,7 +74,7 @@ impl Encoded {
         once(&mut self.tools, tools, variant, write)
     }
 
-    /// Returns the instructions, encoded once for a text and a `variant` of writing it.
+    /// Returns the instructions, encoded once per text and `variant` of the encoding.
     pub(super) fn system(
         &mut self,
         system: &Arc<str>,
@@ -84,15 +84,15 @@ impl Encoded {
         once(&mut self.system, system, variant, write)
     }
 
-    /// Encodes the first `upto` messages of `history` that are not encoded yet: `encode` writes
-    /// neighbours that are `joined` together, and any other message alone.
+    /// Encodes those of the first `upto` messages of `history` that are not encoded yet: `encode` writes
+    /// adjacent messages that are `joined` together, and any other message by itself.
     ///
-    /// A body that ended with joined messages is not the beginning of one in which another joins
-    /// them: what was encoded is then written anew.
+    /// If the encoding ends with a message that the next one joins, everything
+    /// is encoded again.
     ///
     /// # Errors
     ///
-    /// The errors of `encode`; the encoding is of no use then.
+    /// The errors of `encode`, after which the encoding is unusable.
     pub(in crate::llm) fn append(
         &mut self,
         history: &Transcript,
@@ -120,7 +120,7 @@ impl Encoded {
         Ok(())
     }
 
-    /// Forgets messages that were encoded in another way.
+    /// Discards messages that were encoded in another variant.
     #[cfg(feature = "responses")]
     pub(super) fn set_variant(&mut self, variant: u8) {
         if std::mem::replace(&mut self.variant, variant) != variant {
@@ -128,8 +128,8 @@ impl Encoded {
         }
     }
 
-    /// Forgets the encoded messages of `history` where one has found a tool that is another among these than it was, or
-    /// is there only before or only now.
+    /// Discards the encoded messages of `history` if one of them found a tool that differs in `tools` from what it was, or
+    /// that was added or removed.
     #[cfg(any(feature = "anthropic", feature = "responses"))]
     pub(super) fn refer_to(&mut self, tools: &Arc<[ToolSpec]>, history: &Transcript) {
         let before = self.referred.replace(Arc::clone(tools));
@@ -145,13 +145,13 @@ impl Encoded {
         }
     }
 
-    /// Forgets the encoded messages.
+    /// Discards the encoded messages.
     pub(in crate::llm) fn restart(&mut self) {
         self.messages.clear();
         self.segments.clear();
     }
 
-    /// Returns how many messages are encoded.
+    /// Returns the number of encoded messages.
     pub(in crate::llm) fn count(&self) -> usize {
         self.messages.len()
     }
@@ -161,32 +161,32 @@ impl Encoded {
         self.segments.clone()
     }
 
-    /// Returns `true` when the encoded messages are the first of `history`.
+    /// Returns `true` if the encoded messages are a prefix of `history`.
     fn begins(&self, history: &Transcript) -> bool {
         let is_same = |(known, message): (&Weak<Message>, &Arc<Message>)| {
             std::ptr::eq(known.as_ptr(), Arc::as_ptr(message))
         };
-        // From the end, where histories differ.
+        // Compared from the end, where histories differ.
         history
             .messages()
             .get(..self.count())
             .is_some_and(|first| self.messages.iter().zip(first).rev().all(is_same))
     }
 
-    /// Returns `false` when the conversation has ended.
+    /// Returns `false` once the conversation no longer exists.
     fn is_alive(&self) -> bool {
         self.messages.last().is_none_or(|last| last.strong_count() > 0)
     }
 }
 
-/// Returns the tool of this name, if it is one that was found.
+/// Returns the tool of this name, if it is one that was found by a search.
 #[cfg(any(feature = "anthropic", feature = "responses"))]
 pub(in crate::llm) fn found_tool<'t>(tools: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
     tools.iter().find(|spec| spec.deferred && spec.name == *name)
 }
 
-/// Returns the bytes of `value`, written when they are not there. Each run makes its prompt anew, mostly
-/// in the same words.
+/// Returns the bytes of `value`, encoded only if it has changed. Each run creates its prompt anew, usually
+/// with the same text.
 fn once<T: PartialEq + ?Sized>(
     known: &mut Option<(Arc<T>, u8, Bytes)>,
     value: &Arc<T>,
@@ -204,13 +204,13 @@ fn once<T: PartialEq + ?Sized>(
     bytes
 }
 
-/// Returns `true` for neighbouring tool messages, which are one message in some protocols.
+/// Returns `true` for adjacent tool messages, which are one message in some protocols.
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub(in crate::llm) fn joins_results(before: &Arc<Message>, after: &Arc<Message>) -> bool {
     before.role == MessageRole::Tool && after.role == MessageRole::Tool
 }
 
-/// Returns where the run of tool messages begins that message `at` of `history` belongs to.
+/// Returns the start of the run of tool messages that message `at` of `history` belongs to.
 #[cfg(feature = "anthropic")]
 pub(in crate::llm) fn run_start(history: &[Arc<Message>], at: usize) -> usize {
     let before = crate::types::subslice(history, ..=at).windows(2).rev();
@@ -219,7 +219,7 @@ pub(in crate::llm) fn run_start(history: &[Arc<Message>], at: usize) -> usize {
 }
 
 /// Joins the last segments until each is at least twice as long as the next: a body has few
-/// segments, and a byte is copied as often as its segment has doubled.
+/// segments, and a byte is copied only when its segment doubles.
 fn merge(segments: &mut Vec<Bytes>) {
     while let [.., before, last] = segments.as_slice() {
         if before.len() >= 2 * last.len() {

@@ -1,4 +1,4 @@
-//! JSON that is written member by member and item by item.
+//! JSON written member by member and item by item.
 
 use std::{borrow::Cow, io::Write as _};
 
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::llm::{ProviderError, Request};
 
-/// A vendor's names of the options for sampling; an empty one stands for an option that the vendor
+/// A vendor's names for the sampling options; an empty name stands for an option that the vendor
 /// lacks.
 #[derive(Debug, Clone, Copy)]
 pub struct SamplingNames {
-    /// The name of [`Request::max_tokens`]; a vendor without one writes the limit in its own way.
+    /// The name of [`Request::max_tokens`]; a vendor without one writes the limit elsewhere.
     pub max_tokens: &'static str,
     /// The name of [`Request::top_p`].
     pub top_p: &'static str,
@@ -35,11 +35,11 @@ impl SamplingNames {
     };
 }
 
-/// The members of an object, each followed by a comma; those that the caller of the library sets
-/// himself, in `extra`, are left out.
+/// The members of an object, each followed by a comma; those that the caller sets
+/// in `extra` are left out.
 #[derive(Debug)]
 pub(in crate::llm) struct Fields<'r> {
-    /// The JSON so far; behind [`key`](Self::key) a value and a comma may be appended.
+    /// The JSON so far; after [`key`](Self::key) a value and a comma may be appended.
     pub(super) out: Vec<u8>,
     pub(super) extra: Cow<'r, Map<String, Value>>,
 }
@@ -56,7 +56,7 @@ impl<'r> Fields<'r> {
         Fields::new(Cow::Owned(Map::new()))
     }
 
-    /// Returns `true` when the caller sets `key` himself.
+    /// Returns `true` if the caller sets `key`.
     pub(in crate::llm) fn is_set(&self, key: &str) -> bool {
         self.extra.contains_key(key)
     }
@@ -70,14 +70,14 @@ impl<'r> Fields<'r> {
         }
     }
 
-    /// Writes a member that has a value.
+    /// Writes a member if it has a value.
     pub(in crate::llm) fn optional(&mut self, key: &str, value: Option<impl Serialize>) {
         if let Some(value) = value {
             self.field(key, &value);
         }
     }
 
-    /// Writes a member that is already JSON.
+    /// Writes a member whose value is already JSON.
     #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn raw(&mut self, key: &str, json: &[u8]) {
         if !self.is_set(key) {
@@ -87,8 +87,8 @@ impl<'r> Fields<'r> {
         }
     }
 
-    /// Writes the limit of tokens and the options for sampling; an option without a name is unsupported unless the caller
-    /// sets it himself.
+    /// Writes the token limit and the sampling options; an option without a name is unsupported unless the caller
+    /// sets it.
     pub(in crate::llm) fn sampling(
         &mut self,
         request: &Request,
@@ -122,7 +122,7 @@ impl<'r> Fields<'r> {
         self.optional(name, value.filter(|_| !name.is_empty()));
     }
 
-    /// Writes a key; its value follows.
+    /// Writes a key, to be followed by its value.
     pub(super) fn key(&mut self, key: &str) {
         write_json(&mut self.out, key);
         self.out.push(b':');
@@ -138,7 +138,7 @@ impl<'r> Fields<'r> {
         }
     }
 
-    /// Ends the object; `None` when it has no members.
+    /// Ends the object; returns `None` if it has no members.
     #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
     pub(in crate::llm) fn end(mut self) -> Option<Bytes> {
         self.out.pop().filter(|last| *last == b',')?;
@@ -147,7 +147,7 @@ impl<'r> Fields<'r> {
     }
 }
 
-/// Objects of messages, member by member.
+/// Member-by-member construction of the objects in messages.
 #[cfg(any(feature = "anthropic", feature = "gemini", feature = "ollama"))]
 impl Fields<'_> {
     /// Adds a member.
@@ -156,13 +156,13 @@ impl Fields<'_> {
         self
     }
 
-    /// Adds a member that has a value.
+    /// Adds a member if it has a value.
     pub(in crate::llm) fn with_some(mut self, key: &str, value: Option<impl Serialize>) -> Self {
         self.optional(key, value);
         self
     }
 
-    /// Adds a member that is an object, to which `add` adds its members.
+    /// Adds a member that is an object, whose members are added by `add`.
     pub(in crate::llm) fn nested(mut self, key: &str, add: impl FnOnce(Self) -> Self) -> Self {
         self.key(key);
         self.out.push(b'{');
@@ -173,7 +173,7 @@ impl Fields<'_> {
     }
 }
 
-/// The items of an array while they are written.
+/// A writer for the items of an array.
 #[derive(Debug)]
 pub struct JsonItems<'o> {
     out: &'o mut Vec<u8>,
@@ -181,12 +181,12 @@ pub struct JsonItems<'o> {
 }
 
 impl<'o> JsonItems<'o> {
-    /// Appends to `out`, which `has_before` items already.
+    /// Creates a writer that appends to `out`, which already has items if `has_before`.
     pub(in crate::llm) fn new(out: &'o mut Vec<u8>, has_before: bool) -> Self {
         Self { out, has_before }
     }
 
-    /// Writes an item that has a JSON form: text, numbers, and values made of them.
+    /// Writes an item that can be serialized as JSON: text, numbers, and values made of them.
     pub fn push(&mut self, item: &(impl Serialize + ?Sized)) {
         write_json(self.begin_item(), item);
     }
@@ -202,7 +202,7 @@ impl<'o> JsonItems<'o> {
         self.begin_item().extend_from_slice(&fields.end().unwrap_or_default());
     }
 
-    /// Writes an item that ends with a list.
+    /// Writes an item that starts with `before` and ends with a list.
     #[cfg(feature = "gemini")]
     pub(in crate::llm) fn nest(&mut self, before: &str, list: &[u8]) {
         let out = self.begin_item();
@@ -211,7 +211,7 @@ impl<'o> JsonItems<'o> {
         }
     }
 
-    /// Separates the next item from the one before; its bytes are to be appended.
+    /// Begins the next item, with a separator if needed; its bytes are to be appended to the returned buffer.
     pub(in crate::llm) fn begin_item(&mut self) -> &mut Vec<u8> {
         if std::mem::replace(&mut self.has_before, true) {
             self.out.push(b',');
@@ -220,14 +220,14 @@ impl<'o> JsonItems<'o> {
     }
 }
 
-/// Returns a value that has a JSON form as bytes.
+/// Returns the JSON bytes of a value that can be serialized.
 pub(in crate::llm) fn to_bytes(value: &impl Serialize) -> Bytes {
     let mut out = Vec::new();
     write_json(&mut out, value);
     Bytes::from(out)
 }
 
-/// Writes a value that has a JSON form: text, numbers, and values made of them.
+/// Writes a value that can be serialized as JSON: text, numbers, and values made of them.
 pub(in crate::llm) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let start = out.len();
     if serde_json::to_writer(&mut *out, value).is_err() {

@@ -18,13 +18,13 @@ use crate::{
     types::Text,
 };
 
-/// Longest list of models that is read.
+/// Maximum size of a model list, in bytes.
 const MAX_LIST_BYTES: usize = 4 << 20;
 
-/// Longest time of a health check.
+/// Maximum duration of a health check.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The list of a server, unless it has none, and whether a key went with the request.
+/// The model list of a server, if it has one, and whether the request had a key.
 struct Listed {
     models: Option<Vec<ListedModel>>,
     has_key: bool,
@@ -36,8 +36,8 @@ impl<W: WireFormat> HttpProvider<W> {
     /// # Errors
     ///
     /// [`ProviderError::Unsupported`] when the server has no list, [`ProviderError::Timeout`] after 10 s,
-    /// [`ProviderError::Decode`] for a list of more than 4 MiB or what is none, and what a request may
-    /// fail with.
+    /// [`ProviderError::Decode`] for a list that is longer than 4 MiB or invalid, and the errors of a
+    /// request.
     ///
     /// # Examples
     ///
@@ -62,11 +62,11 @@ impl<W: WireFormat> HttpProvider<W> {
 }
 
 impl<W: WireFormat> Inner<W> {
-    /// Asks whether the server is there.
+    /// Checks that the server is reachable.
     pub(super) async fn health(&self) -> Result<Health, ProviderError> {
         let start = Instant::now();
         let Listed { models, has_key } = self.list().await?;
-        // Others may list their models to anybody.
+        // Other servers may list their models without a valid key.
         let vendor = W::defaults().base_url;
         let is_vendor =
             vendor.starts_with("https://") && host(&vendor) == host(self.config.base_url.trim());
@@ -80,7 +80,7 @@ impl<W: WireFormat> Inner<W> {
         })
     }
 
-    /// Asks for the list of models.
+    /// Requests the model list.
     async fn list(&self) -> Result<Listed, ProviderError> {
         let deadline = Deadline::new(Instant::now(), TimeoutKind::Total, HEALTH_TIMEOUT);
         let http = HttpRequest::new("GET", self.wire.models_endpoint(&self.config));
@@ -89,7 +89,7 @@ impl<W: WireFormat> Inner<W> {
             http = http.header(name, value);
         }
         let (mut response, redactor, has_key) = self.send(http, deadline).await?;
-        // A server without a list of models is there nevertheless.
+        // A server without a model list is reachable nevertheless.
         if matches!(response.status, 404 | 405 | 501) {
             return Ok(Listed { models: None, has_key });
         }
@@ -112,7 +112,7 @@ impl<W: WireFormat> Inner<W> {
     }
 }
 
-/// Members that say how many tokens prompt and answer may have together, the server's own limit first.
+/// Members with the maximum number of tokens of prompt and answer together, the server's own limit first.
 const CONTEXT: [&str; 8] = [
     "/max_model_len",
     "/meta/n_ctx",
@@ -124,7 +124,7 @@ const CONTEXT: [&str; 8] = [
     "/meta/n_ctx_train",
 ];
 
-/// Members that say how many tokens one answer may have.
+/// Members with the maximum number of tokens of one answer.
 const OUTPUT: [&str; 5] = [
     "/max_completion_tokens",
     "/top_provider/max_completion_tokens",
@@ -133,7 +133,7 @@ const OUTPUT: [&str; 5] = [
     "/max_tokens",
 ];
 
-/// Reads a list of models, in the words of any vendor; `None` when it is not such a list.
+/// Parses a model list in any vendor's format; `None` if it is not one.
 fn models(list: &[u8]) -> Option<Vec<ListedModel>> {
     let list = list.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(list);
     let list: Value = serde_json::from_slice(list).ok()?;
@@ -144,7 +144,7 @@ fn models(list: &[u8]) -> Option<Vec<ListedModel>> {
     };
     let model = |entry: &Value| {
         let id = ["id", "name", "model"].iter().find_map(|key| entry.get(key)?.as_str())?;
-        // Gemini lists resources; their last part is the id.
+        // Gemini lists resource names, whose last part is the id.
         let mut model = ListedModel::new(id.strip_prefix("models/").unwrap_or(id));
         model.context_tokens = number(entry, &CONTEXT);
         model.max_output_tokens = number(entry, &OUTPUT);
@@ -153,8 +153,8 @@ fn models(list: &[u8]) -> Option<Vec<ListedModel>> {
     Some(entries.iter().filter_map(model).collect())
 }
 
-/// Returns `true` when the listed `id` is `model`, be it below a folder, with the date of its making
-/// or with the tag that is meant when none is named.
+/// Returns `true` if the listed `id` is `model`, possibly in a folder, with a release date or with
+/// the default tag.
 fn names(id: &str, model: &str) -> bool {
     let is_date = |rest: &str| {
         let digits = rest.bytes().filter(u8::is_ascii_digit).count();

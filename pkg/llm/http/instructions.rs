@@ -1,4 +1,4 @@
-//! Standing instructions, for protocols in which they have a place of their own.
+//! Standing instructions, for protocols that have a separate place for them.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::{
     types::{Message, MessageRole, Part, subslice},
 };
 
-/// Writes the standing instructions under `key`: the request's, then those that begin its
-/// conversation. `write` encodes their texts, in one of the ways that `variant` tells apart.
+/// Writes the standing instructions under `key`: those of the request, then those at the beginning of its
+/// conversation. `write` encodes their texts in the given `variant`.
 ///
 /// # Errors
 ///
-/// [`ProviderError::Unsupported`] for instructions that stand later.
+/// [`ProviderError::Unsupported`] for instructions later in the conversation.
 pub(in crate::llm) fn write(
     body: &mut BodyWriter<'_>,
     key: &str,
@@ -25,7 +25,7 @@ pub(in crate::llm) fn write(
     let request = body.request();
     let is_system = |message: &&Arc<Message>| message.role == MessageRole::System;
     let leading = request.messages.iter().take_while(is_system).count();
-    // Those that are encoded already were looked through before.
+    // Messages that are already encoded were checked before.
     let new = subslice(request.messages.messages(), leading.max(body.known())..);
     if new.iter().any(|message| is_system(&message)) {
         return Err(body.unsupported("instructions inside the conversation; put them before it"));

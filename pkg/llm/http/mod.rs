@@ -1,7 +1,7 @@
-//! Providers over HTTP: their setup, their requests, their errors.
+//! Providers over HTTP: their configuration, requests and errors.
 //!
-//! A vendor is a [`WireFormat`]: where requests go, how they are written and how responses are read.
-//! Everything else is here, once: connections, keys, timeouts, retries, error statuses, health.
+//! A vendor is a [`WireFormat`]: the URLs of requests, their encoding and the decoding of responses.
+//! Everything else is implemented here once: connections, keys, timeouts, retries, error statuses, health.
 
 mod auth;
 mod body;

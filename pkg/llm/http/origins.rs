@@ -1,4 +1,4 @@
-//! Signatures and items go back to where they came from, and to no other provider, endpoint or model.
+//! Origins of signatures and items, which are sent back only to the provider, endpoint and model that they came from.
 
 use std::{
     collections::HashMap,
@@ -15,26 +15,26 @@ use crate::{
     },
 };
 
-/// The proofs of Chat Completions that only name the member of plain reasoning, which any server reads.
+/// The signatures in Chat Completions that only name the member of plain reasoning, which any server reads.
 const MEMBERS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/// The words for what is left out of a request.
+/// The description of what is left out of a request.
 pub(super) const LEFT_OUT: &str = "what another provider, endpoint or model has signed";
 
-/// A message of others, and what goes to this provider of it.
+/// A message with parts of other origins, and its version for this provider.
 type Known = (Weak<Message>, Arc<Message>);
 
-/// The origin of a provider's answers, and the messages that have others.
+/// The origin of a provider's answers, and the messages that have parts of other origins.
 #[derive(Debug)]
 pub(super) struct Origins {
     own: Origin,
-    /// Messages of others by their address, and what goes to this provider of them. The same message
-    /// becomes the same one in each turn, so that its encoding can be kept.
+    /// The messages with parts of other origins, by address, with their versions for this provider. A message
+    /// gets the same version in each turn, so that its encoding can be kept.
     known: Mutex<HashMap<usize, Known>>,
 }
 
 impl Origins {
-    /// Creates the origin of answers of this setup.
+    /// Creates the origin of answers for this configuration.
     pub(super) fn new(provider: &str, config: &HttpConfig) -> Self {
         let address = Address::new(&config.base_url);
         let endpoint = [address.host, address.path.trim_end_matches('/')].concat();
@@ -42,7 +42,7 @@ impl Origins {
         Self { own, known: Mutex::default() }
     }
 
-    /// Writes the origin into what of a chunk goes back.
+    /// Sets the origin of everything in `chunk` that is sent back.
     #[cold]
     pub(super) fn stamp(&self, chunk: &mut StreamChunk) {
         for call in &mut chunk.tool_calls {
@@ -66,7 +66,7 @@ impl Origins {
         }
     }
 
-    /// Returns the conversation without what is bound to others; `None` when nothing is.
+    /// Returns the conversation without what is bound to other origins; `None` if nothing is.
     pub(super) fn own(&self, history: &Transcript) -> Option<Transcript> {
         if !history.iter().any(|message| self.has_foreign(message)) {
             return None;
@@ -105,7 +105,7 @@ impl Origins {
                 Part::Thinking { signature: Some(signature), .. }
                     if self.is_foreign(Some(signature)) =>
                 {
-                    // No protocol takes it for its own.
+                    // A signature that no protocol accepts as its own.
                     *signature = Signature::new(Text::new(), Text::new());
                 }
                 Part::ToolCall(call) if self.is_foreign(call.signature.as_ref()) => {
@@ -137,8 +137,8 @@ impl Origins {
     }
 }
 
-/// Returns the words for the account: the caller's, or four digits that tell most keys apart and say nothing of
-/// use about one.
+/// Returns the name of the account: the one that the caller set, or four digits that distinguish most keys without
+/// revealing anything useful about them.
 fn account(config: &HttpConfig) -> Text {
     if !config.account.is_empty() {
         return config.account.clone();
@@ -150,7 +150,7 @@ fn account(config: &HttpConfig) -> Text {
     let mut words = key.chain(headers).chain([address.user]).chain(address.secret_values());
     let Some(first) = words.find(|word| !word.is_empty()) else { return Text::new() };
     let bytes = [first].into_iter().chain(words).flat_map(|word| word.bytes().chain([0]));
-    // FNV-1a; of its 64 bits 16 stay, far too few to tell a key by.
+    // FNV-1a, folded from 64 to 16 bits, far too few to identify a key by.
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     });
@@ -158,7 +158,7 @@ fn account(config: &HttpConfig) -> Text {
     Text::from(format!("{short:04x}"))
 }
 
-/// Returns `true` for a header that is of an account.
+/// Returns `true` for a header that identifies an account.
 fn says_who(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["auth", "key", "token", "organization", "project", "account", "workspace"]

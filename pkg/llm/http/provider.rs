@@ -1,4 +1,4 @@
-//! The provider: requests go out, chunks come in.
+//! The provider over HTTP: sends requests and receives chunks.
 
 use std::{
     future::Future,
@@ -39,13 +39,13 @@ use crate::{
     types::{ModelInfo, Text, debug_fields},
 };
 
-/// Longest error body that is read.
+/// Maximum number of bytes of an error body that are read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// A provider over HTTP that speaks the format `W`, such as
 /// [`OpenAi`](crate::llm::openai::OpenAi).
 ///
-/// Clones share their connections, and what is encoded of the conversations that they serve.
+/// Clones share their connections and the encoded conversations.
 ///
 /// # Examples
 ///
@@ -95,7 +95,7 @@ impl<W: WireFormat> HttpProvider<W> {
         Self::from_parts(self.0.wire.clone(), config, Arc::clone(&self.0.transport))
     }
 
-    /// Returns the setup.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &HttpConfig {
         &self.0.config
@@ -177,11 +177,11 @@ struct Sending<W> {
     request: Arc<Request>,
     names: Option<Arc<WireNames>>,
     schedule: RetrySchedule,
-    /// When the first attempt began.
+    /// The time at which the first attempt began.
     begun: Option<Instant>,
 }
 
-/// Words about the tools of a request, and their names.
+/// The notes about a request's tools, and the names of the tools.
 type Told = (Arc<[Text]>, Option<Arc<WireNames>>);
 
 /// The chunks of an attempt.
@@ -202,14 +202,14 @@ impl<W: WireFormat> Attempts for Sending<W> {
         let total = self.inner.config.timeouts.total;
         let begun = self.begun.unwrap_or_else(Instant::now);
         let Some(end) = Deadline::new(begun, TimeoutKind::Total, total) else { return Ok(next) };
-        // A wait that ends too late is not begun.
+        // A wait that would end too late is not started.
         let again = Instant::now().checked_add(next.delay);
         if again.is_none_or(|again| again >= end.at) { Err(end.error()) } else { Ok(next) }
     }
 }
 
-/// A stream whose errors show no secret, and whose chunks say where what goes back came from. Chunks pass
-/// without a move, which `map_err` makes of each.
+/// A stream whose errors are redacted, and whose chunks have the origin of what is sent back. Chunks are passed
+/// on without a move, which `map_err` would add to each.
 struct Redacted<S> {
     chunks: S,
     redactor: Redactor,
@@ -247,7 +247,7 @@ fn body_bytes(body: &[Bytes]) -> usize {
 }
 
 impl<W: WireFormat> Inner<W> {
-    /// Brings the schemas of the tools into what the server takes; returns what is to be told of it.
+    /// Converts the schemas of the tools to what the server accepts; returns the notes to report and the tools' names.
     fn fit_tools(&self, request: &mut Request) -> Result<Told, ProviderError> {
         if request.tools.is_empty() {
             return Ok(Told::default());
@@ -280,7 +280,7 @@ impl<W: WireFormat> Inner<W> {
         left_out
     }
 
-    /// Makes one attempt of a request whose first attempt began at `begun`.
+    /// Starts one attempt of a request whose first attempt began at `begun`.
     async fn stream(
         &self,
         request: &Request,
@@ -321,8 +321,8 @@ impl<W: WireFormat> Inner<W> {
         Ok(Redacted { chunks, redactor, origins: Arc::clone(&self.origins), names })
     }
 
-    /// Sends a request with the headers that let it in; returns with its response what must not be
-    /// shown of it, and whether it had a key.
+    /// Sends a request with its authorization headers; returns the response, the redactor for this request,
+    /// and whether the request had a key.
     pub(super) async fn send(
         &self,
         mut http: HttpRequest,
@@ -346,7 +346,7 @@ impl<W: WireFormat> Inner<W> {
     }
 }
 
-/// Returns the error that a status means, in the words of the body that arrive in time.
+/// Returns the error for an error status, described by the part of the body that arrives in time.
 pub(super) async fn failure(
     mut response: HttpResponse,
     deadline: Option<Deadline>,
@@ -356,13 +356,13 @@ pub(super) async fn failure(
     let own = Deadline::new(Instant::now(), TimeoutKind::Idle, patience);
     let mut body = Vec::new();
     let reading = read_start(&mut response.body, MAX_ERROR_BYTES, &mut body);
-    // What had arrived by then is kept.
+    // The part that has arrived by then is kept.
     within(Deadline::earlier(deadline, own), reading).await.ok();
     let body = String::from_utf8_lossy(&body);
     ProviderError::Status(Box::new(status_error(&response, &body, &|text| redactor.text(text))))
 }
 
-/// Reads the first bytes of a body, as far as it arrives.
+/// Reads up to `most` bytes of a body, as far as they arrive.
 pub(super) async fn read_start(body: &mut BodyStream, most: usize, bytes: &mut Vec<u8>) {
     while let Some(Ok(read)) = body.next().await {
         bytes.extend_from_slice(&read);

@@ -1,19 +1,19 @@
-//! The addresses that requests go to.
+//! The URLs that requests are sent to.
 
 use crate::{llm::transport::Address, types::Text};
 
-/// Splits a base URL, in whatever spelling the user gave it, into the URL without slashes at its end
-/// and the query with its mark.
+/// Splits a base URL, in whatever spelling the user gave it, into the URL without trailing slashes
+/// and the query including its `?`.
 pub(in crate::llm) fn split(base: &str) -> (&str, &str) {
     let base = base.trim();
     let (url, query) = base.split_at(base.find('?').unwrap_or(base.len()));
     (url.trim_end_matches('/'), query)
 }
 
-/// Returns the URL of `path` below `base`.
+/// Returns the URL of `path` relative to `base`.
 ///
-/// A base without a path of its own gets `version` first; one that ends in `path` is taken as it is;
-/// a query is kept, as Azure's `api-version` needs it.
+/// A base without a path of its own gets `version` first; one that ends in `path` is used as it is;
+/// a query is kept, as needed for Azure's `api-version`.
 pub(in crate::llm) fn endpoint(base: &str, version: &str, path: &str) -> Text {
     let (url, query) = split(base);
     let host = url.split_once("://").map_or(url, |(_, host)| host);
@@ -25,7 +25,7 @@ pub(in crate::llm) fn endpoint(base: &str, version: &str, path: &str) -> Text {
     Text::from([url, version, path, query].concat())
 }
 
-/// Returns `url` with another `name=value` in its query; an empty `pair` adds nothing.
+/// Returns `url` with another `name=value` pair in its query; an empty `pair` adds nothing.
 pub(in crate::llm) fn with_query(url: &str, pair: &str) -> Text {
     let mark = match (pair.is_empty(), url.contains('?')) {
         (true, _) => "",
@@ -35,13 +35,13 @@ pub(in crate::llm) fn with_query(url: &str, pair: &str) -> Text {
     Text::from([url, mark, pair].concat())
 }
 
-/// Returns `true` when `url` names the host of the `default` of a vendor; a server of the user's own,
+/// Returns `true` if `url` names the host of a vendor's `default` URL; a provider for the user's own servers,
 /// whose default is not encrypted, has no vendor.
 pub(super) fn is_vendors(url: &str, default: &str) -> bool {
     default.starts_with("https://") && host(url).eq_ignore_ascii_case(host(default))
 }
 
-/// Returns the host that `url` names, and its port.
+/// Returns the host and port that `url` names.
 pub(in crate::llm) fn host(url: &str) -> &str {
     Address::new(url).host
 }

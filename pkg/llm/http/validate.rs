@@ -1,4 +1,4 @@
-//! Checks of a setup, before a provider is built.
+//! Checks of a configuration, before a provider is built.
 
 use reqwest::{
     Url,
@@ -9,11 +9,11 @@ use secrecy::ExposeSecret as _;
 use super::{HttpConfig, WireFormat, url};
 use crate::llm::{ProviderError, transport::redact_url};
 
-/// Checks that a provider can work so; the error says what to do.
+/// Checks that a provider can work with this configuration; the error says what to do.
 pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(), ProviderError> {
     let base = config.base_url.trim();
     let is_http = base.starts_with("http://") || base.starts_with("https://");
-    // The parser finds a host in `http:///v1`, too.
+    // The parser finds a host even in `http:///v1`.
     let has_host = Url::parse(base).is_ok_and(|url| url.has_host());
     if !is_http || !has_host || url::host(base).is_empty() {
         return Err(ProviderError::config(format!(
@@ -46,7 +46,7 @@ pub(super) fn validate<W: WireFormat>(config: &HttpConfig, wire: &W) -> Result<(
     config.headers.iter().try_for_each(|(name, value)| header(name, value.expose_secret()))
 }
 
-/// Checks that HTTP can carry the header; its value is not shown.
+/// Checks that the header can be sent over HTTP; its value is not shown.
 fn header(name: &str, value: &str) -> Result<(), ProviderError> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Err(ProviderError::config(format!("invalid header name {name:?}")));

@@ -32,19 +32,19 @@ impl EnvNames {
         Self { api_key, base_url, model }
     }
 
-    /// Returns the name of the variable of the key.
+    /// Returns the name of the variable for the key.
     #[must_use]
     pub const fn api_key(self) -> &'static str {
         self.api_key
     }
 
-    /// Returns the name of the variable of the base URL.
+    /// Returns the name of the variable for the base URL.
     #[must_use]
     pub const fn base_url(self) -> &'static str {
         self.base_url
     }
 
-    /// Returns the name of the variable of the model.
+    /// Returns the name of the variable for the model.
     #[must_use]
     pub const fn model(self) -> &'static str {
         self.model
@@ -53,13 +53,13 @@ impl EnvNames {
 
 /// The format of a vendor's requests and responses.
 ///
-/// [`HttpProvider`](super::HttpProvider) makes a provider of it: connections, keys, timeouts, retries,
-/// error statuses and health checks are the same for all. Implement it for a server that none of the
-/// built-in formats fits; [`docs/adding-a-provider.md`] goes through it.
+/// [`HttpProvider`](super::HttpProvider) turns a format into a provider: connections, keys, timeouts, retries,
+/// error statuses and health checks are the same for all. Implement this trait for a server that none of the
+/// built-in formats fits; see [`docs/adding-a-provider.md`].
 ///
 /// # Examples
 ///
-/// A vendor that speaks Chat Completions, with a member of its own:
+/// A vendor with a dialect of Chat Completions that has an additional member:
 ///
 /// ```
 /// # #[cfg(feature = "openai")] {
@@ -104,74 +104,74 @@ impl EnvNames {
 ///
 /// [`docs/adding-a-provider.md`]: https://github.com/forgeline/forgeline/blob/main/docs/adding-a-provider.md
 pub trait WireFormat: Clone + Default + Send + Sync + 'static {
-    /// Decodes the responses.
+    /// The decoder of the responses.
     type Decoder: BodyDecoder + Unpin + 'static;
 
     /// The provider's name, such as `openai`.
     const PROVIDER: &'static str;
 
-    /// The environment variables that set the provider up.
+    /// The environment variables that configure the provider.
     const ENV: EnvNames;
 
     /// The version in the API's paths, which is added to a base URL without a path of its own.
     /// Default: `/v1`.
     const VERSION: &'static str = "/v1";
 
-    /// The path of the method below the version, such as `/chat/completions`.
+    /// The path of the method after the version, such as `/chat/completions`.
     const PATH: &'static str;
 
-    /// The query of the list of models, such as `limit=1000`. Default: none.
+    /// The query of the model list, such as `limit=1000`. Default: none.
     const MODELS_QUERY: &'static str = "";
 
     /// The media type of the responses, for the `Accept` header. Default: `text/event-stream`.
     const ACCEPT: &'static str = "text/event-stream";
 
-    /// `true` if the server at the vendor's own address needs the name of a model although it is a
-    /// local one; remote servers always need it. Default: `false`.
+    /// `true` if the server at the vendor's own address needs a model name although it is
+    /// local; remote servers always need one. Default: `false`.
     const NEEDS_MODEL: bool = false;
 
-    /// The member of the body that is `false` where responses come whole
+    /// The member of the body that is `false` if responses are not streamed
     /// ([`Capabilities::streaming`](crate::types::Capabilities::streaming) is `false`); the decoder
-    /// has to read them. Default: none, which asks for a stream whatever the capabilities say.
+    /// must be able to read them. Default: none, which requests a stream whatever the capabilities are.
     const STREAM_FIELD: Option<&'static str> = None;
 
-    /// Returns the setup to start from: the vendor's address, and what its protocol can carry.
+    /// Returns the default configuration: the vendor's URL, and the capabilities of its protocol.
     fn defaults() -> HttpConfig;
 
-    /// Returns what the protocol can carry to this server, unless it is set by hand. Default: the
+    /// Returns the capabilities of the protocol with this server, unless they are set explicitly. Default: the
     /// capabilities of [`defaults`](Self::defaults).
     fn capabilities(&self, base_url: &str) -> Capabilities {
         let _ = base_url;
         Self::defaults().capabilities
     }
 
-    /// Returns the base URL that the value of the environment variable means. Default: the value.
+    /// Returns the base URL for the value of the environment variable. Default: the value.
     #[must_use]
     fn address(value: &str) -> Text {
         Text::from(value)
     }
 
-    /// Returns the URL of a request. Default: [`PATH`](Self::PATH) below the base URL, and below
+    /// Returns the URL of a request. Default: [`PATH`](Self::PATH) after the base URL, and after
     /// [`VERSION`](Self::VERSION) if the base URL has no path of its own; a base URL that ends with
-    /// the path is taken as it is, and its query is kept.
+    /// the path is used as it is, and its query is kept.
     fn endpoint(&self, config: &HttpConfig) -> Text {
         url::endpoint(&config.base_url, Self::VERSION, Self::PATH)
     }
 
-    /// Returns the URL at which a `GET` lists the models; it shows that the server is reachable and
-    /// accepts the key. Default: `/models` beside [`endpoint`](Self::endpoint).
+    /// Returns the URL at which a `GET` lists the models, which shows that the server is reachable and
+    /// accepts the key. Default: `/models` next to [`endpoint`](Self::endpoint).
     fn models_endpoint(&self, config: &HttpConfig) -> Text {
         let base = config.base_url.replace(Self::PATH, "");
         url::with_query(&url::endpoint(&base, Self::VERSION, "/models"), Self::MODELS_QUERY)
     }
 
-    /// Returns the header that carries the key: its name and its value. Default:
+    /// Returns the header with the key, as a name and a value. Default:
     /// `Authorization: Bearer`.
     fn key_header(&self, key: &str) -> (Text, String) {
         (Text::from("authorization"), format!("Bearer {key}"))
     }
 
-    /// Returns further headers of this request, such as the version of the API. Default: none.
+    /// Returns additional headers for this request, such as the version of the API. Default: none.
     fn headers(&self, request: &Request) -> Vec<(Text, Text)> {
         let _ = request;
         Vec::new()
@@ -179,60 +179,60 @@ pub trait WireFormat: Clone + Default + Send + Sync + 'static {
 
     /// Writes the body of the request, in segments that are sent one after another.
     ///
-    /// Equal requests give equal bytes, and a conversation that has grown begins with the bytes of
-    /// before, so that prompt caches hold; `body` knows the request, the setup, and the part of the
+    /// Equal requests must give equal bytes, and the body of a conversation that has grown must begin with the same
+    /// bytes as before, so that prompt caches work; `body` knows the request, the configuration, and the part of the
     /// conversation that was sent before.
     ///
     /// # Errors
     ///
-    /// [`ProviderError::Unsupported`] for what the protocol cannot carry.
+    /// [`ProviderError::Unsupported`] for anything that the protocol cannot carry.
     fn body(&self, body: BodyWriter<'_>) -> Result<Vec<Bytes>, ProviderError>;
 
     /// Returns the parts of the request that the protocol has no place for and the body leaves out,
-    /// each in a few words. They are reported before the answer begins, by an event named
+    /// each described in a few words. They are reported before the answer begins, by an event named
     /// [`DEGRADED`](crate::llm::DEGRADED). Default: none.
     ///
-    /// Not among them: marks for the prompt cache, of which the capabilities tell, and that the result
-    /// of a tool is an error, which the result's own text says.
+    /// Not included are marks for the prompt cache, which the capabilities cover, and the fact that a tool
+    /// result is an error, which the result's own text shows.
     fn dropped_fields(&self, request: &Request, config: &HttpConfig) -> Vec<Text> {
         let _ = (request, config);
         Vec::new()
     }
 
-    /// Returns `true` for a server and a model that read the description of a tool where it was found
-    /// ([`ToolSpec::deferred`](crate::llm::ToolSpec::deferred)), and not at the beginning. Default: `false`.
+    /// Returns `true` if the server and model accept the description of a tool at the place where it was found
+    /// ([`ToolSpec::deferred`](crate::llm::ToolSpec::deferred)), instead of at the beginning. Default: `false`.
     fn defers_tools(&self, config: &HttpConfig) -> bool {
         let _ = config;
         false
     }
 
-    /// Returns the pictures and documents that the protocol has a place for, and this server takes. Default: all.
+    /// Returns the images and documents that the protocol has a place for and this server accepts. Default: all.
     fn media_rules(&self, config: &HttpConfig) -> MediaRules {
         let _ = config;
         MediaRules::default()
     }
 
-    /// Returns `true` when the server is told to shorten long conversations itself. Default: `false`.
+    /// Returns `true` if the server is configured to shorten long conversations itself. Default: `false`.
     fn compacts(&self) -> bool {
         false
     }
 
-    /// Returns `true` when reasoning that came in a place of its own has a signature, so that reasoning
-    /// without one was written into the text. Default: `false`.
+    /// Returns `true` if reasoning sent in separate members is signed, so that reasoning
+    /// without a signature was written into the text. Default: `false`.
     fn signs_reasoning(&self, config: &HttpConfig) -> bool {
         let _ = config;
         false
     }
 
-    /// Returns what of JSON Schema the server honours when it binds an answer to a schema. Default:
+    /// Returns the features of JSON Schema that the server honors when it binds an answer to a schema. Default:
     /// everything.
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         let _ = config;
         SchemaRules::ANY
     }
 
-    /// Returns what of JSON Schema the server takes in the schemas of tools that it does not enforce; they
-    /// are brought into it before [`body`](Self::body) is asked. Default: everything.
+    /// Returns the features of JSON Schema that the server accepts in schemas of tools that it does not enforce; the schemas
+    /// are converted to them before [`body`](Self::body) is called. Default: everything.
     fn tool_schema_rules(&self, config: &HttpConfig) -> ToolSchemaRules {
         let _ = config;
         ToolSchemaRules::ANY

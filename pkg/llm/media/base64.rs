@@ -8,7 +8,7 @@ use base64::{
     prelude::BASE64_STANDARD,
 };
 
-/// Padding may be there or not, and bits behind the last byte do not count.
+/// Accepts missing padding and ignores bits after the last byte.
 const TOLERANT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -16,13 +16,13 @@ const TOLERANT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Decodes `text`; `None` when it is not base64. Line breaks and padding may be there or not.
+/// Decodes `text`, with or without line breaks and padding; `None` if it is not base64.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let letters: Vec<_> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     TOLERANT.decode(letters).ok()
 }
 
-/// Returns the bytes of `text`, and `text` as vendors take it: padded, without line breaks. `None` when it is not base64.
+/// Returns the bytes of `text`, and `text` as vendors accept it: padded, without line breaks. `None` if it is not base64.
 pub(super) fn canonical(text: &str) -> Option<(Vec<u8>, Cow<'_, str>)> {
     if let Ok(bytes) = BASE64_STANDARD.decode(text) {
         return Some((bytes, Cow::Borrowed(text)));

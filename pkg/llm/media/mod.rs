@@ -1,7 +1,7 @@
-//! Pictures and documents, in the forms that all models take which take any.
+//! Images and documents in the forms that every model accepts that accepts any.
 //!
-//! A vendor refuses a request for one part that it cannot read, and each later one too: the part stays in the conversation. So it is
-//! looked at before it comes in.
+//! A vendor rejects a request because of one part that it cannot read, and each later one too, since the part stays in the
+//! conversation. Parts are therefore checked before they are added.
 
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "some of it is for HTTP"))]
 mod base64;
@@ -12,34 +12,34 @@ use base64::canonical;
 
 use crate::types::{Capabilities, MediaRules, ModelInfo, Part};
 
-/// The kinds of pictures that all vendors take.
+/// The kinds of images that all vendors accept.
 const PICTURES: &str = "models take PNG, JPEG, GIF and WebP";
 
 const NOT_BASE64: &str = "its data are not base64";
 
 const NOT_TEXT: &str = "it says that it is text, and is not UTF-8";
 
-/// Most characters of a media type in a note.
+/// Maximum number of characters of a media type in a note.
 const MAX_TYPE: usize = 100;
 
-/// A part that is left out, for the words that say so.
+/// A part that is left out, with the details for a note about it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LeftOut {
     /// `picture` or `document`.
     pub(crate) what: &'static str,
-    /// The media type as it was given, shortened.
+    /// The media type as given, shortened.
     pub(crate) media_type: String,
-    /// The number of its bytes, or of the letters that are not base64.
+    /// The number of its bytes, or of its characters if they are not base64.
     pub(crate) bytes: usize,
     pub(crate) reason: &'static str,
 }
 
-/// Returns a part of a tool's result in the form that all models take: the kind of a picture is that of its bytes, and a document of text
-/// is words. An address stays one.
+/// Returns a part of a tool's result in the form that all models accept: an image has the type of its actual bytes, and a text
+/// document becomes text. A URL stays a URL.
 ///
 /// # Errors
 ///
-/// When no model can be trusted to take it.
+/// Returns an error if some models may not accept it.
 pub(crate) fn of_result(part: Part) -> Result<Part, LeftOut> {
     match &part {
         Part::Image { data, .. } if is_url(data) => Ok(part),
@@ -61,11 +61,11 @@ pub(crate) fn of_result(part: Part) -> Result<Part, LeftOut> {
     }
 }
 
-/// Returns a part as [`of_result`] does, of what may have bytes only: an address would make a vendor ask there.
+/// Returns a part as [`of_result`] does, but accepts bytes only: a URL would make the vendor fetch it.
 ///
 /// # Errors
 ///
-/// When it is an address, or no model can be trusted to take it.
+/// Returns an error if the part is a URL, or if some models may not accept it.
 pub(crate) fn inline(part: Part) -> Result<Part, LeftOut> {
     match part {
         Part::Image { media_type, data } => picture(&media_type, &data),
@@ -78,7 +78,7 @@ pub(crate) fn inline(part: Part) -> Result<Part, LeftOut> {
     }
 }
 
-/// Returns what is wrong with a part of a user's input, whatever the model; `None` when a model may take it.
+/// Returns the fault of a part of a user's input that no model can read; `None` if a model may accept the part.
 fn problem(part: &Part) -> Option<LeftOut> {
     let (what, media_type, data) = match part {
         Part::Image { media_type, data } => ("picture", media_type, data),
@@ -89,7 +89,7 @@ fn problem(part: &Part) -> Option<LeftOut> {
         | Part::ToolResult(_)
         | Part::ProviderItem(_) => return None,
     };
-    // Vendors have files by addresses of their own, such as `gs://`.
+    // Vendors give files URLs of their own, such as `gs://`.
     if data.contains("://") {
         return None;
     }
@@ -99,7 +99,7 @@ fn problem(part: &Part) -> Option<LeftOut> {
         return left_out(data.len(), NOT_BASE64);
     };
     let kind = essence(media_type);
-    // One vendor takes these two.
+    // One vendor accepts these two.
     let is_other = matches!(&*kind, "image/heic" | "image/heif");
     if what == "picture" && !is_other && picture_kind(&bytes).is_none() {
         return left_out(bytes.len(), PICTURES);
@@ -110,13 +110,13 @@ fn problem(part: &Part) -> Option<LeftOut> {
     None
 }
 
-/// Returns what is wrong with the first picture or document that no model reads: in a conversation it would fail each request.
+/// Returns the fault of the first image or document that no model can read: in a conversation it would make every request fail.
 pub(crate) fn unreadable(parts: &[Part]) -> Option<String> {
     let LeftOut { what, media_type, bytes, reason } = parts.iter().find_map(problem)?;
     Some(format!("a {what} of the input ({media_type}, {bytes} bytes) cannot be read: {reason}"))
 }
 
-/// The pictures and documents that a model takes.
+/// The images and documents that a model accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Takes {
     able: Capabilities,
@@ -135,17 +135,17 @@ impl From<&ModelInfo> for Takes {
     }
 }
 
-/// The reason for which a model does not take a part.
+/// The reason why a model does not accept a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Untaken {
-    /// The model reads none of this kind.
+    /// The model reads no parts of this kind.
     Kind(&'static str),
-    /// The model reads others of this kind; the words go behind the name of the kind.
+    /// The model reads other parts of this kind; the second text follows the name of the kind in a message.
     This(&'static str, &'static str),
 }
 
 impl Takes {
-    /// Returns why a part is not taken; `None` for one that is.
+    /// Returns the reason why a part is not accepted; `None` if it is.
     pub(crate) fn refusal(&self, part: &Part) -> Option<Untaken> {
         let Self { able, rules } = self;
         match part {
@@ -183,7 +183,7 @@ impl Takes {
     }
 }
 
-/// Returns what a model would refuse of the parts of a user's message, in words; `true` with it where no model takes it.
+/// Returns the first fault in the parts of a user's message that the model would reject; `true` with it if no model accepts the part.
 pub(crate) fn unfit(parts: &[Part], model: &ModelInfo) -> Option<(String, bool)> {
     if let Some(problem) = unreadable(parts) {
         return Some((problem, true));
@@ -208,7 +208,7 @@ fn picture(media_type: &str, data: &str) -> Result<Part, LeftOut> {
     let Some((bytes, written)) = canonical(data) else {
         return left_out(data.len(), NOT_BASE64);
     };
-    // A vendor refuses bytes of another kind than it was told.
+    // A vendor rejects bytes of a kind other than the declared one.
     match picture_kind(&bytes) {
         Some(kind) => Ok(Part::Image { media_type: kind.to_owned(), data: written.into_owned() }),
         None => left_out(bytes.len(), PICTURES),
@@ -248,7 +248,7 @@ fn is_text(kind: &str) -> bool {
     kind.starts_with("text/") || matches!(kind, "application/json" | "application/xml")
 }
 
-/// Returns the media type of a picture by its first bytes; `None` for what is none of the kinds that all models take: PNG,
+/// Returns the media type of an image, by its first bytes; `None` if it is not one of the kinds that all models accept: PNG,
 /// JPEG, GIF and WebP.
 ///
 /// # Examples
@@ -271,7 +271,7 @@ pub fn picture_kind(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns a media type without its parameters, in small letters.
+/// Returns a media type without its parameters, in lower case.
 fn essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -280,7 +280,7 @@ fn is_url(data: &str) -> bool {
     data.starts_with("http://") || data.starts_with("https://")
 }
 
-/// Returns a media type as a note has it: it may be anyone's text.
+/// Returns a media type for a note, shortened because it may be any text.
 fn short(media_type: &str) -> String {
     media_type.chars().filter(|sign| !sign.is_control()).take(MAX_TYPE).collect()
 }

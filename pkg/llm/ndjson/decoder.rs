@@ -1,10 +1,10 @@
-//! Bytes in any pieces become lines.
+//! The framing of a body into lines.
 
 use memchr::memchr;
 
 use crate::llm::sse::{DecodeError, lossy};
 
-/// Frames a body into lines, wherever the chunk boundaries fall.
+/// A decoder that frames a body into lines, wherever the chunk boundaries fall.
 ///
 /// LF and CRLF end lines, blank lines are skipped, invalid UTF-8 becomes U+FFFD, and a last line
 /// without its line end is returned by [`finish`](Self::finish). Work is linear in the input; a line
@@ -26,25 +26,25 @@ use crate::llm::sse::{DecodeError, lossy};
 pub struct NdjsonDecoder {
     max_line_bytes: usize,
     offset: u64,
-    /// The begun line and perhaps its CR; at most `max_line_bytes + 1` long.
+    /// The incomplete line, including its CR if there is one; at most `max_line_bytes + 1` long.
     line: Vec<u8>,
     line_offset: u64,
     state: State,
-    /// The last line that had to be repaired; at most `max_line_bytes` long.
+    /// The last line that contained invalid UTF-8; at most `max_line_bytes` long.
     text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
-    /// `line` holds the begun line.
+    /// `line` holds an incomplete line.
     Begun,
-    /// `line` was given out; the next call begins another.
+    /// `line` was returned; the next call begins another.
     Given,
-    /// A limit was passed.
+    /// A limit was exceeded.
     Failed(DecodeError),
 }
 
-/// The place of a complete line.
+/// The location of a complete line.
 #[derive(Clone, Copy)]
 enum Line<'i> {
     Input(&'i [u8]),
@@ -58,7 +58,7 @@ impl Default for NdjsonDecoder {
 }
 
 impl NdjsonDecoder {
-    /// Creates a decoder of lines up to `max_line_bytes`, line ends not counted. Default: 8 MiB.
+    /// Creates a decoder of lines up to `max_line_bytes` long, line ends not counted. Default: 8 MiB.
     #[must_use]
     pub fn new(max_line_bytes: usize) -> Self {
         Self {
@@ -71,11 +71,11 @@ impl NdjsonDecoder {
         }
     }
 
-    /// Takes the next line off the front of `input`; `None` means that `input` is used up.
+    /// Takes the next line off the front of `input`; returns `None` once `input` is used up.
     ///
     /// # Errors
     ///
-    /// Returns an error when a line is too long; every later call then gives the same error.
+    /// Returns an error if a line is too long; every later call then returns the same error.
     pub fn next_line<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],

@@ -1,4 +1,4 @@
-//! JSON values, one a line.
+//! JSON values, one per line.
 
 mod decoder;
 #[cfg(test)]

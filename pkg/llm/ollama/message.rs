@@ -1,4 +1,4 @@
-//! One message in Ollama's words.
+//! The encoding of one message for Ollama.
 
 use super::PROTOCOL;
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
 
 /// Writes a message; one that answers several calls becomes several messages on the wire.
 ///
-/// A message there has one text, so the order of text, thinking and images within it is lost.
-/// Other vendors' signatures of reasoning are left out, and so are images that the model made.
+/// Ollama's messages have a single text, so the order of text, thinking and images within a message is lost.
+/// Signatures of reasoning by other vendors are left out, and so are images made by the model.
 pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(), ProviderError> {
     let message = &*chat::beside_results(message);
     message.tool_results().for_each(|result| items.object(tool_result(result)));
@@ -51,7 +51,7 @@ pub(super) fn encode(message: &Message, items: &mut JsonItems<'_>) -> Result<(),
     Ok(())
 }
 
-/// Returns a call. Arguments that are not an object are sent as none, for the server takes nothing
+/// Encodes a call. Arguments that are not an object are sent as an empty object, since the server accepts nothing
 /// else.
 fn tool_call(call: &ToolCall) -> Fields<'static> {
     let arguments = call.arguments.as_ref().filter(|json| json.as_str().starts_with('{'));

@@ -1,8 +1,8 @@
 //! Ollama's own protocols, chat and generate.
 //!
-//! The provider is `Ollama` (feature `ollama`), which asks `/api/chat`: `Ollama::from_env` reads
-//! `OLLAMA_HOST`, `OLLAMA_MODEL` and, for a server that wants one, `OLLAMA_API_KEY`;
-//! `Ollama::builder` takes them from you. Without HTTP, [`OllamaDecoder`] reads response bodies of
+//! The provider is `Ollama` (feature `ollama`), which uses `/api/chat`: `Ollama::from_env` reads
+//! `OLLAMA_HOST`, `OLLAMA_MODEL` and, for a server that requires one, `OLLAMA_API_KEY`;
+//! `Ollama::builder` takes them as arguments. Without HTTP, [`OllamaDecoder`] reads response bodies of
 //! both protocols.
 
 #[cfg(feature = "ollama")]

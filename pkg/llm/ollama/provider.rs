@@ -15,13 +15,13 @@ use crate::{
     types::{Capabilities, MediaRules, Text},
 };
 
-/// Ollama, through its own `/api/chat`.
+/// The provider for Ollama, through its own `/api/chat`.
 ///
-/// Without an address it is asked at `http://127.0.0.1:11434`. It loads the model that a request
-/// names and has no default, so name one; how long it keeps it is an `extra` field,
-/// `keep_alive`, and what else its `options` can be, such as `num_ctx`, joins those made of the
-/// request. Thinking has no budget there, and nothing makes it call a tool: requests that want
-/// such things are [`ProviderError::Unsupported`]. It caches prompts by itself, so
+/// The default base URL is `http://127.0.0.1:11434`. The server loads the model that a request
+/// names and has no default model, so set one; the time for which it stays loaded is an `extra` field,
+/// `keep_alive`, and other `options`, such as `num_ctx`, are merged with those made from the
+/// request. Thinking has no budget, and the model cannot be made to call a tool: requests that need
+/// these features are [`ProviderError::Unsupported`]. The server caches prompts automatically, so
 /// [`Request::cache`] and [`Request::metadata`] are not sent.
 ///
 /// # Examples
@@ -105,9 +105,9 @@ impl WireFormat for OllamaChat {
     }
 }
 
-/// Returns the address that `OLLAMA_HOST` means. The variable is the server's as well, so it may
-/// lack the scheme, the host or the port, and may name the address to listen on, which cannot be
-/// connected to.
+/// Returns the base URL for the value of `OLLAMA_HOST`. The server reads the variable too, so it may
+/// lack the scheme, the host or the port, and may name the address to listen on, which clients cannot
+/// connect to.
 fn address(host: &str) -> Text {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("", host));
@@ -117,7 +117,7 @@ fn address(host: &str) -> Text {
         Some((name, port)) if is_port(port) && (!name.contains(':') || name.ends_with(']')) => {
             (name, format!(":{port}"))
         }
-        // With a scheme, it is the scheme's own port.
+        // With a scheme, the default is that scheme's port.
         _ if scheme.is_empty() => (authority, ":11434".to_owned()),
         _ => (authority, String::new()),
     };
@@ -130,8 +130,8 @@ fn address(host: &str) -> Text {
     Text::from(format!("{scheme}://{name}{port}{path}"))
 }
 
-/// Returns the address of `path` of the API, in whatever spelling the user gave the base: a server's,
-/// its `/api`'s, or that of its OpenAI-compatible part.
+/// Returns the URL of `path` in the API, for any form of base URL that the user gave: that of the server,
+/// of its `/api`, or of its OpenAI-compatible API.
 fn api(base: &str, path: &str) -> Text {
     let (mut url, query) = split(base);
     for ending in ["/chat", "/api", "/v1"] {
@@ -143,7 +143,7 @@ fn api(base: &str, path: &str) -> Text {
 /// Ollama's names.
 const NAMES: SamplingNames = SamplingNames { max_tokens: "num_predict", ..SamplingNames::CHAT };
 
-/// Writes the members that stand before the tools.
+/// Writes the members before the tools.
 fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
     let request = body.request();
     if body.config().model.is_empty() && !body.is_set("model") {
@@ -155,7 +155,7 @@ fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
     settings.sampling(request, PROTOCOL, &NAMES)?;
     let settings = settings.end();
     if let Some(Value::Object(theirs)) = request.extra.get("options") {
-        // The caller's win one by one.
+        // The caller's options take precedence one by one.
         let ours = settings.as_ref().map(|ours| serde_json::from_slice::<Map<_, _>>(ours));
         let mut options = ours.and_then(Result::ok).unwrap_or_default();
         options.extend(theirs.clone());
@@ -170,7 +170,7 @@ fn options(body: &mut BodyWriter<'_>) -> Result<(), ProviderError> {
     Ok(())
 }
 
-/// Returns how much the model thinks.
+/// Returns the thinking setting.
 fn think(body: &BodyWriter<'_>) -> Result<Option<Value>, ProviderError> {
     let request = body.request();
     let effort = request.reasoning_effort.as_ref().map(|effort| json!(effort));
@@ -184,7 +184,7 @@ fn think(body: &BodyWriter<'_>) -> Result<Option<Value>, ProviderError> {
     }
 }
 
-/// Returns `true` when the model gets the tools. Nothing can make it call one, or only one, but it
+/// Returns `true` if the model is given the tools. Nothing can make it call one, or only one, but it
 /// calls none that it does not know.
 fn offers_tools(body: &BodyWriter<'_>) -> Result<bool, ProviderError> {
     let request = body.request();
@@ -201,7 +201,7 @@ fn offers_tools(body: &BodyWriter<'_>) -> Result<bool, ProviderError> {
     }
 }
 
-/// Returns the form of the answer. A schema is always enforced, so it has no `strict`.
+/// Returns the format of the answer. A schema is always enforced, so there is no `strict`.
 fn format(format: &ResponseFormat) -> Value {
     match format {
         ResponseFormat::JsonObject => json!("json"),

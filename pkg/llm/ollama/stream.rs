@@ -1,4 +1,4 @@
-//! The body of an Ollama response becomes chunks.
+//! The decoder of Ollama responses.
 
 use serde::de::IgnoredAny;
 
@@ -20,10 +20,10 @@ use crate::{
     types::{ItemKind, Text},
 };
 
-/// A decoder for the body of an Ollama response, of `/api/chat` and of `/api/generate`.
+/// A decoder for the body of an Ollama response, from `/api/chat` or `/api/generate`.
 ///
-/// A whole answer, as it comes without `stream`, is a stream of one line. The token numbers in
-/// `context`, with which older clients of `/api/generate` go on, are left out: a conversation goes on
+/// A whole answer, as sent without `stream`, is a stream of one line. The token numbers in
+/// `context`, with which older clients of `/api/generate` continue, are left out: a conversation is continued
 /// with its messages.
 ///
 /// # Examples
@@ -55,7 +55,7 @@ impl Default for OllamaDecoder {
 }
 
 impl OllamaDecoder {
-    /// Creates a decoder of lines up to `max_line_bytes`.
+    /// Creates a decoder of lines up to `max_line_bytes` long.
     #[must_use]
     pub fn new(limits: SseLimits) -> Self {
         let lines = NdjsonDecoder::new(limits.max_line_bytes);
@@ -88,7 +88,7 @@ impl BodyDecoder for OllamaDecoder {
     }
 }
 
-/// Reads a line; a first one that does not begin an answer shows that the body is something else.
+/// Reads a line; if the first one does not begin an answer, the body is something else.
 fn read(
     stream: &mut EventStream<LineReader>,
     line: &str,
@@ -103,15 +103,15 @@ fn read(
     read
 }
 
-/// Returns `true` for a line that ends inside its JSON.
+/// Returns `true` for a line whose JSON is incomplete.
 fn is_cut(line: &str) -> bool {
-    // A number that is cut is not at its end but invalid, in the words of the JSON library.
+    // A truncated number is not reported as an early end but as invalid by the JSON library.
     serde_json::from_str::<IgnoredAny>(line).is_err_and(|error| {
         error.is_eof() || (line.starts_with('{') && error.column() >= line.len())
     })
 }
 
-/// Turns lines into chunks.
+/// Decodes lines into chunks.
 #[derive(Debug, Default)]
 struct LineReader {
     phase: Phase,

@@ -1,4 +1,4 @@
-//! The JSON of Ollama's lines, read laxly: a field of an unexpected type is as good as absent.
+//! The JSON of Ollama's lines, read leniently: a field of an unexpected type is treated as absent.
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -8,23 +8,23 @@ use crate::llm::decode::{
     lax_json::{Few, Flag, Into, Line, Object, Word, ignore_others, in_place, is_text},
 };
 
-/// One line of a stream, or a whole answer: of chat what is in `message`, of generate what stands
-/// beside it.
+/// One line of a stream, or a whole answer: for chat the contents of `message`, for generate the members
+/// next to it.
 #[derive(Debug, Default)]
 pub(super) struct Answer<'a> {
     pub(super) model: Word<'a>,
-    /// The progress by this line.
+    /// The progress after this line.
     pub(super) phase: Phase,
     pub(super) role: Word<'a>,
     pub(super) content: Line,
     pub(super) thinking: Line,
-    /// The calls, which come whole.
+    /// The calls, which are always complete.
     pub(super) calls: Few<Object<Entries<'a>>>,
-    /// Pictures in base64.
+    /// Images in base64.
     pub(super) images: Vec<&'a RawValue>,
     pub(super) done_reason: Line,
     pub(super) error: Option<&'a RawValue>,
-    /// The members of the message that are unknown here, and those beside it.
+    /// The unknown members of the message and of the line.
     pub(super) rest: Entries<'a>,
     pub(super) more: Entries<'a>,
 }
@@ -32,16 +32,16 @@ pub(super) struct Answer<'a> {
 /// The progress of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// Nothing of an answer was seen.
+    /// No part of an answer has been seen.
     #[default]
     Unknown,
     /// The model is writing.
     Open,
-    /// The answer is whole.
+    /// The answer is complete.
     Done,
 }
 
-/// The cost of the response: tokens, and times in nanoseconds.
+/// The counters of the response: tokens, and times in nanoseconds.
 const COUNTERS: [&str; 6] = [
     "prompt_eval_count",
     "eval_count",
@@ -78,7 +78,7 @@ in_place! { Answer<'a> as answer, map, ignoring [];
     },
     DoneReason => answer.done_reason = map.next_value()?,
     Error => answer.error = map.next_value()?,
-    /// The counters are read at the end, and the rest is not a part of the answer.
+    /// The counters are read at the end; the other members are not part of the answer.
     #[serde(
         alias = "prompt_eval_count",
         alias = "eval_count",
@@ -94,11 +94,11 @@ in_place! { Answer<'a> as answer, map, ignoring [];
     ; else name => answer.more.push(name.0, map.next_value()?)
 }
 
-/// The members of the message, which are filled into the answer.
+/// The members of the message, which are read into the answer.
 struct Message<'t, 'a>(&'t mut Answer<'a>);
 
 in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string seq];
-    // A text in its place is an error's.
+    // A string in its place belongs to an error.
     @ message.0.phase = message.0.phase.max(Phase::Open);
     Role => message.0.role = map.next_value()?,
     Content => message.0.content = map.next_value()?,
@@ -111,7 +111,7 @@ in_place! { Message<'_, 'a> as message, map, ignoring [bool number null string s
     ; else name => message.0.rest.push(name.0, map.next_value()?)
 }
 
-/// Returns the counters of a line as the server wrote them.
+/// Returns the counters of a line, as written by the server.
 pub(super) fn counters(line: &str) -> Option<Box<RawValue>> {
     let line = Entries::read(line);
     let counters = COUNTERS.iter().filter_map(|name| Some((name, line.written(name)?)));
@@ -120,7 +120,7 @@ pub(super) fn counters(line: &str) -> Option<Box<RawValue>> {
     raw.filter(|_| !fields.is_empty())
 }
 
-/// Returns the type of a picture by the first characters of its base64.
+/// Returns the media type of an image, by the first characters of its base64.
 pub(super) fn picture_type(base64: &str) -> &'static str {
     let kinds = [
         ("iVBOR", "image/png"),

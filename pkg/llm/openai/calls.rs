@@ -1,4 +1,4 @@
-//! The call that a delta belongs to: every vendor numbers calls in its own way, or not at all.
+//! Assignment of deltas to calls: every vendor numbers calls differently, or not at all.
 
 use crate::{
     json::JsonTracker,
@@ -12,7 +12,7 @@ use crate::{
 
 use super::PROTOCOL;
 
-/// Most calls of one response. Each delta is looked up among them.
+/// Maximum number of calls in one response. Each delta is looked up among them.
 const MAX_CALLS: usize = 1024;
 
 /// The calls of a response so far.
@@ -26,21 +26,21 @@ struct Call {
     wire_index: Option<u32>,
     id: Text,
     name: Text,
-    /// The progress of the arguments of a call without id: nothing else tells it from the next.
+    /// The progress of the arguments of a call without an id, which nothing else separates from the next call.
     arguments: JsonTracker,
-    /// `true` once its name came again behind whole arguments.
+    /// `true` once its name has been sent again after complete arguments.
     is_named_again: bool,
     input: Input,
     is_signed: bool,
 }
 
 impl Calls {
-    /// Returns `true` when there are more calls than any server sends.
+    /// Returns `true` if there are more calls than any server sends.
     pub(super) fn is_over_limit(&self) -> bool {
         self.0.len() > MAX_CALLS
     }
 
-    /// Settles one entry of the wire; `None` when it tells nothing new.
+    /// Converts one entry of the wire; returns `None` if it adds nothing new.
     pub(super) fn delta(&mut self, entry: CallDelta<'_>) -> Option<ToolCallDelta> {
         let proof = proof(&entry);
         let function = entry.function.0.unwrap_or_default();
@@ -51,12 +51,12 @@ impl Calls {
         }
         let known = self.find(entry.index.0, &id, &name);
         if known.is_none() && id.is_empty() && name.is_empty() && arguments.is_empty() {
-            // Servers exist that send an empty call with every answer.
+            // Some servers send an empty call with every answer.
             return None;
         }
         let mut at = known.unwrap_or(self.0.len());
         if let Some(call) = self.0.get_mut(at).filter(|call| call.is_over(&id)) {
-            // A server that repeats names may do so behind the last argument too.
+            // A server that repeats names may do so even after the last argument.
             call.is_named_again |= !name.is_empty();
             let is_next = call.is_named_again && !arguments.is_empty();
             if is_next || !(name.is_empty() || name == call.name) {
@@ -99,13 +99,13 @@ impl Calls {
         says_something.then_some(delta)
     }
 
-    /// Returns `true` when the arguments of a call pass as they come, and are not followed.
+    /// Returns `true` if the arguments of a call are passed on unchanged, without being tracked.
     pub(super) fn passes(&self, index: u32) -> bool {
         let call = usize::try_from(index).ok().and_then(|index| self.0.get(index));
         call.is_some_and(|call| !call.id.is_empty() && call.input == Input::Json)
     }
 
-    /// Ends the calls whose arguments are a text.
+    /// Ends the calls whose arguments are plain text.
     pub(super) fn finish(&mut self) -> Vec<ToolCallDelta> {
         let ends = (0..).zip(&mut self.0).map(|(at, call)| (at, call.input.end()));
         let ends = ends.filter(|(_, end)| !end.is_empty());
@@ -114,7 +114,7 @@ impl Calls {
 
     /// Finds the call that an entry continues.
     ///
-    /// A new id starts a new call even at an index that was used (`OpenRouter` numbers twelve calls
+    /// A new id starts a new call even at an index that is already in use (`OpenRouter` numbers twelve calls
     /// 0). Without index and id, a name starts a call unless the last one still lacks its name.
     fn find(&self, index: Option<u32>, id: &str, name: &str) -> Option<usize> {
         let same_id = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
@@ -123,7 +123,7 @@ impl Calls {
             if self.0.get(at).is_some_and(same_id) {
                 return Some(at);
             }
-            // Deltas of calls that share an index may alternate.
+            // Deltas of calls with the same index may alternate.
             return self.0.iter().rposition(|call| call.wire_index == index && call.id == id);
         }
         if !id.is_empty() {
@@ -134,7 +134,7 @@ impl Calls {
     }
 }
 
-/// Returns what has to go back with a call: Google's signature, or a JSON object of further members.
+/// Returns what must be sent back with a call: Google's signature, or a JSON object of additional members.
 fn proof(entry: &CallDelta<'_>) -> Option<Signature> {
     let custom = entry.custom.0.as_ref().map(|_| r#""type":"custom""#.to_owned());
     let extra = entry.extra_content.filter(|raw| says(raw));
@@ -151,7 +151,7 @@ fn proof(entry: &CallDelta<'_>) -> Option<Signature> {
     (!members.is_empty()).then(|| Signature::new(PROTOCOL, format!("{{{}}}", members.join(","))))
 }
 
-/// Returns Google's signature, if nothing stands beside it.
+/// Returns Google's signature, if there is nothing else.
 fn google(extra: &Entries<'_>) -> Option<Text> {
     let google = Entries::of(extra.get("google"));
     let is_alone = extra.names().eq(["google"]) && google.names().eq(["thought_signature"]);
@@ -159,7 +159,7 @@ fn google(extra: &Entries<'_>) -> Option<Text> {
 }
 
 impl Call {
-    /// Returns `true` when an entry with this id may begin another call: neither has an id, and the
+    /// Returns `true` if an entry with this id may begin another call: neither has an id, and the
     /// arguments so far are complete.
     fn is_over(&self, id: &str) -> bool {
         id.is_empty() && self.id.is_empty() && self.arguments.is_whole()

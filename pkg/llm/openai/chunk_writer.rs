@@ -1,16 +1,16 @@
-//! Events become the chunks of a Chat Completions stream.
+//! Encoding of events as the chunks of a Chat Completions stream.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::types::{AgentError, AgentEvent, FinishReason, Text, UsageInfo};
 
-/// Writes the events of one response as the chunks of a streamed Chat Completions response, for a
+/// A writer of the events of one response as the chunks of a streamed Chat Completions response, for a
 /// server whose clients speak that protocol.
 ///
 /// Pure: no I/O, no clock. Each chunk is one line of JSON without a line end, ready to be the data of a
-/// Server-Sent Event: write `data: `, the chunk and two line feeds, and [`DONE`](Self::DONE) as the
-/// last event. Message text becomes `content`, or `refusal` where the provider marked it as one;
+/// Server-Sent Event: write `data: `, the chunk and two newlines, and [`DONE`](Self::DONE) as the
+/// last event. Message text becomes `content`, or `refusal` if the provider marked it as one;
 /// reasoning becomes `reasoning_content`; a call becomes `tool_calls` with its index, id, name and the
 /// deltas of its arguments. Events of the agent's turn, such as tool results, have no chunk.
 ///
@@ -40,7 +40,7 @@ pub struct ChunkWriter {
     model: Text,
     created: u64,
     has_role: bool,
-    /// The calls whose name is not known yet.
+    /// The calls whose names are not yet known.
     unnamed: Vec<u32>,
 }
 
@@ -70,7 +70,7 @@ struct Delta<'a> {
     said: Option<Said<'a>>,
 }
 
-/// The one member of a delta besides the role.
+/// The single member of a delta besides the role.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Said<'a> {
@@ -115,7 +115,7 @@ impl ChunkWriter {
         self
     }
 
-    /// Returns the chunk of an event; `None` when the protocol has none for it.
+    /// Returns the chunk for an event; `None` if the protocol has none for it.
     ///
     /// An [`Error`](AgentEvent::Error) becomes a chunk with an `error` object, after which no other
     /// chunk should be written.
@@ -181,14 +181,14 @@ impl ChunkWriter {
 
     /// Returns the chunk that ends the answer.
     ///
-    /// An answer that broke off has no such chunk: its last one is that of its error.
+    /// An answer that broke off has no such chunk: its last chunk is that of its error.
     #[must_use]
     pub fn finish(&mut self, reason: &FinishReason) -> String {
         self.delta(None, Some(reason.as_str()))
     }
 
-    /// Returns the chunk of the token counts, which follows the end of the answer; counts that are
-    /// unknown are 0.
+    /// Returns the chunk with the token counts, which follows the end of the answer; unknown counts
+    /// are 0.
     #[must_use]
     pub fn usage(&self, usage: &UsageInfo) -> String {
         let prompt_tokens = usage.input_tokens.unwrap_or_default();
@@ -219,7 +219,7 @@ impl ChunkWriter {
     }
 }
 
-/// Returns an object of the counts that are known.
+/// Returns an object with the known counts.
 fn known<const N: usize>(counts: [(&str, Option<u64>); N]) -> Map<String, Value> {
     counts.into_iter().filter_map(|(name, count)| Some((name.to_owned(), json!(count?)))).collect()
 }

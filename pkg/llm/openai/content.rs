@@ -1,4 +1,4 @@
-//! The content of a delta: a text, or a list of parts.
+//! The content of a delta: a string, or a list of parts.
 
 use std::fmt;
 
@@ -20,14 +20,14 @@ use crate::{
     types::{AgentEvent, Text},
 };
 
-/// Content: a text, or parts in order, such as Mistral's lists of thinking and text.
+/// Content: a string, or parts in order, such as Mistral's lists of thinking and text.
 #[derive(Debug, Default)]
 pub(super) struct Content<'a> {
     pub(super) text: Text,
     pub(super) parts: Vec<&'a RawValue>,
 }
 
-/// A piece of what a part of a list says.
+/// A piece of the content of one part.
 pub(super) enum Piece {
     Words(ContentType, Text),
     Item(AgentEvent),
@@ -41,7 +41,7 @@ impl Content<'_> {
     }
 }
 
-/// Reads one part; `in_thinking` is what stands in the list of another part.
+/// Reads one part; `in_thinking` is set for parts inside the list of another part.
 pub(super) fn pieces(raw: &RawValue, in_thinking: bool) -> Vec<Piece> {
     let kind = if in_thinking { ContentType::Thinking } else { ContentType::Message };
     if is_text(raw) {
@@ -53,7 +53,7 @@ pub(super) fn pieces(raw: &RawValue, in_thinking: bool) -> Vec<Piece> {
         Some(inner) if is_text(inner) => {
             vec![Piece::Words(ContentType::Thinking, text(Some(inner)))]
         }
-        // Lists of lists are not read on: they could be nested without end.
+        // Lists inside lists are not read: they could be nested without end.
         inner if !in_thinking => {
             list(inner).into_iter().flat_map(|raw| self::pieces(raw, true)).collect()
         }
@@ -104,7 +104,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Into<'_, Content<'a>> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        // Of a member that comes twice, the last counts.
+        // If a member appears twice, the last one counts.
         self.0.parts.clear();
         while let Some(part) = seq.next_element()? {
             self.0.parts.push(part);

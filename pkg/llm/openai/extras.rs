@@ -1,4 +1,4 @@
-//! Sources of an answer, tools that the server ran itself, and media.
+//! Sources of an answer, tools run by the server, and media.
 
 use serde_json::value::RawValue;
 
@@ -19,27 +19,27 @@ const SOURCE: CitationPaths = CitationPaths {
     end: "end_index",
 };
 
-/// Most calls of the server's own tools that are reported.
+/// Maximum number of calls of the server's own tools that are reported.
 const MAX_TOOLS: usize = 1024;
 
-/// Longest data of one item of audio, in bytes of base64; what is longer becomes several.
+/// Maximum size of the data of one audio item, in bytes of base64; longer audio becomes several items.
 const MAX_AUDIO_BYTES: usize = 8 << 20;
 
-/// Sources, tools and audio so far.
+/// The sources, tools and audio so far.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
-    /// The latest list of sources; such servers send the whole list with every chunk.
+    /// The latest list of sources; servers with such a list send it whole in every chunk.
     sources: Option<Box<RawValue>>,
-    /// `true` if the list has more than addresses.
+    /// `true` if the list has more than URLs.
     has_titles: bool,
-    /// The server's calls, and whether they were answered.
+    /// The server's calls, and whether they have been answered.
     tools: Vec<(u32, bool)>,
     /// The audio whose pieces are still coming.
     audio: Members,
 }
 
 impl Extras {
-    /// Takes a chunk's `citations` and `search_results`, of which the latter have more.
+    /// Reads a chunk's `citations` and `search_results`, of which the latter are more detailed.
     pub(super) fn sources(&mut self, citations: Option<&RawValue>, results: Option<&RawValue>) {
         let is_list = |raw: &&RawValue| raw.get().starts_with('[') && raw.get() != "[]";
         let results = results.filter(is_list);
@@ -58,11 +58,11 @@ impl Extras {
         self.end_audio().into_iter().chain(sources).collect()
     }
 
-    /// Takes a piece of audio; returns its transcript, and audio that has ended with it.
+    /// Reads a piece of audio; returns its transcript, and the audio item that it completes.
     pub(super) fn audio(&mut self, raw: &RawValue) -> (Text, Option<AgentEvent>) {
         let piece = Members::read(raw.get());
         let known = self.audio.get("data").unwrap_or_default();
-        // Base64 that ends with padding is a file of its own.
+        // Base64 that ends with padding is a complete file.
         let has_ended = known.ends_with("=\"") || known.len() > MAX_AUDIO_BYTES;
         let is_next = has_ended && !piece.text("data").is_empty();
         let ended = if is_next { self.end_audio() } else { None };
@@ -82,7 +82,7 @@ impl Extras {
         decode::item(PROTOCOL, ItemKind::Media { media_type }, &raw)
     }
 
-    /// Takes the `executed_tools` of a delta or a message, which report a call once or more.
+    /// Reads the `executed_tools` of a delta or a message, which may report a call more than once.
     pub(super) fn executed(&mut self, raw: &RawValue) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         for raw in list(Some(raw)) {
@@ -115,7 +115,7 @@ pub(super) fn annotations(raw: &RawValue) -> Vec<AgentEvent> {
     list(Some(raw)).into_iter().filter_map(source).collect()
 }
 
-/// Returns the item of a source: an address alone, a search result or an annotation.
+/// Returns the item of a source: a URL alone, a search result or an annotation.
 fn source(raw: &RawValue) -> Option<AgentEvent> {
     if is_text(raw) {
         let url = value::<Line>(raw).non_empty();
@@ -135,7 +135,7 @@ fn source(raw: &RawValue) -> Option<AgentEvent> {
     item(ItemKind::Citation(SOURCE.read(&source)), raw)
 }
 
-/// Returns the item of a picture that the model made.
+/// Returns the item of an image that the model made.
 pub(super) fn picture(raw: &RawValue) -> Option<AgentEvent> {
     let picture = Entries::of(Some(raw));
     let url = picture.first_text(&["image_url.url", "image_url", "url"]).unwrap_or_default();
@@ -144,7 +144,7 @@ pub(super) fn picture(raw: &RawValue) -> Option<AgentEvent> {
     item(ItemKind::Media { media_type }, raw).filter(|_| decode::says(raw))
 }
 
-/// Returns one citation for each source that a part of the content refers to by its number.
+/// Returns one citation for each source that a part of the content refers to by number.
 pub(super) fn references<'p>(
     part: &Entries<'p>,
     raw: &'p RawValue,
@@ -159,7 +159,7 @@ pub(super) fn references<'p>(
     })
 }
 
-/// Returns the item of a part of the content that has no words.
+/// Returns the item of a part of the content that has no text.
 pub(super) fn part(name: Text, raw: &RawValue) -> Option<AgentEvent> {
     item(ItemKind::Other { name }, raw)
 }

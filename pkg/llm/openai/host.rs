@@ -1,11 +1,11 @@
-//! Servers of Chat Completions whose requests differ.
+//! Chat Completions servers whose requests differ.
 
 use crate::llm::http::url;
 
 /// A server whose requests differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Host {
-    /// OpenAI, and Azure that serves it.
+    /// OpenAI, and Azure serving it.
     OpenAi,
     /// OpenRouter.
     OpenRouter,
@@ -15,7 +15,7 @@ pub(super) enum Host {
     Mistral,
     /// Perplexity.
     Perplexity,
-    /// Anybody else.
+    /// Any other server.
     Other,
 }
 
@@ -32,15 +32,15 @@ const HOSTS: [(&str, Host); 8] = [
 ];
 
 impl Host {
-    /// Returns the host that an address names.
+    /// Returns the host of a base URL.
     pub(super) fn of(base_url: &str) -> Self {
         let name = url::host(base_url).split(':').next().unwrap_or_default();
         let name = name.to_ascii_lowercase();
         HOSTS.iter().find(|(end, _)| name.ends_with(end)).map_or(Self::Other, |(_, host)| *host)
     }
 
-    /// Returns `true` if a message may have members for reasoning; the others refuse what they do not
-    /// know.
+    /// Returns `true` if a message may have members for reasoning; other servers reject unknown
+    /// members.
     pub(super) fn takes_reasoning(self) -> bool {
         !matches!(self, Self::OpenAi | Self::Mistral)
     }

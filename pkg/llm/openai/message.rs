@@ -1,4 +1,4 @@
-//! One message in the words of Chat Completions.
+//! The encoding of one message for Chat Completions.
 
 use serde_json::{Map, Value, json};
 
@@ -18,8 +18,8 @@ use crate::{
 
 /// Writes a message; one that answers several calls becomes several messages on the wire.
 ///
-/// Reasoning goes back in the member that it came in, if the server `takes_reasoning`. Reasoning that
-/// came in none, as between tags in the text or from another protocol, is not sent.
+/// Reasoning is sent back in the member that it came in, if the server `takes_reasoning`. Reasoning that
+/// came in no member, such as text between tags or from another protocol, is not sent.
 pub(super) fn encode(
     message: &Message,
     takes_reasoning: bool,
@@ -52,13 +52,13 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// Returns the members that hold the message's reasoning. Where there are details, they say it all.
+/// Returns the members with the message's reasoning. If there are details, they contain all of it.
 fn reasoning(message: &Message) -> Map<String, Value> {
     let (mut members, mut own_members) = (Map::new(), Map::new());
     for part in &message.parts {
         if let Part::Thinking { text, signature: Some(signature) } = part {
             let member = signature.for_protocol(PROTOCOL).map(Text::as_str);
-            // Reasoning without its member came in none.
+            // Reasoning without a member's name did not come in one.
             if let Some(member @ (REASONING_CONTENT | REASONING | REASONING_TEXT)) =
                 member.filter(|_| !text.is_empty())
                 && let Value::String(known) = members.entry(member).or_insert_with(|| json!(""))
@@ -84,12 +84,12 @@ fn reasoning(message: &Message) -> Map<String, Value> {
     members
 }
 
-/// The members of items of reasoning that go back as members of the message; of these the content goes
-/// before its text.
+/// The members of reasoning items that are sent back as members of the message; of these, the content goes
+/// before the message's text.
 const GO_BACK: [&str; 6] =
     [DETAILS, BLOCKS, "reasoning_opaque", "extra_content", "provider_specific_fields", "content"];
 
-/// Returns the content with these parts before it.
+/// Returns `content` preceded by `parts`.
 fn with_parts(mut parts: Vec<Value>, content: Value) -> Value {
     match content {
         Value::Array(more) => parts.extend(more),
@@ -100,7 +100,7 @@ fn with_parts(mut parts: Vec<Value>, content: Value) -> Value {
     Value::Array(parts)
 }
 
-/// Returns a call with what its server wants back beside it, if it takes more than is documented.
+/// Encodes a call with the additional members that its server wants back, if the server `takes_more` than is documented.
 fn tool_call(call: &ToolCall, takes_more: bool) -> Value {
     let mut value = chat::tool_call(call);
     let Some(signature) = &call.signature else { return value };

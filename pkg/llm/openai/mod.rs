@@ -1,7 +1,7 @@
-//! OpenAI Chat Completions, as OpenAI and the servers compatible with it speak it.
+//! OpenAI Chat Completions, as spoken by OpenAI and compatible servers.
 //!
 //! The provider is `OpenAi` (feature `openai`): `OpenAi::from_env` reads `OPENAI_API_KEY`,
-//! `OPENAI_BASE_URL` and `OPENAI_MODEL`, `OpenAi::builder` takes them from you. Without HTTP,
+//! `OPENAI_BASE_URL` and `OPENAI_MODEL`; `OpenAi::builder` takes them as arguments. Without HTTP,
 //! [`OpenAiDecoder`] reads response bodies, and [`ChunkWriter`] writes them for the clients of a
 //! server.
 

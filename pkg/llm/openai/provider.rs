@@ -12,9 +12,9 @@ use crate::{
     types::{Capabilities, MediaRules, Text},
 };
 
-/// OpenAI Chat Completions, as OpenAI and compatible servers serve it.
+/// The provider for OpenAI Chat Completions, for OpenAI and compatible servers.
 ///
-/// Differences from server to server follow from the host in the base URL:
+/// Differences between servers are determined by the host in the base URL:
 ///
 /// | host | [`Thinking::Off`], [`On`][`Thinking::On`] | [`Budget`][`Thinking::Budget`] | other differences |
 /// |---|---|---|---|
@@ -25,13 +25,13 @@ use crate::{
 /// | `api.perplexity.ai` | error | error | no schemas |
 /// | others, such as llama.cpp and vLLM | `chat_template_kwargs: {enable_thinking}` | error | |
 ///
-/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`](crate::llm::Request::extra) sets any other field. Documents go to
-/// OpenAI, Azure and OpenRouter only, unless the capabilities are set by hand.
+/// Errors are [`ProviderError::Unsupported`]; [`Request::extra`](crate::llm::Request::extra) sets any other field. Documents are sent
+/// only to OpenAI, Azure and OpenRouter, unless the capabilities are set explicitly.
 ///
-/// Reasoning goes back in the member that it came in, which a
+/// Reasoning is sent back in the member that it came in, which is named by a
 /// [`ProviderItem`](crate::types::ProviderItem) of kind
-/// [`Reasoning`](crate::types::ItemKind::Reasoning) names behind it in the message; OpenAI, Azure and
-/// Mistral do not get it.
+/// [`Reasoning`](crate::types::ItemKind::Reasoning) after it in the message; it is not sent to OpenAI, Azure and
+/// Mistral.
 ///
 /// [`Thinking::Off`]: crate::llm::Thinking::Off
 /// [`Thinking::On`]: crate::llm::Thinking::On
@@ -95,13 +95,13 @@ impl WireFormat for ChatCompletions {
     }
 
     fn signs_reasoning(&self, config: &HttpConfig) -> bool {
-        // Mistral has it in the parts of the content, without a name to sign it by.
+        // Mistral sends it in the parts of the content, without a member's name to sign it with.
         Host::of(&config.base_url) != Host::Mistral
     }
 
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         let is_openai = Host::of(&config.base_url) == Host::OpenAi;
-        // Others take more, or other things.
+        // Other servers honor more, or something else.
         if is_openai { SchemaRules::OPENAI } else { SchemaRules::ANY }
     }
 
@@ -114,17 +114,17 @@ impl WireFormat for ChatCompletions {
     }
 }
 
-/// Writes the members that stand before the tools.
+/// Writes the members before the tools.
 fn options(body: &mut BodyWriter<'_>, host: Host) -> Result<(), ProviderError> {
     let request = body.request();
     body.begin();
-    // Mistral refuses the member, and sends the usage without it.
+    // Mistral rejects the member, and sends the usage without it.
     if host != Host::Mistral && request.extra.get("stream") != Some(&Value::Bool(false)) {
         body.field("stream_options", &json!({ "include_usage": true }));
     }
     let is_openai = host == Host::OpenAi;
     body.sampling(&SamplingNames {
-        // OpenAI has renamed it, others have not.
+        // Renamed by OpenAI only.
         max_tokens: if is_openai { "max_completion_tokens" } else { "max_tokens" },
         top_k: if is_openai { "" } else { "top_k" },
         seed: if host == Host::Mistral { "random_seed" } else { "seed" },
@@ -144,7 +144,7 @@ fn options(body: &mut BodyWriter<'_>, host: Host) -> Result<(), ProviderError> {
     Ok(())
 }
 
-/// Returns the member that switches reasoning; every vendor has another, and OpenAI's models reason
+/// Returns the member that controls reasoning, which differs from vendor to vendor; OpenAI's models reason
 /// without one.
 fn thinking(
     body: &BodyWriter<'_>,
@@ -171,7 +171,7 @@ fn thinking(
         (Host::Mistral | Host::Perplexity, Thinking::On | Thinking::Off) => {
             return unsupported("switching reasoning; choose a model that does or does not");
         }
-        // llama.cpp, vLLM and SGLang hand it to the model's template.
+        // llama.cpp, vLLM and SGLang pass it to the model's template.
         (Host::Other, Thinking::On | Thinking::Off) => {
             ("chat_template_kwargs", json!({ "enable_thinking": is_on }))
         }
@@ -179,7 +179,7 @@ fn thinking(
     Ok(Some(field))
 }
 
-/// Returns a tool, which the server may hold the model to.
+/// Encodes a tool, whose schema the server may enforce.
 fn tool(tool: &ToolSpec) -> Value {
     let mut value = chat::tool(tool);
     if tool.strict {

@@ -1,4 +1,4 @@
-//! The reasoning that has to go back, and the member that it came in.
+//! The reasoning that must be sent back, and the member that it came in.
 
 use serde_json::value::RawValue;
 
@@ -14,31 +14,31 @@ use crate::{
     types::{ItemKind, Json, Text},
 };
 
-/// Most bytes of a list of reasoning that are kept; a part of more proves nothing.
+/// Maximum size of a list of reasoning that is kept, in bytes; a part of a longer one proves nothing.
 const MAX_DETAILS_BYTES: usize = 8 << 20;
 
 /// OpenRouter's list of reasoning.
 pub(super) const DETAILS: &str = "reasoning_details";
 
-/// `LiteLLM`'s, in the words of Anthropic.
+/// `LiteLLM`'s list, in Anthropic's format.
 pub(super) const BLOCKS: &str = "thinking_blocks";
 
-/// The members of an answer that held its reasoning.
+/// The members of an answer that contained its reasoning.
 #[derive(Debug, Default)]
 pub(super) struct Reasoning {
-    /// The member of the reasoning that has not ended yet; empty without one.
+    /// The member of the current section of reasoning; empty if there is none.
     open: &'static str,
-    /// `true` once a reasoning member was not empty.
+    /// `true` once a reasoning member has not been empty.
     has_member: bool,
     details: Details,
     blocks: Details,
-    /// Databricks' summaries, which stand in the content.
+    /// Databricks' summaries, which are part of the content.
     summary: Details,
-    /// Members of deltas that go back as members of the message.
+    /// Members of deltas that are sent back as members of the message.
     members: Members,
 }
 
-/// A list of reasoning, put together.
+/// A list of reasoning that is being assembled.
 #[derive(Debug, Default)]
 struct Details {
     list: Vec<Members>,
@@ -46,14 +46,14 @@ struct Details {
 }
 
 impl Reasoning {
-    /// Notes the member of a delta's reasoning.
+    /// Records the member of a delta's reasoning.
     pub(super) fn saw(&mut self, member: &'static str) {
         if !member.is_empty() {
             (self.open, self.has_member) = (member, true);
         }
     }
 
-    /// Takes a delta's `reasoning_details`; returns the words of them, where no other member says them.
+    /// Reads a delta's `reasoning_details`; returns their text, if no other member contains it.
     pub(super) fn details(&mut self, raw: &RawValue) -> Text {
         let mut words = Text::new();
         let list: Few<&RawValue> = value(raw);
@@ -68,7 +68,7 @@ impl Reasoning {
         words
     }
 
-    /// Takes a delta's blocks of thinking; returns the words of them, where no other member says them.
+    /// Reads a delta's thinking blocks; returns their text, if no other member contains it.
     pub(super) fn blocks(&mut self, raw: &RawValue) -> Text {
         let list: Few<&RawValue> = value(raw);
         let blocks = list.into_members().filter(|raw| raw.get().starts_with('{'));
@@ -80,7 +80,7 @@ impl Reasoning {
         words
     }
 
-    /// Takes a part's summaries; returns their words.
+    /// Reads a part's summaries; returns their text.
     pub(super) fn summary(&mut self, entries: Vec<Members>) -> Text {
         let words = words(&entries, "text");
         for entry in entries {
@@ -89,21 +89,21 @@ impl Reasoning {
         words
     }
 
-    /// Takes a member that goes back as it is; of several the last counts.
+    /// Records a member that is sent back unchanged; the last one of a name counts.
     pub(super) fn member(&mut self, name: &str, raw: &RawValue) {
         if self.members.bytes() + raw.get().len() <= MAX_DETAILS_BYTES {
             self.members.set(name, raw.get().to_owned());
         }
     }
 
-    /// Ends the reasoning; returns the signature that names its member.
+    /// Ends the reasoning; returns the signature that names its member, if there are no lists.
     pub(super) fn end(&mut self) -> Option<StreamChunk> {
         let member = std::mem::take(&mut self.open);
         let is_said = self.details.is_empty() && self.blocks.is_empty() && !member.is_empty();
         is_said.then(|| StreamChunk::signature(PROTOCOL, member))
     }
 
-    /// Ends the answer; returns what has to go back of its reasoning.
+    /// Ends the answer; returns the part of its reasoning that must be sent back.
     pub(super) fn finish(&mut self) -> Vec<StreamChunk> {
         let mut members = std::mem::take(&mut self.members);
         let lists = [(DETAILS, &mut self.details), (BLOCKS, &mut self.blocks)];
@@ -128,7 +128,7 @@ impl Details {
         self.list.is_empty() || self.bytes > MAX_DETAILS_BYTES
     }
 
-    /// Returns the list as JSON, unless it is empty, and forgets it.
+    /// Takes the list as JSON, unless it is empty.
     fn take(&mut self) -> Option<String> {
         let details = std::mem::take(self);
         let list: Vec<_> = details.list.iter().map(Members::to_json).collect();
@@ -151,7 +151,7 @@ impl Details {
     }
 }
 
-/// Returns the texts of this member, joined.
+/// Returns the joined texts of `member`.
 fn words(list: &[Members], member: &str) -> Text {
     let mut words = Text::new();
     for entry in list {
@@ -160,13 +160,13 @@ fn words(list: &[Members], member: &str) -> Text {
     words
 }
 
-/// Returns `true` when `later` continues a detail: words come in deltas, anything else whole.
+/// Returns `true` if `later` continues `known`: text comes in deltas, anything else whole.
 fn is_continued(known: &Members, later: &Members) -> bool {
     let (ours, theirs) = (known.text("id"), later.text("id"));
     let is_same = |name| known.get(name).unwrap_or("null") == later.get(name).unwrap_or("null");
     let goes_on = match later.text("type").as_str() {
         "reasoning.text" | "reasoning.summary" => true,
-        // These have no numbers: the signature is the end.
+        // These are not numbered: the signature marks the end.
         "thinking" | "summary_text" => known.text("signature").is_empty(),
         _ => false,
     };

@@ -1,4 +1,4 @@
-//! The body of a Chat Completions response becomes chunks.
+//! The decoder of Chat Completions responses.
 
 use std::mem::take;
 
@@ -21,11 +21,11 @@ use crate::{
     types::{AgentEvent, Json, Text},
 };
 
-/// The name of the [`Custom`](AgentEvent::Custom) event that tells how far llama.cpp's server has read the
-/// prompt, in its own words: `{"total": …, "cache": …, "processed": …, "time_ms": …}`.
+/// The name of the [`Custom`](AgentEvent::Custom) event that reports the progress of llama.cpp's server in reading the
+/// prompt, in its own format: `{"total": …, "cache": …, "processed": …, "time_ms": …}`.
 pub const PROMPT_PROGRESS: &str = "prompt_progress";
 
-/// The counts, in the words of several vendors.
+/// The paths of the counts, as named by several vendors.
 const USAGE: UsagePaths = UsagePaths {
     input: &["prompt_tokens", "input_tokens"],
     output: &["completion_tokens", "output_tokens"],
@@ -43,7 +43,7 @@ const USAGE: UsagePaths = UsagePaths {
 event_decoder! {
     /// A decoder for the body of a Chat Completions response, whatever dialect the server speaks.
     ///
-    /// The body is a stream of events, or one JSON object, as a server sends it that does not stream;
+    /// The body is a stream of events, or one JSON object from a server that does not stream;
     /// anything else is a [`ProviderError::Decode`](crate::llm::ProviderError::Decode) that quotes its
     /// beginning.
     ///
@@ -65,7 +65,7 @@ event_decoder! {
     OpenAiDecoder, ChunkReader
 }
 
-/// Turns the JSON of events into chunks.
+/// Decodes the JSON of events into chunks.
 #[derive(Debug, Default)]
 struct ChunkReader {
     calls: Calls,
@@ -74,15 +74,15 @@ struct ChunkReader {
     said_by: SaidBy,
 }
 
-/// The member of a choice that the answer stands in.
+/// The member of a choice that contains the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SaidBy {
-    /// Nothing was said yet.
+    /// None so far.
     #[default]
     Nobody,
-    /// The deltas. A `message` beside them repeats what they said.
+    /// The deltas. A `message` next to them repeats their content.
     Delta,
-    /// `message`, beside deltas that are empty; it may grow, and had this many bytes.
+    /// `message`, next to empty deltas; it may grow, and had this number of bytes.
     Message(usize),
 }
 
@@ -154,13 +154,13 @@ impl ChunkReader {
         Ok(())
     }
 
-    /// Ends an answer that has no reason for its end.
+    /// Ends an answer without a finish reason.
     fn finish(&mut self, sink: &mut Sink<'_>) {
         self.last_chunks(false).into_iter().for_each(|chunk| sink.emit(chunk));
         sink.emit(StreamChunk { finished: true, ..StreamChunk::default() });
     }
 
-    /// Returns what was held until the end of the answer, which may be `cut`.
+    /// Returns what was held back until the end of the answer; `cut` if the answer may be truncated.
     fn last_chunks(&mut self, cut: bool) -> Vec<StreamChunk> {
         let mut chunks = Vec::from_iter(self.reasoning.end());
         let calls = if cut { Vec::new() } else { self.calls.finish() };
@@ -278,7 +278,7 @@ impl ChunkReader {
 }
 
 impl ChunkReader {
-    /// Puts what the choice says into its delta: `message` counts where deltas say nothing.
+    /// Moves the content of the choice into its delta: `message` counts if the deltas are empty.
     fn choose(&mut self, choice: &mut Choice<'_>) {
         if choice.delta.says_something() {
             self.said_by = SaidBy::Delta;
@@ -314,7 +314,7 @@ impl ChunkReader {
         }
     }
 
-    /// Takes what vendors have of reasoning in members of their own.
+    /// Reads the vendor-specific members with reasoning.
     fn reasoning_of(&mut self, delta: &Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
         let blocks = [BLOCKS, "provider_specific_fields.thinking_blocks"];
         if let Some(raw) = blocks.into_iter().find_map(|path| delta.rest.get(path)) {
@@ -322,12 +322,12 @@ impl ChunkReader {
         }
     }
 
-    /// Takes the members of a delta that only some vendors have.
+    /// Reads the members of a delta that only some vendors send.
     fn rest(&mut self, delta: &Delta<'_>, out: &mut StreamChunk, sink: &mut Sink<'_>) {
         for (name, raw) in delta.rest.said() {
             let within = Entries::of(Some(raw));
             match name {
-                // They are read above, or of use to trainers only.
+                // These are read above, or are of use only for training.
                 BLOCKS | "token_id" | "token_ids" => {}
                 "reasoning_opaque" => self.reasoning.member(name, raw),
                 "extra_content" if within.get("google.thought_signature").is_some() => {
@@ -357,14 +357,14 @@ impl ChunkReader {
     }
 }
 
-/// Emits a chunk behind what `out` has so far.
+/// Emits a chunk after the contents of `out` so far.
 fn behind(out: &mut StreamChunk, next: Option<StreamChunk>, sink: &mut Sink<'_>) {
     let Some(next) = next else { return };
     flush(out, sink);
     sink.emit(next);
 }
 
-/// Emits the content and the calls that `out` has so far.
+/// Emits the content and the calls in `out` so far.
 fn flush(out: &mut StreamChunk, sink: &mut Sink<'_>) {
     if out.has_content() || !out.tool_calls.is_empty() {
         sink.emit(StreamChunk {
@@ -377,7 +377,7 @@ fn flush(out: &mut StreamChunk, sink: &mut Sink<'_>) {
     }
 }
 
-/// Puts content into `out`; content of another kind that is there already goes first.
+/// Puts content into `out`; earlier content of another kind is emitted first.
 fn add(out: &mut StreamChunk, kind: ContentType, text: Text, sink: &mut Sink<'_>) {
     if !text.is_empty() {
         flush(out, sink);

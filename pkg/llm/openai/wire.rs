@@ -1,4 +1,4 @@
-//! The JSON of Chat Completions, read laxly: a field of an unexpected type is as good as absent.
+//! The JSON of Chat Completions, read leniently: a field of an unexpected type is treated as absent.
 
 use std::fmt;
 
@@ -29,11 +29,11 @@ wire! {
     error: Option<&'a RawValue>,
     citations: Option<&'a RawValue>,
     search_results: Option<&'a RawValue>,
-    /// `MiniMax`'s; it is there when nothing has failed, too.
+    /// `MiniMax`'s status, which is present even if nothing has failed.
     base_resp: Option<&'a RawValue>,
-    /// llama.cpp's, while it reads the prompt.
+    /// Sent by llama.cpp while it reads the prompt.
     prompt_progress: Option<&'a RawValue>,
-    /// Members that are not a part of the answer, or random bytes that hide its length.
+    /// Members that are not part of the answer, or random bytes that hide its length.
     #[serde(
         rename = "created",
         alias = "system_fingerprint",
@@ -49,7 +49,7 @@ wire! {
     ; else name => chunk.rest.push(name.0, map.next_value()?)
 }
 
-/// The first choice, and how many others there were.
+/// The first choice, and the number of others.
 #[derive(Debug, Default)]
 pub(super) struct Choices<'a> {
     pub(super) seen: Seen,
@@ -74,17 +74,17 @@ wire! {
     struct Choice<'a> as choice, map, ignoring [bool number null string seq];
     index: Number,
     delta: Delta<'a> = map.next_value_seed(Into(&mut choice.delta))?,
-    /// In whole answers, and beside `delta` in some dialects.
+    /// Present in whole answers, and next to `delta` in some dialects.
     message: Option<Box<Delta<'a>>> = {
         map.next_value_seed(Into(&mut **choice.message.get_or_insert_default()))?;
     },
-    /// In legacy completions.
+    /// Present in legacy completions.
     text: Line,
     finish_reason: Line,
     usage: Option<&'a RawValue>,
-    /// Mostly null.
+    /// Usually null.
     logprobs: Option<&'a RawValue>,
-    /// Of use to trainers only.
+    /// Of use only for training.
     token_ids: IgnoredAny,
     // All other members.
     ; besides rest: Entries<'a>
@@ -104,7 +104,7 @@ wire! {
     executed_tools: Option<&'a RawValue>,
     tool_calls: Few<Object<CallDelta<'a>>>,
     function_call: Object<FunctionDelta<'a>>,
-    // `true` if there was an object; the member that the reasoning is from; all other members.
+    // `true` if there was an object; the member that the reasoning came in; all other members.
     ; besides present: bool, member: &'static str, rest: Entries<'a>
     ; also
         ReasoningContent => delta.reasoning(REASONING_CONTENT, map.next_value()?),
@@ -112,18 +112,18 @@ wire! {
     ; else name => delta.rest.push(name.0, map.next_value()?)
 }
 
-/// The members of a delta or a message that hold reasoning in words; every vendor has its own. Their
-/// names stand for the signature of other vendors.
+/// The members of a delta or a message that contain readable reasoning, which differ between vendors. Their
+/// names take the place of the signature that other vendors send.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";
 pub(super) const REASONING: &str = "reasoning";
-/// Copilot's.
+/// Copilot's name for the member.
 pub(super) const REASONING_TEXT: &str = "reasoning_text";
 
-/// Members of a delta without a field that are parts of the answer.
+/// Members of a delta without a field of their own that are part of the answer.
 const SAYING: [&str; 4] = ["audio", "images", "thinking_blocks", "reasoning_opaque"];
 
 impl Chunk<'_> {
-    /// Returns `true` if there may be something besides the words of a delta.
+    /// Returns `true` if the delta may contain anything besides text.
     pub(super) fn says_more(&self) -> bool {
         let choice = &self.choices.first;
         let delta = &choice.delta;
@@ -137,7 +137,7 @@ impl Chunk<'_> {
 }
 
 impl Delta<'_> {
-    /// Returns `true` if there is something besides the role.
+    /// Returns `true` if the delta contains anything besides the role.
     pub(super) fn says_something(&self) -> bool {
         !self.content.is_empty()
             || !self.refusal.0.is_empty()
@@ -151,7 +151,7 @@ impl Delta<'_> {
             || self.rest.said().any(|(name, _)| SAYING.contains(&name))
     }
 
-    /// Keeps the first member that holds text: no vendor means two to be joined.
+    /// Keeps the first member that contains text: no vendor intends two to be joined.
     fn reasoning(&mut self, member: &'static str, text: Line) {
         if self.reasoning.0.is_empty() && !text.0.is_empty() {
             (self.member, self.reasoning) = (member, text);

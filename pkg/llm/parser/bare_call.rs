@@ -1,4 +1,4 @@
-//! The look of a call without a marker.
+//! Recognition of calls without a marker.
 
 use super::{
     description::Bare,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::types::{slice, subslice};
 
-/// Returns the ASCII characters, a bit each, with which a call in one of `forms` may begin.
+/// Returns the ASCII characters, as one bit each, with which a call in one of `forms` may begin.
 pub(super) fn firsts_of(forms: &[(Bare, usize)]) -> u128 {
     let may_begin = |byte: &u8| {
         let (first, is_no) = ([*byte], |found| matches!(found, Found::No | Found::Mention(_)));
@@ -20,7 +20,7 @@ pub(super) fn firsts_of(forms: &[(Bare, usize)]) -> u128 {
 }
 
 /// Checks `text`, the start of a message, for a call; returns `Yes` with the number of bytes before
-/// it. With `after_call`, another call came right before: a semicolon may stand between them.
+/// it. With `after_call`, another call came directly before, and a semicolon may separate them.
 pub(super) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found {
     let bytes = text.as_bytes();
     let mut lead = whitespace(bytes, 0);
@@ -48,7 +48,7 @@ pub(super) fn looks_like_call(kind: Bare, text: &str, after_call: bool) -> Found
     }
 }
 
-/// Returns the name that a call without a marker begins with; `None` where its arguments come first.
+/// Returns the name that a call without a marker begins with; `None` if its arguments come first.
 pub(super) fn name_of(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut at = whitespace(bytes, 0);
@@ -124,7 +124,7 @@ fn id(text: &[u8], marker: &[u8]) -> Found {
     }
 }
 
-/// Checks for the rest of a header that the prompt began.
+/// Checks for the rest of a header whose beginning is in the prompt.
 fn recipient(rest: &[u8]) -> Found {
     const START: &[u8] = b"to=";
     const END: &[u8] = b"<|message|>";
@@ -146,14 +146,14 @@ fn recipient(rest: &[u8]) -> Found {
 enum Key {
     Name,
     Arguments,
-    /// `{"type":"function",…}`
+    /// The key of `{"type":"function",…}`.
     Kind,
     /// A name, or an object with name and arguments.
     Function,
 }
 
-/// Checks for a JSON object, or the first of an array: its first key must belong to a call, its
-/// second be the missing half.
+/// Checks for a JSON object, or the first object in an array: its first key must belong to a call, and its
+/// second key must be the other half.
 fn json(text: &[u8]) -> Found {
     let mut at = 0;
     if text.first() == Some(&b'[') {
@@ -192,7 +192,7 @@ fn json(text: &[u8]) -> Found {
     }
 }
 
-/// Returns the key at `*at`, which goes to the value behind it.
+/// Returns the key at `*at`, and advances `*at` to the value after it.
 fn key(text: &[u8], at: &mut usize) -> Result<Key, Found> {
     const KEYS: [(&[u8], Key); 10] = [
         (b"_name", Key::Name),
@@ -231,7 +231,7 @@ fn key(text: &[u8], at: &mut usize) -> Result<Key, Found> {
     }
 }
 
-/// Goes behind the value at `*at` and the whitespace that follow.
+/// Advances `*at` past the value and the whitespace after it.
 fn skip_value(text: &[u8], at: &mut usize) -> Result<(), Found> {
     let (mut depth, mut quote, mut is_escaped) = (0_u32, None, false);
     while let Some(&byte) = text.get(*at) {

@@ -1,29 +1,29 @@
-//! A few bytes to look for, and finding the first of them.
+//! Sets of a few bytes, and the search for the first of them.
 
 use std::iter;
 
 use crate::json::{BLOCK, ByteKind, Finder, Halves, Sieve, WIDE};
 
-/// Up to this number of kinds of bytes are looked for at once, and up to [`MAX_KINDS`] at twice the
-/// cost; with more, every byte is looked up.
+/// The number of kinds of bytes that are searched for at once, and up to [`MAX_KINDS`] at twice the
+/// cost; with more kinds, every byte is looked up.
 const FEW_KINDS: usize = 4;
 const MAX_KINDS: usize = 8;
 
-/// Of few kinds, up to this number of pairs are looked for at once.
+/// For few kinds, the number of pairs that are searched for at once.
 const FEW_PAIRS: usize = 2;
 const FEW_EXACT: usize = FEW_KINDS - FEW_PAIRS;
-/// A byte that stands in no text.
+/// A byte that occurs in no text.
 const IN_NO_TEXT: u8 = 0xFF;
 
-/// A set of bytes that are looked for together.
+/// A set of bytes that are searched for together.
 ///
-/// The search is a sieve: it may stop at a few bytes that are not in the set, such as `>` beside `<`.
-/// Two bytes that differ in two bits are one kind that way.
+/// The search is a sieve: it may stop at a few bytes that are not in the set, such as `>` in addition to `<`.
+/// Two bytes that differ in two bits form one kind that way.
 #[derive(Debug, Clone)]
 pub(super) struct ByteSet {
     members: [u64; 4],
     search: Search,
-    /// The same for a single byte, which costs less: for second looks, as it is more code.
+    /// The same for a single byte, which is cheaper: for later checks, because it is more code.
     one: Option<Finder<0, 1>>,
 }
 
@@ -55,7 +55,7 @@ impl ByteSet {
         Self { members, search, one }
     }
 
-    /// Returns this set with more bytes.
+    /// Returns this set extended by `bytes`.
     pub(super) fn with(&self, bytes: impl IntoIterator<Item = u8>) -> Self {
         Self::new(self.iter().chain(bytes))
     }
@@ -69,8 +69,8 @@ impl ByteSet {
         holds(&self.members, byte)
     }
 
-    /// Returns a search for these bytes in longer text, if one kind and one byte are all of them that do not
-    /// stand between the letters.
+    /// Returns a search for these bytes in longer text, if all of them that are not between the letters are one kind
+    /// and one byte.
     pub(super) fn wide_sieve(&self) -> Option<Sieve> {
         let others: Vec<u8> = self.iter().filter(|byte| !Sieve::is_in_gap(*byte)).collect();
         match *others.as_slice() {
@@ -85,14 +85,14 @@ impl ByteSet {
         }
     }
 
-    /// Returns `true` where one comparison a block looks for all of them.
+    /// Returns `true` if one comparison per block finds all of them.
     #[inline(always)]
     pub(super) fn is_of_one_kind(&self) -> bool {
         self.one.is_some()
     }
 
-    /// Returns the position of the first byte that may be in the set, else the length. Bytes before
-    /// it are not.
+    /// Returns the position of the first byte that may be in the set, or else the length. No byte before
+    /// it is in the set.
     #[inline(always)]
     pub(super) fn sieve(&self, bytes: &[u8]) -> usize {
         match &self.search {
@@ -101,7 +101,7 @@ impl ByteSet {
         }
     }
 
-    /// Returns `true` when one quick look says that none of `bytes`, at most a block of them, is in the set.
+    /// Returns `true` if a quick check shows that none of `bytes`, at most one block, is in the set.
     #[inline(always)]
     pub(super) fn are_absent_in_few(&self, bytes: &[u8]) -> bool {
         matches!(&self.search, Search::Few(finder) if finder.are_absent_in_few(bytes))
@@ -113,7 +113,7 @@ impl ByteSet {
         matches!(&self.search, Search::Few(finder) if finder.are_absent(bytes))
     }
 
-    /// Returns `true` when one quick look says that no byte of `block` is in the set.
+    /// Returns `true` if a quick check shows that no byte of `block` is in the set.
     #[inline(always)]
     pub(super) fn are_absent_in_block(&self, block: [u8; BLOCK]) -> bool {
         match (&self.one, &self.search) {
@@ -123,7 +123,7 @@ impl ByteSet {
         }
     }
 
-    /// Returns `true` when one quick look says that no byte of `text` is in the set.
+    /// Returns `true` if a quick check shows that no byte of `text` is in the set.
     #[inline(always)]
     pub(super) fn are_absent_in_halves(&self, text: Halves<'_>) -> bool {
         match (&self.one, &self.search) {
@@ -133,7 +133,7 @@ impl ByteSet {
         }
     }
 
-    /// Returns a bit for each byte of `wide` that may be in the set.
+    /// Returns one bit for each byte of `wide` that may be in the set.
     #[inline(always)]
     pub(super) fn in_wide(&self, wide: &[u8; WIDE]) -> u64 {
         match (&self.one, &self.search) {
@@ -150,7 +150,7 @@ impl ByteSet {
         blocks.iter().rev().fold(0, |all, block| all << BLOCK | bits(block))
     }
 
-    /// Returns a bit for each byte of `block` that may be in the set.
+    /// Returns one bit for each byte of `block` that may be in the set.
     #[inline(always)]
     pub(super) fn in_block(&self, block: [u8; BLOCK]) -> u32 {
         match (&self.one, &self.search) {
@@ -178,7 +178,7 @@ impl ByteSet {
     }
 }
 
-/// Returns kinds that hold all of `bytes`, and few others.
+/// Returns kinds that contain all of `bytes`, and few others.
 fn kinds_of(mut bytes: Vec<u8>) -> Vec<ByteKind> {
     let is_few = bytes.len() <= FEW_KINDS;
     let mut kinds = Vec::new();
@@ -192,7 +192,7 @@ fn kinds_of(mut bytes: Vec<u8>) -> Vec<ByteKind> {
     kinds
 }
 
-/// Returns a search for few kinds, of which some have to be of one byte.
+/// Returns a search for few kinds, some of which must consist of one byte.
 fn few(kinds: &[ByteKind]) -> Option<Finder<FEW_PAIRS, FEW_EXACT>> {
     let exact: Vec<u8> = kinds.iter().filter_map(ByteKind::only).take(FEW_EXACT).collect();
     let mut left = exact.len();
@@ -207,7 +207,7 @@ fn few(kinds: &[ByteKind]) -> Option<Finder<FEW_PAIRS, FEW_EXACT>> {
     Some(Finder::with_exact(all, padded(&others)?))
 }
 
-/// Returns `kinds` with more that hold nothing, if there is room for them.
+/// Returns `kinds` padded with empty ones, if they fit.
 fn padded<const N: usize>(kinds: &[ByteKind]) -> Option<[ByteKind; N]> {
     let mut all = [ByteKind::NONE; N];
     all.get_mut(..kinds.len())?.copy_from_slice(kinds);
@@ -235,16 +235,16 @@ fn holds(members: &[u64; 4], byte: u8) -> bool {
     members.get(usize::from(byte >> 6)).is_some_and(|word| word >> (byte & 63) & 1 == 1)
 }
 
-/// Returns a kind of both, and of those that differ from them in the same bits.
+/// Returns a kind with both bytes, and with those that differ from them in the same bits.
 fn pair(first: u8, second: u8) -> ByteKind {
     ByteKind::new(!(first ^ second), first)
 }
 
-/// Returns `true` when one term for both stops at nothing that is frequent in prose.
+/// Returns `true` if one comparison for both stops at nothing that is frequent in prose.
 fn is_cheap_pair(first: u8, second: u8) -> bool {
     let differing = first ^ second;
     let lowest = differing & differing.wrapping_neg();
-    // The term stops at these two as well, if they are others.
+    // The comparison stops at these two as well, if they are different bytes.
     differing.count_ones() <= 2
         && [first ^ lowest, second ^ lowest].into_iter().all(|byte| {
             byte == first
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Returns the position of the first member: the sieve stops there, if not before.
+    /// Returns the position of the first member; the sieve stops there, if not earlier.
     fn find(set: &ByteSet, bytes: &[u8]) -> usize {
         let mut at = 0;
         loop {

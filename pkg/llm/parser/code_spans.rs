@@ -1,36 +1,36 @@
-//! Code spans and fences: where a model mentions a marker instead of using it.
+//! Code spans and fences, in which a model mentions a marker instead of using it.
 
 use crate::json::{ByteKind, Finder};
 
-/// Follows message text and knows whether the next byte stands in a code span or fence.
+/// A tracker of message text that knows whether the next byte is inside a code span or fence.
 ///
-/// A span goes from n backticks to the next n or to the line's end. A fence starts a line with at
+/// A span extends from n backticks to the next n or to the end of the line. A fence starts on a line with at
 /// most three spaces and at least three backticks or tildes, and ends at a line of as many; one that
-/// is left open goes on to the end. In a quotation (`> `), a fence ends with it too.
+/// is never closed extends to the end. In a quotation (`> `), a fence also ends with the quotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeSpans {
     /// At the start of a line, after this number of spaces.
     LineStart(u8),
-    /// The same behind the `>` of a quotation, this number of bytes into the line.
+    /// The same after the `>` of a quotation, at this byte of the line.
     QuoteStart(u8),
     /// In plain text.
     Plain,
-    /// After this number of backticks that open a span, or at the start of a line a fence.
+    /// After this number of backticks that open a span or, at the start of a line, a fence.
     Ticks { count: u16, starts: Option<Line> },
     /// After this number of tildes at the start of a line.
     Tildes { count: u16, line: Line },
-    /// In a span that this number of backticks opened.
+    /// In a span opened by this number of backticks.
     Span(u16),
     /// In a span, after some backticks.
     SpanTicks { open: u16, count: u16 },
     /// In the line that opens a fence.
     Info(Fence),
-    /// In that line, after some backticks: as many as before make it a span.
+    /// In such a line, after some backticks: as many as before make it a span.
     InfoTicks { fence: Fence, count: u16 },
     /// In a line of a fence.
     Fence(Fence),
-    /// At the start of a line of a fence, after this number of spaces; where the fence is quoted,
-    /// before the `>` or behind it.
+    /// At the start of a line of a fence, after this number of spaces; if the fence is quoted,
+    /// before or after the `>`.
     FenceLineStart { fence: Fence, whitespace: u8, lacks_quote: bool },
     /// After this number of marks that may close the fence.
     FenceMarks { fence: Fence, count: u16 },
@@ -45,32 +45,32 @@ pub(crate) enum Line {
     Quoted,
 }
 
-/// A fence that was opened.
+/// A fence that has been opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fence {
     mark: u8,
     /// The number of marks that opened it.
     count: u16,
-    /// An opener of a call was hidden in it.
+    /// `true` if the opener of a call is hidden in the fence.
     holds_opener: bool,
     line: Line,
 }
 
 impl CodeSpans {
-    /// The first byte of a section is the start of a line.
+    /// The state before the first byte of a section, which is the start of a line.
     pub(crate) const START: Self = Self::LineStart(0);
 
-    /// Returns `true` when a marker that starts with the next byte is only mentioned.
+    /// Returns `true` if a marker that starts with the next byte is only mentioned.
     pub(crate) fn hides_next(self) -> bool {
         self.span_ticks().is_some() || self.fence().is_some()
     }
 
-    /// Returns the number of backticks that opened the span in which the next byte stands.
+    /// Returns the number of backticks that opened the span that contains the next byte.
     pub(crate) fn span_ticks(self) -> Option<usize> {
         if let Self::Span(ticks) = self.after(b'<') { Some(ticks.into()) } else { None }
     }
 
-    /// Returns the fence in which the next byte stands.
+    /// Returns the fence that contains the next byte.
     fn fence(self) -> Option<Fence> {
         if let Self::Info(fence) | Self::Fence(fence) = self.after(b'<') {
             Some(fence)
@@ -79,7 +79,7 @@ impl CodeSpans {
         }
     }
 
-    /// Returns `true` in a fence in which an opener was hidden, and which is open if the text ends
+    /// Returns `true` in a fence that hides an opener, and that is still open if the text ends
     /// here.
     pub(crate) fn is_in_fence_of_opener(self) -> bool {
         let has_marks = matches!(self, Self::FenceMarks { fence, count } if count >= fence.count);
@@ -87,7 +87,7 @@ impl CodeSpans {
         !is_closed && self.fence().is_some_and(|fence| fence.holds_opener)
     }
 
-    /// Returns the state behind an opener that a fence hid.
+    /// Returns the state after an opener that a fence hid.
     pub(crate) fn with_opener(self, opener: &str) -> Self {
         let mut state = self.after(b'<');
         if let Self::Info(fence) | Self::Fence(fence) = &mut state {
@@ -96,15 +96,15 @@ impl CodeSpans {
         state.after_all(opener.as_bytes())
     }
 
-    /// Returns `true` when only a backtick or a line end can change the state, so that other bytes
-    /// need no look.
+    /// Returns `true` if only a backtick or a line end can change the state, so that other bytes
+    /// need not be examined.
     #[inline(always)]
     pub(crate) fn is_settled(self) -> bool {
         matches!(self, Self::Plain | Self::Span(_) | Self::Info(_) | Self::Fence(_))
     }
 
-    /// Returns a fence that is not quoted, when the next byte stands in its lines: the state inside a line
-    /// of it, and at the start of one the number of spaces so far.
+    /// Returns an unquoted fence if the next byte is inside its lines: the state inside one of its lines,
+    /// and, at the start of one, the number of spaces so far.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all other states are the same here")]
     pub(crate) fn in_fence(self) -> Option<(Self, Option<u8>)> {
         match self {
@@ -116,7 +116,7 @@ impl CodeSpans {
         }
     }
 
-    /// Returns the state at the start of a line of this fence, after this number of spaces.
+    /// Returns the state at the start of a line of this fence, after `whitespace` spaces.
     pub(crate) fn at_line_of_fence(self, whitespace: u8) -> Self {
         let Self::Fence(fence) = self else { return self };
         Self::FenceLineStart { fence, whitespace, lacks_quote: false }
@@ -133,8 +133,8 @@ impl CodeSpans {
         self
     }
 
-    /// Reads `bytes` from `*read` on up to the backtick or line end at `at`, which is the first, and reads
-    /// that too.
+    /// Reads `bytes` from `*read` up to and including the first backtick or line end, which is
+    /// at `at`.
     #[inline]
     pub(crate) fn read_to(&mut self, at: usize, bytes: &[u8], read: &mut usize) {
         while !self.is_settled()

@@ -1,4 +1,4 @@
-//! Descriptions made ready for the parsers: markers in sets, with what each of them means.
+//! Descriptions compiled for the parsers: markers in sets, with the meaning of each.
 
 use std::{
     collections::HashSet,
@@ -18,75 +18,75 @@ use super::{
     strays::{Strays, strays},
 };
 
-/// The end of a turn in many vocabularies. Prose and HTML end in it too, so it counts directly behind
-/// a call only.
+/// The end of a turn in many vocabularies. Prose and HTML contain it too, so it counts only directly after
+/// a call.
 const SENTENCE_END: &str = "</s>";
 
-/// A tool-call dialect, ready for use.
+/// A compiled tool-call dialect.
 #[derive(Debug, Clone)]
 pub(crate) struct Compiled {
-    /// The name and the example of the first description.
+    /// The name and example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
-    /// The markers of message text: openers, then what ends a turn, then those inside the text, then
+    /// The markers of message text: openers, then ends of turns, then those inside the text, then
     /// special tokens that open nothing, then closers of wrappers, then those of calls. In `auto` the
-    /// tokens stand among those of wrappers.
+    /// tokens are among those of wrappers.
     pub(super) text: MarkerSet,
     pub(super) stops: Arc<Stops>,
     /// The role of each marker of `text`.
     roles: Vec<Role>,
-    /// The number of these that open something.
+    /// The number of markers that open something.
     pub(super) openers: usize,
-    /// The number of these before the closers of calls.
+    /// The number of markers before the closers of calls.
     pub(super) first_orphan: usize,
-    /// The number of these before the closers of wrappers.
+    /// The number of markers before the closers of wrappers.
     pub(super) first_closer: usize,
-    /// The least number of bytes of a special token, cut at the end, that is framing.
+    /// The minimum length at which a special token truncated at the end of the text is framing, in bytes.
     pub(super) min_cut_bytes: usize,
     /// `true` for the dialects of all families together.
     pub(super) is_joint: bool,
     forms: Vec<CompiledForm>,
     /// The forms without a marker.
     pub(super) bare: Vec<(Bare, usize)>,
-    /// The ASCII characters with which one of those may begin, a bit each.
+    /// The ASCII characters with which a form without a marker may begin, as one bit each.
     pub(super) bare_firsts: u128,
-    /// The tags and quotes of the payloads, listed at the first use.
+    /// The tags and quotes of the payloads, listed at first use.
     #[cfg(feature = "runtime")]
     tags: OnceLock<Vec<&'static str>>,
 }
 
-/// One form of a call, ready for use.
+/// A compiled form of a call.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct CompiledForm {
-    /// The markers that matter in the call: its closers, those of the blocks around it, the end of a
+    /// The markers that matter inside the call: its closers, those of surrounding blocks, the end of a
     /// function, then the openers of the dialect, which show that the call has ended.
     pub(super) inside: MarkerSet,
-    /// The bytes where these may begin, collected for the first call: a process meets few of all forms.
+    /// The bytes with which these markers may begin, collected for the first call: a process meets few of all forms.
     stops: OnceLock<Stops>,
     /// The number of closers.
     pub(super) closers: usize,
-    /// The number of these and of the closers of blocks.
+    /// The number of closers, including those of blocks.
     blocks: usize,
-    /// The number of these and of the ends of functions: none or one.
+    /// The number of these and of the ends of functions, of which there is at most one.
     ends: usize,
-    /// The kinds of text that stop at every byte which one of these begins with.
+    /// The kinds of text that stop at every byte with which one of these markers begins.
     safe: Vec<Plain>,
     pub(super) grammar: Grammar,
     pub(super) opener_is_payload: bool,
-    /// Set when `<` begins all markers that matter in the call.
+    /// `true` if `<` begins all markers that matter inside the call.
     pub(super) has_angles_only: bool,
-    /// The names with which the call counts.
+    /// The names for which the call counts.
     pub(super) offered: Offered,
 }
 
 impl Compiled {
-    /// Returns `true` where special tokens that open and close nothing are framing.
+    /// Returns `true` if special tokens that open and close nothing are framing.
     pub(super) fn drops_strays(&self) -> bool {
         self.min_cut_bytes < usize::MAX
     }
 
-    /// Compiles `descriptions` together, whose models end a turn with `turn_ends`; each call ends at
+    /// Compiles `descriptions` together, for models that end a turn with `turn_ends`; each call ends at
     /// markers of its own dialect.
     pub(super) fn new(
         descriptions: &[ToolDialectBuilder<'_>],
@@ -170,8 +170,8 @@ impl Compiled {
         self.forms.is_empty()
     }
 
-    /// Returns the header of a call at the front of `bytes` that goes on behind their first `length`,
-    /// which are a marker that another parser passes over.
+    /// Returns the header of a call at the beginning of `bytes` that extends beyond the first `length` bytes,
+    /// which are a marker that another parser skips.
     pub(super) fn longer_header(
         &self,
         length: usize,
@@ -184,7 +184,7 @@ impl Compiled {
         (is_longer && matches!(self.role(which), Role::Call(_))).then_some((found, which))
     }
 
-    /// Returns `true` for the front of a closer of a block of calls, two bytes of it at least.
+    /// Returns `true` for the beginning of the closer of a block of calls, at least two bytes long.
     pub(super) fn is_cut_closer(&self, front: &[u8]) -> bool {
         let mut markers = self.text.texts().zip(&self.roles);
         front.len() >= 2
@@ -200,7 +200,7 @@ impl Compiled {
         self.roles.get(which).copied().unwrap_or(Role::WrapperOpener(Holds::Text))
     }
 
-    /// Lists the bytes that markers and tags of the dialect begin with, as they are spelled.
+    /// Lists the bytes that markers and tags of the dialect begin with, as spelled.
     #[cfg(feature = "runtime")]
     pub(super) fn first_bytes(&self) -> impl Iterator<Item = u8> {
         let inside = self.forms.iter().flat_map(|form| form.inside.firsts().iter());
@@ -222,7 +222,7 @@ impl Compiled {
         })
     }
 
-    /// Returns `true` when the front of `text` reads as a marker or a tag of the dialect, in any case.
+    /// Returns `true` if the beginning of `text` reads as a marker or a tag of the dialect, in any case.
     #[cfg(feature = "runtime")]
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         let begins = |word: &str| text.starts_with(word.as_bytes());
@@ -232,7 +232,7 @@ impl Compiled {
             || self.bare.iter().filter_map(|(bare, _)| bare.word()).any(begins)
     }
 
-    /// Returns form number `form`, which a role or an unmarked start has given.
+    /// Returns form number `form`, which comes from a role or an unmarked start.
     pub(super) fn form(&self, form: usize) -> &CompiledForm {
         static NONE: std::sync::LazyLock<CompiledForm> = std::sync::LazyLock::new(|| {
             let inside = MarkerSet::new([]);
@@ -253,7 +253,7 @@ impl Compiled {
     }
 }
 
-/// The markers of message text while they are collected, each once, with the role that was given first.
+/// The markers of message text during collection, each once, with its first role.
 #[derive(Default)]
 struct TextMarkers<'a> {
     markers: Vec<Marker<'a>>,
@@ -277,7 +277,7 @@ impl<'a> TextMarkers<'a> {
 }
 
 /// Lists the openers of a dialect, which show that a call has ended; in a call whose opener is not part
-/// of the payload, those that are may stand in it.
+/// of the payload, openers that are part of one may occur.
 fn openers_between<'a>(
     tools: &ToolDialectBuilder<'a>,
     opener_is_payload: bool,
@@ -290,8 +290,8 @@ fn openers_between<'a>(
     calls.chain(wrappers).chain(tools.headers.iter().copied())
 }
 
-/// Lists the closers of the blocks that may stand around a call: of wrappers, and for a call that ends
-/// itself those of the other forms.
+/// Lists the closers of the blocks that may surround a call: those of wrappers, and for a call that ends
+/// itself, those of the other forms.
 fn block_closers<'a>(
     tools: &ToolDialectBuilder<'a>,
     ends_itself: bool,
@@ -301,7 +301,7 @@ fn block_closers<'a>(
     tools.wrappers.iter().map(|wrapper| wrapper.closer).chain(others)
 }
 
-/// Appends the markers that are not yet there.
+/// Appends the markers that are not yet present.
 fn add_new<'a>(all: &mut Vec<Marker<'a>>, others: impl IntoIterator<Item = Marker<'a>>) {
     for marker in others {
         if !all.contains(&marker) {
@@ -311,7 +311,7 @@ fn add_new<'a>(all: &mut Vec<Marker<'a>>, others: impl IntoIterator<Item = Marke
 }
 
 impl CompiledForm {
-    /// Returns where the markers that matter in the call may begin.
+    /// Returns the places where the markers that matter inside the call may begin.
     #[inline]
     pub(super) fn stops(&self) -> &Stops {
         self.stops.get_or_init(|| Stops::new([&self.inside]))
@@ -327,12 +327,12 @@ impl CompiledForm {
         }
     }
 
-    /// Returns `true` when `plain` stops at every byte that may begin an end of the call.
+    /// Returns `true` if `plain` stops at every byte that may begin an end of the call.
     pub(super) fn is_safe(&self, plain: Plain) -> bool {
         self.safe.contains(&plain)
     }
 
-    /// Returns `true` when a function in tags may stand in the call.
+    /// Returns `true` if a function in tags may occur in the call.
     pub(super) fn has_functions(&self) -> bool {
         self.ends > self.blocks
     }
@@ -345,7 +345,7 @@ impl CompiledForm {
         let closers: Vec<_> = call.closers.iter().collect();
         let ends_itself = closers.is_empty();
         let mut blocks: Vec<_> = block_closers(tools, ends_itself).collect();
-        // Of dialects that share an opener, the first reads the calls of all.
+        // If dialects share an opener, the first one reads the calls of all.
         let is_shared = |other: &&ToolDialectBuilder<'_>| {
             call.grammar.function_end().is_some()
                 && other.calls.iter().any(|own| own.opener == call.opener)
@@ -412,14 +412,14 @@ impl CompiledForm {
     }
 }
 
-/// The role of a marker in a call.
+/// The role of a marker inside a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inside {
     /// Ends the call.
     Closer,
-    /// Ends a block around the call.
+    /// Ends a block that surrounds the call.
     BlockCloser,
-    /// Ends a function in tags. The grammar reads it, but where a value has no end of its own.
+    /// Ends a function in tags. It is read by the grammar, except in a value without an end of its own.
     FunctionEnd,
     /// Opens another call, or a block.
     Opener,

@@ -1,4 +1,4 @@
-//! Descriptions of reasoning made ready for the parsers.
+//! Descriptions of reasoning, compiled for the parsers.
 
 use super::{
     builder::ThinkingDialectBuilder,
@@ -8,41 +8,41 @@ use super::{
     strays::Strays,
 };
 
-/// A thinking dialect, ready for use.
+/// A compiled thinking dialect.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledThinking {
-    /// The name and the example of the first description.
+    /// The name and example of the first description.
     pub(super) name: &'static str,
     pub(super) example: &'static str,
     /// The markers that may open reasoning.
     pub(super) starts: MarkerSet,
     /// The markers of the answer: openers, ignored markers, those inside the text, then all closers.
     pub(super) text: MarkerSet,
-    /// The number of these that open reasoning.
+    /// The number of markers that open reasoning.
     pub(super) openers: usize,
-    /// The number of these that open reasoning or are ignored.
+    /// The number of markers that open reasoning or are ignored.
     pub(super) first_inline: usize,
-    /// The number of these before the closers.
+    /// The number of markers before the closers.
     pub(super) first_closer: usize,
-    /// The families, a bit each, of each opener and ignored marker, where there are several.
+    /// The families, as one bit each, of each opener and ignored marker, if there are several.
     families: Vec<u64>,
-    /// `true` when special tokens that close no section are framing.
+    /// `true` if special tokens that close no section are framing.
     pub(super) drops_strays: bool,
-    /// The least number of bytes of a special token, cut at the end, that is framing.
+    /// The minimum length at which a special token truncated at the end of the text is framing, in bytes.
     pub(super) min_cut_bytes: usize,
     /// The section of each closer of the answer.
     closer_sections: Vec<usize>,
     pub(super) sections: Vec<CompiledSection>,
-    /// The section of reasoning whose opener is not known.
+    /// The section for reasoning with an unknown opener.
     pub(super) any: CompiledSection,
     pub(super) rules: ThinkingRules,
 }
 
-/// One form of reasoning, ready for use.
+/// A compiled form of reasoning.
 #[derive(Debug, Clone)]
 pub(crate) struct CompiledSection {
     pub(super) closers: MarkerSet,
-    /// The markers that end it and mean something themselves.
+    /// The markers that end the section and have a meaning of their own.
     pub(super) headers: MarkerSet,
     /// The markers inside its text.
     pub(super) inline: MarkerSet,
@@ -50,7 +50,7 @@ pub(crate) struct CompiledSection {
 }
 
 impl CompiledThinking {
-    /// Compiles the dialects of `descriptions` together; the rules are those of the first.
+    /// Compiles the dialects in `descriptions` together, with the rules of the first.
     pub(super) fn new(descriptions: &[ThinkingDialectBuilder<'_>], counting: Strays<'_>) -> Self {
         let rules = descriptions.first().map_or(ThinkingRules::NONE, |first| first.rules);
         let (mut starts, mut closers, mut sections) = (Vec::new(), Vec::new(), Vec::new());
@@ -113,7 +113,7 @@ impl CompiledThinking {
         self.starts.is_empty()
     }
 
-    /// Returns the families, a bit each, to which opener or ignored marker `which` belongs; none where
+    /// Returns the families, as one bit each, to which opener or ignored marker `which` belongs; none if
     /// there is only one family.
     pub(super) fn families_of(&self, which: usize) -> u64 {
         self.families.get(which).copied().unwrap_or(0)
@@ -125,7 +125,7 @@ impl CompiledThinking {
         self.closer_sections.get(at).copied().unwrap_or(usize::MAX)
     }
 
-    /// Returns `true` for the front of a special token that would end reasoning, or begin a call in it.
+    /// Returns `true` for the beginning of a special token that would end reasoning, or begin a call in it.
     pub(super) fn is_cut_in_thinking(&self, text: &str, tools: &Compiled) -> bool {
         let rest = text.trim_start_matches(['\r', '\n']).as_bytes();
         let Self { any, min_cut_bytes, .. } = self;
@@ -135,19 +135,19 @@ impl CompiledThinking {
                 || tools.text.is_cut_token(rest))
     }
 
-    /// Lists the bytes that markers of the dialect begin with, as they are spelled.
+    /// Lists the bytes that markers of the dialect begin with, as spelled.
     #[cfg(feature = "runtime")]
     pub(super) fn first_bytes(&self) -> impl Iterator<Item = u8> {
         self.starts.firsts().iter().chain(self.text.firsts().iter())
     }
 
-    /// Returns `true` when the front of `text` reads as a marker of the dialect, in any case.
+    /// Returns `true` if the beginning of `text` reads as a marker of the dialect, in any case.
     #[cfg(feature = "runtime")]
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         self.starts.resembles(text) || self.text.resembles(text)
     }
 
-    /// Returns the form of reasoning that opener `which` began; `None` for one that began before the
+    /// Returns the form of reasoning opened by marker `which`; `None` stands for an opener before the
     /// text.
     pub(super) fn section(&self, which: Option<usize>) -> &CompiledSection {
         which.and_then(|which| self.sections.get(which)).unwrap_or(&self.any)

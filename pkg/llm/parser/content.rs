@@ -1,19 +1,19 @@
-//! The content that the tool-call parser emits.
+//! The content emitted by the tool-call parser.
 
 use crate::llm::parser::RepairSet;
 use crate::types::CallOutcome;
 
-/// The end of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallEnd {
-    /// Name and arguments were read whole.
+    /// The name and arguments were read completely.
     Complete,
-    /// The text ended, or was cut, inside the call.
+    /// The text ended, or was truncated, inside the call.
     Incomplete,
     /// The call could not be read.
     Malformed {
-        /// The mistake.
+        /// The fault.
         reason: &'static str,
         /// Its position, in bytes from the start of the call's body.
         offset: usize,
@@ -34,34 +34,34 @@ impl From<&CallEnd> for CallOutcome {
 
 /// One piece of message text, in order.
 ///
-/// The pieces of a call stand between its [`CallStart`](Self::CallStart) and
-/// [`CallEnd`](Self::CallEnd); calls do not overlap. Joined, [`Text`](Self::Text),
+/// The pieces of a call are emitted between its [`CallStart`](Self::CallStart) and
+/// [`CallEnd`](Self::CallEnd); calls do not overlap. The concatenation of [`Text`](Self::Text),
 /// [`Marker`](Self::Marker), [`Inline`](Self::Inline), [`CallBody`](Self::CallBody) and
-/// [`CallVerbatim`](Self::CallVerbatim) are the input.
+/// [`CallVerbatim`](Self::CallVerbatim) is the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParsedContent<'a> {
     /// Text outside calls, never empty.
     Text(&'a str),
-    /// A marker, as it was spelled: it ends the message section before it.
+    /// A marker, as spelled, which ends the preceding message section.
     Marker(&'a str),
-    /// A marker inside the text, as it was spelled: the section goes on behind it.
+    /// A marker inside the text, as spelled; the section continues after it.
     Inline(&'a str),
-    /// The first opener in a fence, which hides it: the next text begins with it. If the fence is
-    /// still open when the text ends, the complete calls from here on may be meant.
+    /// The first opener hidden by a fence; the next text begins with it. If the fence is
+    /// still open when the text ends, the complete calls from here on may be intended as calls.
     OpenerInCode,
     /// A call began.
     CallStart,
-    /// The tool's name, trimmed; given once, as soon as it is whole.
+    /// The tool's name, trimmed; emitted once, as soon as it is complete.
     CallName(&'a str),
-    /// The model's own id of the call.
+    /// The id that the model gave the call.
     CallId(&'a str),
     /// The tool server's name.
     CallServer(&'a str),
-    /// A piece of the call's body, as it stands between the markers.
+    /// A piece of the call's body, as written between the markers.
     CallBody(&'a str),
-    /// A piece of the body that stands in the arguments as it is: body, source and JSON text of
-    /// the arguments at once. Almost all bytes of a long argument come so.
+    /// A piece of the body that is part of the arguments unchanged: it is body, source and JSON text of
+    /// the arguments at once. Almost all bytes of a long argument are emitted this way.
     CallVerbatim(&'a str),
     /// A piece of the JSON text of the arguments.
     CallArguments(&'a str),
@@ -69,7 +69,7 @@ pub enum ParsedContent<'a> {
     CallSource(&'a str),
     /// The call ended.
     CallEnd {
-        /// The end; a complete call may run.
+        /// The outcome; a complete call may run.
         outcome: &'a CallEnd,
         /// The repairs in the call.
         repairs: RepairSet,
@@ -82,16 +82,16 @@ pub enum ParsedContent<'a> {
 pub enum ResponsePiece<'a> {
     /// Part of the reasoning, never empty.
     Thinking(&'a str),
-    /// Part of the answer: its text, or what a call in it holds.
+    /// Part of the answer: its text, or the content of a call in it.
     Answer(ParsedContent<'a>),
-    /// A marker: the section that was open, if any, ended.
+    /// A marker: the open section, if any, ended.
     SectionEnd,
-    /// A marker inside a section, which goes on.
+    /// A marker inside a section, which continues.
     Inline,
     /// The first opener of a call in this reasoning, see
     /// [`ThinkingPiece::CallOpener`](super::ThinkingPiece::CallOpener).
     CallOpener,
-    /// The answer that follows, up to the end of its section, is for a person, and holds no calls.
+    /// The following answer, up to the end of its section, is for a person and contains no calls.
     Prose,
 }
 

@@ -9,12 +9,12 @@ use super::{
     offered::Offered,
 };
 
-/// Some markers, in the order in which they are tried.
+/// A list of markers, in the order in which they are tried.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Markers<'a> {
     One(Marker<'a>),
     Many(&'a [Marker<'a>]),
-    /// Markers as a user spells them.
+    /// Markers as spelled by a user.
     Spelled(&'a [&'a str]),
 }
 
@@ -37,25 +37,25 @@ impl<'a> Markers<'a> {
 pub(crate) enum Bare {
     /// A JSON object that is a call, or an array of such.
     Json,
-    /// The same, behind another call and a semicolon.
+    /// The same, after another call and a semicolon.
     NextJson,
     /// A list of Python calls.
     Python,
-    /// `call:name{…}`, with this text on both sides of a string. In `auto` only with the name of an
+    /// `call:name{…}`, with `quote` on both sides of a string. In `auto`, only with the name of an
     /// offered tool.
     Syntax { quote: &'static str, offered: Offered },
-    /// The rest of a header that the prompt began: `to=name`.
+    /// The rest of a header whose beginning is in the prompt: `to=name`.
     Recipient,
-    /// This text, where a bracket follows.
+    /// This word, if a bracket follows.
     Word(&'static str),
-    /// A name, where this marker follows, or another one that ends a header of the dialect's calls.
+    /// A name, if this marker follows, or another one that ends a header of the dialect's calls.
     Name(&'static str),
-    /// An id that ends with a colon and a number, where this marker and an object follow.
+    /// An id that ends with a colon and a number, if this marker and an object follow.
     Id(&'static str),
 }
 
 impl Bare {
-    /// Returns the literal text that the call holds.
+    /// Returns the literal text that the call contains.
     #[cfg(feature = "runtime")]
     pub(super) fn word(self) -> Option<&'static str> {
         match self {
@@ -66,7 +66,7 @@ impl Bare {
         }
     }
 
-    /// Returns the part that prose does not look like.
+    /// Returns the part that does not resemble prose.
     pub(super) fn in_auto(self) -> Option<Self> {
         match self {
             Self::Json => Some(Self::NextJson),
@@ -77,7 +77,7 @@ impl Bare {
     }
 }
 
-/// The grammar of a payload; of several, the first byte tells which.
+/// The grammar of a payload; if there are several, the first byte selects one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Grammar {
     /// The payload that begins with a curly or square bracket.
@@ -88,15 +88,15 @@ pub(crate) struct Grammar {
     pub(super) text: Option<Textual>,
 }
 
-/// The fronts of what a call in Forge's XML may begin with.
+/// The beginnings of a call in Forge's XML.
 const FORGE_FRONTS: &[&str] = &["<tool_name", "<server_name", "<arguments", "<?"];
 
 /// The tags of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Markup {
-    /// `<tool_name>` and `<arguments>`, as Forge asks for it.
+    /// `<tool_name>` and `<arguments>`, as requested by Forge.
     Forge,
-    /// A function with an element for each argument, every tag behind `]<]minimax[>[`.
+    /// A function with an element for each argument, with `]<]minimax[>[` before every tag.
     Elements,
     /// A function with parameters.
     Tags(Tags),
@@ -107,9 +107,9 @@ pub(crate) enum Markup {
 pub(crate) enum Textual {
     /// A name, then the arguments as JSON.
     Named(HeaderStyle),
-    /// A name, then keys and values in tags.
+    /// A name, followed by keys and values in tags.
     Tags(Tags),
-    /// `call:name{key:value}`; this text stands on both sides of a string.
+    /// `call:name{key:value}`, with `quote` on both sides of a string.
     Syntax { quote: &'static str },
     /// `[name(key=value)]`, or without the brackets.
     Python,
@@ -125,7 +125,7 @@ impl Grammar {
         (!tags.function_end.is_empty()).then_some(tags.function_end)
     }
 
-    /// Returns what a payload may begin with.
+    /// Returns the texts that a payload may begin with.
     pub(super) fn lead(&self) -> Lead {
         let tag = self.markup.map(|markup| match markup {
             Markup::Forge => TagLead::OneOf(FORGE_FRONTS),
@@ -167,14 +167,14 @@ impl Grammar {
         all
     }
 
-    /// Adds what begins with a tag.
+    /// Adds the grammar of payloads that begin with a tag.
     #[must_use]
     pub(super) const fn or_markup(mut self, markup: Markup) -> Self {
         self.markup = Some(markup);
         self
     }
 
-    /// Adds what begins with neither a bracket nor a tag.
+    /// Adds the grammar of payloads that begin with neither a bracket nor a tag.
     #[must_use]
     pub(super) const fn or_text(mut self, text: Textual) -> Self {
         self.text = Some(text);
@@ -186,15 +186,15 @@ impl Grammar {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct ThinkingRules {
-    /// Line ends that belong to an ignored marker before them, at most.
+    /// The maximum number of line ends that belong to the ignored marker before them.
     pub(super) after_ignored: u8,
-    /// `true` if the openers are plain words, which count at the start of a response only.
+    /// `true` if the openers are plain words, which count only at the start of a response.
     pub(super) only_at_start: bool,
-    /// `true` if a first closer without an opener shows that the response began inside thinking.
+    /// `true` if the first closer without an opener shows that the response began inside thinking.
     pub(super) finds_late_closer: bool,
-    /// `true` if the template opens the reasoning, so that the response begins inside it.
+    /// `true` if the prompt template opens the reasoning, so that the response begins inside it.
     pub(super) starts_inside: bool,
-    /// `true` if calls in reasoning that is never closed are calls.
+    /// `true` if calls in reasoning that is never closed count as calls.
     pub(super) recovers_calls: bool,
 }
 
@@ -208,7 +208,7 @@ impl ThinkingRules {
     };
 }
 
-/// Line ends that belong to the markers: at most this number at each place.
+/// The maximum number of line ends that belong to the markers at each place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Framing {
     pub(super) after_opener: u8,

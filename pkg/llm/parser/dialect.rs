@@ -1,4 +1,4 @@
-//! The dialects by name.
+//! Dialects by name.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,10 +14,10 @@ use super::{
 
 pub(super) use super::compiled::{CompiledForm, Inside};
 
-/// The way in which reasoning is marked in text.
+/// A dialect of marking reasoning in text.
 ///
-/// [`by_name`](Self::by_name) finds what the families of models write; [`builder`](Self::builder)
-/// describes what none of them does. Its text form, in serde too, is the name.
+/// [`by_name`](Self::by_name) returns the dialects of known model families; [`builder`](Self::builder)
+/// describes any other. The text form, also in serde, is the name.
 ///
 /// # Examples
 ///
@@ -33,10 +33,10 @@ pub(super) use super::compiled::{CompiledForm, Inside};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThinkingDialect(Kind<CompiledThinking>);
 
-/// The way in which tool calls are written as text.
+/// A dialect of writing tool calls as text.
 ///
-/// [`by_name`](Self::by_name) finds what the families of models write; [`builder`](Self::builder)
-/// describes what none of them does. Its text form, in serde too, is the name.
+/// [`by_name`](Self::by_name) returns the dialects of known model families; [`builder`](Self::builder)
+/// describes any other. The text form, also in serde, is the name.
 ///
 /// # Examples
 ///
@@ -56,9 +56,9 @@ pub struct ToolDialect(Kind<Compiled>);
 
 #[derive(Debug, Clone)]
 enum Kind<T> {
-    /// The place in the list of all.
+    /// The index in the list of all dialects.
     BuiltIn(usize),
-    /// A dialect that a user described.
+    /// A dialect described by a user.
     Own(Arc<T>),
 }
 
@@ -78,22 +78,22 @@ static TOOLS: [OnceLock<Compiled>; TOOL_COUNT] = [const { OnceLock::new() }; TOO
 static THINKING: [OnceLock<CompiledThinking>; THINKING_COUNT] =
     [const { OnceLock::new() }; THINKING_COUNT];
 
-/// The bytes where markers of two listed dialects may begin, computed at their first use together.
+/// The bytes with which markers of two listed dialects may begin, computed when they are first used together.
 static STOPS: [[OnceLock<Arc<StopsOfBoth>>; TOOL_COUNT]; THINKING_COUNT] =
     [const { [const { OnceLock::new() }; TOOL_COUNT] }; THINKING_COUNT];
 
 impl ThinkingDialect {
-    /// Text stays as it is.
+    /// The dialect without reasoning: text is unchanged.
     pub const NONE: Self = Self(Kind::BuiltIn(0));
-    /// Every dialect with an opener of its own, recognised by it. A response that began inside
-    /// thinking is recognised by its first closer.
+    /// All dialects with an opener of their own, by which they are recognized. A response that began inside
+    /// thinking is recognized by its first closer.
     pub const AUTO: Self = Self(Kind::BuiltIn(1));
-    /// Forge's own: `<thinking>`.
+    /// Forge's own dialect: `<thinking>`.
     pub const FORGE: Self = Self(Kind::BuiltIn(2));
-    /// `<think>`, as most open models write it.
+    /// The dialect of most open models: `<think>`.
     pub const THINK: Self = Self(Kind::BuiltIn(3));
 
-    /// Returns every dialect that the library knows, `none` and `auto` first.
+    /// Returns every dialect known to the library, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
         (0..THINKING_COUNT).map(|at| Self(Kind::BuiltIn(at))).collect()
@@ -114,7 +114,7 @@ impl ThinkingDialect {
         Self(Kind::Own(Arc::new(CompiledThinking::new(&[*description], Strays::Never))))
     }
 
-    /// Returns the dialect of this name.
+    /// Returns the dialect with this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|dialect| dialect.name() == name)
@@ -129,7 +129,7 @@ impl ThinkingDialect {
         }
     }
 
-    /// Returns a text in this dialect; empty for `none`.
+    /// Returns an example of text in this dialect; empty for `none`.
     #[must_use]
     pub fn example(&self) -> &'static str {
         match &self.0 {
@@ -140,21 +140,21 @@ impl ThinkingDialect {
         }
     }
 
-    /// Returns `true` when text stays as it is.
+    /// Returns `true` if the dialect leaves text unchanged.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.compiled().is_empty()
     }
 
-    /// Returns `true` when the prompt template of the family opens the reasoning, so that responses
+    /// Returns `true` if the prompt template of the family opens the reasoning, so that responses
     /// begin inside it.
     #[must_use]
     pub fn starts_inside(&self) -> bool {
         self.rules().starts_inside
     }
 
-    /// Returns `text` as reasoning that a model wrote in this dialect, in front of its answer; `None` for
-    /// a dialect whose markers are none, or headers.
+    /// Returns `text` as reasoning that a model would write in this dialect before its answer; `None` for
+    /// a dialect without markers, or with headers as markers.
     #[cfg(feature = "runtime")]
     pub(crate) fn write(&self, text: &str) -> Option<String> {
         let compiled = self.compiled();
@@ -172,7 +172,7 @@ impl ThinkingDialect {
         self.compiled().rules
     }
 
-    /// Returns where the markers of this dialect and of `tools` may begin.
+    /// Returns the places where the markers of this dialect and of `tools` may begin.
     pub(super) fn stops_with(&self, tools: &ToolDialect) -> Arc<StopsOfBoth> {
         let stops = || Arc::new(StopsOfBoth::new(self.compiled(), tools.compiled()));
         match (&self.0, &tools.0) {
@@ -200,14 +200,14 @@ impl ThinkingDialect {
 }
 
 impl ToolDialect {
-    /// Text stays as it is.
+    /// The dialect without calls: text is unchanged.
     pub const NONE: Self = Self(Kind::BuiltIn(0));
-    /// Every dialect with an opener of its own, recognised by it.
+    /// All dialects with an opener of their own, by which they are recognized.
     pub const AUTO: Self = Self(Kind::BuiltIn(1));
-    /// Forge's own: `<tool>` with JSON or XML.
+    /// Forge's own dialect: `<tool>` with JSON or XML.
     pub const FORGE: Self = Self(Kind::BuiltIn(2));
 
-    /// Returns every dialect that the library knows, `none` and `auto` first.
+    /// Returns every dialect known to the library, `none` and `auto` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
         (0..TOOL_COUNT).map(|at| Self(Kind::BuiltIn(at))).collect()
@@ -217,7 +217,7 @@ impl ToolDialect {
         Self(Kind::Own(Arc::new(Compiled::new(&[*description], &[], Strays::Never))))
     }
 
-    /// Returns the dialect of this name.
+    /// Returns the dialect with this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|dialect| dialect.name() == name)
@@ -232,7 +232,7 @@ impl ToolDialect {
         }
     }
 
-    /// Returns a text in this dialect; empty for `none`.
+    /// Returns an example of text in this dialect; empty for `none`.
     #[must_use]
     pub fn example(&self) -> &'static str {
         match &self.0 {
@@ -241,13 +241,13 @@ impl ToolDialect {
         }
     }
 
-    /// Returns `true` when text stays as it is.
+    /// Returns `true` if the dialect leaves text unchanged.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.compiled().is_empty()
     }
 
-    /// Returns the form in which results go back: that of the family of this name, else Forge's.
+    /// Returns the form in which results are sent back: that of the family with this name, or else Forge's.
     #[cfg(feature = "runtime")]
     pub(crate) fn result_form(&self) -> families::ResultForm {
         families::by_tools(self.name()).map_or(families::ResultForm::FORGE, |family| family.results)

@@ -1,6 +1,6 @@
-//! Numbers for tests.
+//! Reproducible numbers for tests.
 
-/// Returns the same numbers below a bound each time.
+/// Returns a generator of numbers below a bound, which are the same each time.
 pub(crate) fn dice() -> impl FnMut(usize) -> usize {
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     move |below| {

@@ -1,4 +1,4 @@
-//! A list of calls that a model repeats without its opener.
+//! Lists of calls that a model repeats without their opener.
 
 use super::{
     compiled::Compiled,
@@ -7,30 +7,30 @@ use super::{
 };
 use crate::types::slice;
 
-/// Longest list that is held, in bytes; a longer one is called.
+/// Maximum length of a list that is held, in bytes; a longer one is treated as calls.
 const MAX_HELD_BYTES: usize = 64 << 10;
 
-/// A list of calls directly behind a marked one, held until it is known whether the closer of such a
+/// A list of calls directly after a marked one, held until it is known whether the closer of such a
 /// call follows.
 #[derive(Debug, Default)]
 pub(super) struct Echo {
     pub(super) held: String,
-    /// The form of the calls, and the bytes before them.
+    /// The form of the calls, and the number of bytes before them.
     pub(super) call: (usize, usize),
     depth: u32,
     quote: Option<char>,
     is_escaped: bool,
-    /// The place behind the list.
+    /// The offset after the list.
     end: Option<usize>,
 }
 
 impl Echo {
-    /// Creates one of calls of this form, with this number of bytes before them.
+    /// Creates an echo for calls of this form, with this number of bytes before them.
     pub(super) fn new(call: (usize, usize)) -> Self {
         Self { call, ..Self::default() }
     }
 
-    /// Takes the next character. Returns `true` for an echo, `false` for calls, once that is known.
+    /// Adds the next character. Returns `true` for an echo, `false` for calls, once this is known.
     pub(super) fn push(&mut self, next: char, dialect: &Compiled) -> Option<bool> {
         self.held.push(next);
         if self.held.len() >= MAX_HELD_BYTES {

@@ -1,4 +1,4 @@
-//! Code spans and fences, followed sixteen bytes at a time.
+//! Code spans and fences, tracked sixteen bytes at a time.
 
 use super::code_spans::CodeSpans;
 use crate::{
@@ -6,22 +6,22 @@ use crate::{
     types::subslice,
 };
 
-/// The state behind some message text: the same as a [`CodeSpans`], of which the frequent ones are a few
+/// The state after some message text: the same as a [`CodeSpans`], with the frequent states as a few
 /// bits, so that a block of text changes them without a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FollowedCode {
     bits: u8,
-    /// The fence, or what no bits say; otherwise plain text.
+    /// The fence, or a state that the bits cannot express; otherwise plain text.
     rest: CodeSpans,
 }
 
-/// At the start of a line after n spaces, a bit each.
+/// At the start of a line after n spaces, as one bit each.
 const STARTS: u8 = 0b1111;
-/// In a span that one backtick opened.
+/// In a span opened by one backtick.
 const SPAN: u8 = 1 << 4;
-/// Behind one backtick that opened or closed such a span.
+/// After one backtick that opened or closed such a span.
 const TICK: u8 = 1 << 5;
-/// In the lines of a fence that is not quoted.
+/// In the lines of an unquoted fence.
 const FENCE: u8 = 1 << 6;
 /// Anything else.
 const OTHER: u8 = 1 << 7;
@@ -30,7 +30,7 @@ const OTHER: u8 = 1 << 7;
 const LAST: u64 = 1 << (WIDE - 1);
 
 impl FollowedCode {
-    /// The first byte of a section is the start of a line.
+    /// The state before the first byte of a section, which is the start of a line.
     pub(crate) const START: Self = Self { bits: 1, rest: CodeSpans::Plain };
 
     /// Returns the state.
@@ -66,19 +66,19 @@ impl FollowedCode {
         *self = Self { bits, rest };
     }
 
-    /// Passes `bytes`.
+    /// Processes `bytes`.
     pub(crate) fn pass(&mut self, bytes: &[u8]) {
         self.set(self.state().after_all(bytes));
     }
 
-    /// Returns `true` where text without a backtick, a tilde and a line end changes nothing, nor does a
-    /// line end that four other bytes follow.
+    /// Returns `true` if text without a backtick, a tilde and a line end changes nothing, and neither does a
+    /// line end followed by four other bytes.
     #[inline(always)]
     pub(crate) fn is_still(self) -> bool {
         self.bits & !FENCE == 0
     }
 
-    /// Passes a few bytes.
+    /// Processes a few bytes.
     #[inline(always)]
     pub(crate) fn pass_few(&mut self, bytes: &[u8]) {
         let has_turn = bytes.iter().any(|byte| matches!(byte, b'`' | b'\n'));
@@ -87,7 +87,7 @@ impl FollowedCode {
         }
     }
 
-    /// Passes a block of `bytes` at `at`: these bytes without the first `before`, `length` in all.
+    /// Processes a block of `bytes` at `at`: these bytes without the first `before`, `length` in all.
     #[inline(always)]
     pub(crate) fn pass_block(
         &mut self,
@@ -99,7 +99,7 @@ impl FollowedCode {
         }
     }
 
-    /// Passes the bytes of `wide`.
+    /// Processes the bytes of `wide`.
     #[inline(always)]
     pub(crate) fn pass_wide(&mut self, wide: &[u8; WIDE]) {
         let (ticks, line_ends) = (TICKS.found_in_wide(wide), LINE_ENDS.found_in_wide(wide));
@@ -117,12 +117,12 @@ impl FollowedCode {
         }
     }
 
-    /// Passes `text`, of which a look at each byte need not tell; does nothing and returns `false` for other
-    /// text.
+    /// Processes `text` if that is possible without examining each byte; otherwise does nothing and returns
+    /// `false`.
     #[inline(always)]
     pub(crate) fn pass_halves(&mut self, text: Halves<'_>) -> bool {
         let (ticks, line_ends) = (TICKS.found_at_top(text), LINE_ENDS.found_at_top(text));
-        // Few pieces hold one, and where they stand costs twice as much to know.
+        // Few pieces contain one, and locating them costs twice as much.
         let has_marks = !MARKS.are_absent_in_halves(text);
         let in_fence = u64::from(self.bits >> 6 & 1).wrapping_neg();
         if !has_marks && ticks & (in_fence | LAST) == 0 {
@@ -136,8 +136,8 @@ impl FollowedCode {
         self.turn::<WIDE>(Masks { ticks, line_ends, spaces, marks }, text.len())
     }
 
-    /// Returns `true` where a block of text, markers aside, mostly holds nothing that changes the state, and
-    /// this one does not.
+    /// Returns `true` in a state in which a block of text, apart from markers, rarely contains anything that changes it, if
+    /// this block does not.
     #[inline(always)]
     fn is_still_in(self, block: [u8; BLOCK], before: usize, length: usize) -> bool {
         const TURNS: Finder<2> = Finder::new([ByteKind::of(b'`'), ByteKind::of(b'\n')]);
@@ -150,9 +150,9 @@ impl FollowedCode {
         self.pass(bytes);
     }
 
-    /// Passes the `length` bytes of `block` behind the first `before`; returns `false` where only a look at
-    /// each byte tells. Spans of one backtick, lines that begin as plain text, indented or not, and the
-    /// lines of a fence are all that is frequent: they take no branch each.
+    /// Processes the `length` bytes of `block` after the first `before`; returns `false` if each byte must be
+    /// examined. Spans of one backtick, lines that begin as plain text, indented or not, and the
+    /// lines of a fence are the only frequent cases: none of them takes a branch.
     #[inline(always)]
     pub(crate) fn pass_at_once(
         &mut self,
@@ -172,14 +172,14 @@ impl FollowedCode {
         self.turn::<BLOCK>(Masks { ticks, line_ends, spaces, marks }, length)
     }
 
-    /// Returns `true` where text with these line ends neither begins nor ends a line.
+    /// Returns `true` if text with these line ends neither begins nor ends a line.
     #[inline(always)]
     fn is_inside_line(self, line_ends: u64) -> bool {
         line_ends == 0 && self.bits & STARTS == 0
     }
 
-    /// Passes `length` bytes inside a line, of which these are backticks; does nothing and returns `false`
-    /// where they do not tell.
+    /// Processes `length` bytes inside a line, with these backticks; does nothing and returns `false`
+    /// if the backticks alone do not determine the state.
     #[inline(always)]
     fn turn_in_line<const BYTES: usize>(&mut self, ticks: u64, length: usize) -> bool {
         let bits = u64::from(self.bits);
@@ -196,10 +196,10 @@ impl FollowedCode {
         true
     }
 
-    /// Passes `text` without marks, of which these are backticks and line ends, in a fence only line ends, and
-    /// not the last byte a backtick; does nothing and returns `false` where they do not tell.
+    /// Processes `text` without marks, with these backticks and line ends, in a fence only line ends, and
+    /// without a backtick as the last byte; does nothing and returns `false` if these do not determine the state.
     ///
-    /// Of the spaces, only those behind a line end that is one of the last four bytes matter then.
+    /// Of the spaces, only those after a line end among the last four bytes matter in this case.
     #[inline(always)]
     fn turn_without_marks(&mut self, ticks: u64, line_ends: u64, text: Halves<'_>) -> bool {
         const SPACES: u32 = u32::from_le_bytes([b' '; 4]);
@@ -220,36 +220,36 @@ impl FollowedCode {
         true
     }
 
-    /// Passes `length` bytes, of which these are the ones that matter; does nothing and returns `false`
-    /// where they do not tell.
+    /// Processes `length` bytes with these relevant ones; does nothing and returns `false`
+    /// if they do not determine the state.
     #[inline(always)]
     fn turn<const BYTES: usize>(&mut self, masks: Masks, length: usize) -> bool {
         let Masks { ticks, line_ends, spaces, marks } = masks;
         let bits = u64::from(self.bits);
         let is_at_start = self.bits & STARTS != 0;
-        // The first bytes of lines behind their spaces: the sum carries each start over them. What it
-        // carries out says that the text ends there.
+        // The first bytes of lines after their spaces: the addition carries each start past them. A carry
+        // out of the sum means that the text ends there.
         let start = line_ends << 1 | first::<BYTES>(is_at_start.into(), length);
         let (sum, carry) = spaces.overflowing_add(start & spaces);
         let carry = if BYTES == WIDE { carry } else { sum >> (BYTES % WIDE) & 1 != 0 };
         let starts = (start | sum) & !spaces;
         let ends_at_start = u64::from(carry) | line_ends >> (BYTES - 1);
-        // Of a fence, only backticks at the start of a line matter.
+        // In a fence, only backticks at the start of a line matter.
         let in_fence = (bits >> 6 & 1).wrapping_neg();
         let spans = ticks & !in_fence;
         let turns = starts & (marks | ticks & (in_fence | 1 << (BYTES - 1)))
             | spans & (spans << 1 | first::<BYTES>(bits >> 5 & 1, length))
             | bits & u64::from(OTHER);
-        // Nor does one look tell of nothing but spaces, before which others may stand.
+        // Nor can a single check decide about nothing but spaces, which others may precede.
         if turns != 0 || carry && line_ends == 0 {
             return false;
         }
-        // No backtick stands where the last line ends.
+        // There is no backtick where the last line ends.
         let in_line = spans >> (line_ends | 1).ilog2();
         let was_span = bits >> 4 & u64::from(line_ends == 0);
         let is_span = u64::from(in_line.count_ones() & 1) ^ was_span & 1;
         let is_tick = spans >> (BYTES - 1);
-        // Of nothing but spaces inside a line, none count.
+        // If there is nothing but spaces inside a line, none of them count.
         let spaces_at_end = ((!spaces | 1) << (WIDE - BYTES)).leading_zeros();
         let start = ends_at_start << spaces_at_end & u64::from(STARTS);
         let now = start | is_span << 4 | is_tick << 5 | bits & u64::from(FENCE);
@@ -258,20 +258,20 @@ impl FollowedCode {
     }
 }
 
-/// Returns `bit` in the place of the first of `length` bytes.
+/// Returns `bit` at the position of the first of `length` bytes.
 #[inline(always)]
 fn first<const BYTES: usize>(bit: u64, length: usize) -> u64 {
     bit << (BYTES - length)
 }
 
-/// The bytes of some text that matter to code, a bit each: that of the last one is on top of as many as a
-/// whole block has.
+/// The bytes in a text that matter to code, as one bit each; that of the last byte has the position of the last byte in
+/// a whole block.
 #[derive(Debug, Clone, Copy)]
 struct Masks {
     ticks: u64,
     line_ends: u64,
     spaces: u64,
-    /// The bytes that begin a fence or a quotation, where a line starts.
+    /// The bytes that begin a fence or a quotation at the start of a line.
     marks: u64,
 }
 
@@ -280,7 +280,7 @@ const LINE_ENDS: Finder<1> = Finder::new([ByteKind::of(b'\n')]);
 const SPACES: Finder<1> = Finder::new([ByteKind::of(b' ')]);
 const MARKS: Finder<2> = Finder::new([ByteKind::of(b'~'), ByteKind::of(b'>')]);
 
-/// Returns the number of spaces that a bit of [`STARTS`] says.
+/// Returns the number of spaces for a bit of [`STARTS`].
 fn spaces_of(starts: u8) -> u8 {
     starts.trailing_zeros().to_le_bytes()[0]
 }

@@ -1,36 +1,36 @@
-//! The outcome of comparing text with a marker.
+//! The result of comparing text with a marker.
 
-/// The text behind the one that is compared.
+/// The input that follows the compared text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ahead {
-    /// More of it.
+    /// More text.
     More,
     /// Nothing.
     Nothing,
-    /// Something that is not text: what would have to follow does not.
+    /// Content other than text: nothing that would have to follow can follow.
     Break,
-    /// More, in a block of calls: a function's tag with a name is not mentioned there.
+    /// More text, in a block of calls, in which a function's tag with a name is never only a mention.
     Block,
-    /// Anything: special tokens are not mentioned.
+    /// Anything: special tokens are never only mentioned.
     Any,
 }
 
 impl Ahead {
-    /// Returns what follows text that may be the last.
+    /// Returns what follows text that is the last if `is_last`.
     pub(crate) const fn of(is_last: bool) -> Self {
         if is_last { Self::Nothing } else { Self::More }
     }
 }
 
-/// The outcome of comparing the front of a text.
+/// The result of comparing the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Not a marker.
     No,
     /// The start of a marker; more text decides.
     Maybe,
-    /// A marker of this many bytes.
+    /// A marker of this number of bytes.
     Yes(usize),
-    /// The text of a marker, this many bytes of it, where it is only mentioned.
+    /// The text of a marker, of this number of bytes, that is only mentioned.
     Mention(usize),
 }

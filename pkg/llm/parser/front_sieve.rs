@@ -1,29 +1,29 @@
-//! One look at a block for the places where the fronts of markers may stand.
+//! A fast check of a block for places where markers may begin.
 
 use crate::json::{Block, Finder};
 
-/// The bytes behind the first one that are compared.
+/// The number of bytes after the first one that are compared.
 const BEHIND: usize = 3;
-/// The most bytes that are looked for at each of these places.
+/// The maximum number of bytes that are searched for at each of these places.
 const KINDS: usize = 4;
-/// The bit by which a letter differs from the same in the other case.
+/// The bit that distinguishes upper and lower case of a letter.
 const CASE: u8 = 0x20;
 
-/// A search for places at which the second, third and fourth byte are some that markers have there, whatever
-/// the case of letters.
+/// A search for places at which the second, third and fourth byte are among those that markers have there, in either
+/// case.
 ///
-/// The search has no branch: no processor foresees which of many `<` begin nothing, and how many they are.
+/// The search has no branch, since processors cannot predict which of many `<` begin nothing, and their number.
 #[derive(Debug, Clone)]
 pub(super) struct FrontSieve {
-    /// Each with its distance from the first byte.
+    /// The finders, each with its distance from the first byte.
     behind: [(Finder<0, KINDS>, u32); BEHIND],
 }
 
-/// The bytes that are looked for at one place; `None` where they are any.
+/// The bytes that are searched for at one place; `None` if any byte is possible.
 type Kinds = Option<([u8; KINDS], usize)>;
 
 impl FrontSieve {
-    /// Creates a search for these markers; `None` where they have no byte, or too many, at each place.
+    /// Creates a search for these markers; `None` if they have no byte, or too many, at each place.
     pub(super) fn new<'a>(markers: impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut kinds: [Kinds; BEHIND] = [Some(([0; KINDS], 0)); BEHIND];
         for marker in markers {
@@ -34,13 +34,13 @@ impl FrontSieve {
         let finder = |(at, kinds): (u32, &Kinds)| {
             let (bytes, count) = (*kinds)?;
             let (first, _) = bytes.split_first()?;
-            // Where there are fewer, one of them is looked for once more.
+            // If there are fewer, one of them is searched for repeatedly.
             let mut all = [*first; KINDS];
             all.get_mut(..count)?.copy_from_slice(bytes.get(..count)?);
             (count > 0).then(|| (Finder::with_exact(all, []), at))
         };
         let finders = (1..).zip(&kinds).map(finder);
-        // In the place of one that is any, another one is looked at twice.
+        // A place at which any byte is possible is replaced by a repetition of another place.
         let some = finders.clone().flatten().next()?;
         let mut behind = [some; BEHIND];
         for (own, found) in behind.iter_mut().zip(finders) {
@@ -49,8 +49,8 @@ impl FrontSieve {
         Some(Self { behind })
     }
 
-    /// Returns those of `firsts`, a bit for each byte of the block, behind which a marker may go on, as far as
-    /// the bytes of the block tell.
+    /// Returns those of `firsts`, one bit for each byte of the block, after which a marker may continue, as far as
+    /// the bytes of the block show.
     #[inline(always)]
     pub(super) fn narrow(&self, firsts: u32, (block, before, length): Block) -> u32 {
         let lower = block.map(|byte| byte | CASE);
@@ -62,7 +62,7 @@ impl FrontSieve {
     }
 }
 
-/// Returns `kinds` with one more byte; a marker that ends before it may have any behind it.
+/// Returns `kinds` with one more byte; a marker that ends earlier may be followed by any byte.
 fn with(kinds: Kinds, byte: Option<u8>) -> Kinds {
     let ((mut bytes, count), kind) = (kinds?, byte? | CASE);
     if bytes.get(..count)?.contains(&kind) {

@@ -1,16 +1,16 @@
-//! The fronts of markers, as a filter: a `<` that begins none of them costs one look.
+//! A filter for the beginnings of markers: a `<` that begins none of them costs one check.
 
 use super::marker::MarkerSet;
 
-/// Bytes of a front that are compared.
+/// The number of bytes that are compared.
 const LENGTH: usize = 4;
 const BITS: u32 = 12;
 
-/// A filter of the fronts of markers. It may take other text for one, never the other way round.
+/// A filter for the beginnings of markers. It may have false positives, but no false negatives.
 #[derive(Debug, Clone)]
 pub(super) struct Fronts {
     bits: Box<[u64; 1 << (BITS - 6)]>,
-    /// Set when a marker is shorter than a front.
+    /// `true` if a marker is shorter than the compared bytes.
     has_short: bool,
 }
 
@@ -42,7 +42,7 @@ impl Fronts {
         self.bits.get((hash >> 6) as usize).is_some_and(|word| word >> (hash & 63) & 1 == 1)
     }
 
-    /// Returns `true` when a marker may begin with the first bytes of `text`, which may end inside it.
+    /// Returns `true` if a marker may begin with the first bytes of `text`, which may end inside it.
     #[inline]
     pub(super) fn may_begin(&self, text: &[u8]) -> bool {
         let is_front = match text.first_chunk() {
@@ -52,7 +52,7 @@ impl Fronts {
         is_front || self.has_short && self.begins_with_short(text)
     }
 
-    /// Returns `true` when a marker is shorter than a front.
+    /// Returns `true` if a marker is shorter than the compared bytes.
     pub(super) fn has_short(&self) -> bool {
         self.has_short
     }
@@ -69,7 +69,7 @@ fn front(text: &[u8], length: usize) -> u32 {
     text.iter().take(length).rev().fold(0, |front, byte| front << 8 | u32::from(*byte))
 }
 
-/// Returns the place of a front in the filter; letters of either case share one.
+/// Returns the position in the filter; letters in either case share one.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "lengths of a few bytes")]
 fn hash(front: u32, length: usize) -> u32 {

@@ -1,4 +1,4 @@
-//! The tag of a function where it opens a call: with a name, and before what may follow it.
+//! The tag of a function that opens a call: with a name, and followed by certain texts.
 
 use super::{
     found::Found,
@@ -9,16 +9,16 @@ use super::{
 };
 use crate::types::subslice;
 
-/// The most different texts that may follow a tag, and as many bytes as matter of each.
+/// The maximum number of different texts that may follow a tag, and the number of relevant bytes of each.
 const FRONTS: usize = 8;
 const FRONT_BYTES: usize = 4;
 
-/// The tag of a function, and what may follow it.
+/// The tag of a function, and the texts that may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FunctionTag {
     open: &'static str,
     end: &'static str,
-    /// The fronts of parameters, closers and the next call; zeros count for nothing.
+    /// The beginnings of parameters, closers and the next call; zeros are ignored.
     fronts: [[u8; FRONT_BYTES]; FRONTS],
 }
 
@@ -32,12 +32,12 @@ impl FunctionTag {
         Self::new(tags.function, tags.tag_end).before(tags.behind_function())
     }
 
-    /// Creates the tag of `MiniMax`'s elements, each of which stands behind a marker of its own.
+    /// Creates the tag of `MiniMax`'s elements, each of which follows a marker of its own.
     pub(super) fn of_elements() -> Self {
         Self::new("]<]minimax[>[<invoke", ">").before(["]", "<"].into_iter())
     }
 
-    /// Adds what else may follow.
+    /// Adds other texts that may follow.
     pub(super) fn before<'a>(mut self, texts: impl Iterator<Item = &'a str>) -> Self {
         for text in texts {
             let mut front = [0; FRONT_BYTES];
@@ -58,8 +58,8 @@ impl FunctionTag {
         self.open
     }
 
-    /// Checks `text` behind the `opener` that it begins with, which people type or not: a name, the rest
-    /// of the tag, then what may follow it; where it `is_in_block`, nothing but calls can be meant.
+    /// Checks `text` after the `opener` that it begins with, which people may type or not: a name, the rest
+    /// of the tag, then a text that may follow; if it `is_in_block`, nothing but calls can be intended.
     pub(super) fn check_behind(
         self,
         (opener, is_typed): (&str, bool),
@@ -74,12 +74,12 @@ impl FunctionTag {
         }
     }
 
-    /// Checks that parameters, one object or a closer may follow the tag that `text` begins with. A tag
-    /// that is its own end needs nothing behind it.
+    /// Checks that parameters, one object or a closer may follow the tag that `text` begins with. A self-closing tag
+    /// needs nothing after it.
     pub(super) fn check(self, text: &[u8], is_typed: bool, is_last: bool) -> Found {
         let (text, is_last) = window(text, is_last);
         let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
-        // No tag holds control characters.
+        // No tag contains control characters.
         let is_control = |byte: &u8| *byte < b' ' && !byte.is_ascii_whitespace();
         let control = text.iter().position(is_control);
         if control.is_some_and(|at| self.end_in(subslice(text, ..=at)) == Ok(None)) {
@@ -112,7 +112,7 @@ impl FunctionTag {
         end_of_tag(self.open, self.end, text)
     }
 
-    /// Checks the text behind a tag that people type, where other languages have elements too.
+    /// Checks the text after a tag that people type, since other languages have elements too.
     fn check_next(&self, text: &[u8], first: u8, undecided: Found) -> Found {
         if first == b'<' && text.get(1).is_none_or(|second| matches!(second, b'|' | 0xEF)) {
             return if text.len() > 1 { Found::Yes(0) } else { undecided };
@@ -121,8 +121,8 @@ impl FunctionTag {
     }
 }
 
-/// Checks the text behind the opening of a function's tag: `=NAME`, or attributes. In a tag that
-/// `is_typed`, the name is the only one: elements of other languages have more.
+/// Checks the text after the beginning of a function's tag: `=NAME`, or attributes. In a tag that
+/// `is_typed`, the name must be the only attribute: elements of other languages have more.
 fn check_name(opener: &str, text: &[u8], is_typed: bool, is_last: bool) -> Found {
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     let mut rest = text;

@@ -1,19 +1,19 @@
-//! The bytes that may still become a marker.
+//! A buffer for bytes that may still become a marker.
 
 use crate::types::{slice, subslice};
 
-/// The longest marker with its attributes, and what is looked at behind it.
+/// The maximum length of a marker with its attributes, and of the text checked after it.
 pub(crate) const CAPACITY: usize = 384;
 
-/// The most bytes that need no buffer of their own: almost all that is ever held back.
+/// The maximum number of bytes stored inline, which is enough for almost everything that is held back.
 const SHORT: usize = 24;
 
-/// Text held back: no marker with its attributes is longer than this. What is short is in place.
+/// Text that is held back: no marker with its attributes is longer than this. Short text is stored inline.
 #[derive(Debug)]
 pub(crate) struct InlineBuf {
     /// The bytes, while there are at most [`SHORT`].
     short: [u8; SHORT],
-    /// The bytes, while there are more; made for the first of them and kept.
+    /// The bytes, if there are more; allocated when first needed and kept.
     long: Option<Box<[u8; CAPACITY]>>,
     length: usize,
 }
@@ -32,17 +32,17 @@ impl InlineBuf {
         self.length
     }
 
-    /// Returns the bytes where there are at least one and at most three.
+    /// Returns the bytes if there are one to three.
     #[inline(always)]
     pub(crate) fn few(&self) -> Option<Few> {
         let bytes = self.short.first_chunk().filter(|_| (1..=Few::MOST).contains(&self.length))?;
-        // What is behind them may be anything.
+        // The bytes after them may have any value.
         let within = u32::MAX.unbounded_shr(bits(FEW - self.length));
         let bytes = u32::from_le_bytes(*bytes) & within;
         Some(Few { bytes: bytes.to_le_bytes(), length: self.length })
     }
 
-    /// Keeps these bytes alone.
+    /// Replaces the content with these bytes.
     #[inline(always)]
     pub(crate) fn set_few(&mut self, few: Few) {
         if let Some(front) = self.short.first_chunk_mut() {
@@ -51,7 +51,7 @@ impl InlineBuf {
         }
     }
 
-    /// Returns the number of bytes that there is still room for.
+    /// Returns the number of bytes for which there is room.
     pub(crate) const fn room(&self) -> usize {
         CAPACITY - self.length
     }
@@ -63,12 +63,12 @@ impl InlineBuf {
         }
     }
 
-    /// Returns the text; only whole characters go in and come out.
+    /// Returns the text; only whole characters are added and removed.
     pub(crate) fn as_str(&self) -> &str {
         str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
-    /// Appends what there is room for.
+    /// Appends as much of `text` as there is room for.
     pub(crate) fn push_str(&mut self, text: &str) {
         let text = slice(text, ..text.floor_char_boundary(self.room()));
         let end = self.length + text.len();
@@ -79,7 +79,7 @@ impl InlineBuf {
         }
     }
 
-    /// Returns the buffer for more bytes than are short, with those that are there.
+    /// Returns the buffer for longer text, containing the present bytes.
     fn long_bytes(&mut self) -> &mut [u8] {
         let long = self.long.get_or_insert_with(|| Box::new([0; CAPACITY]));
         if self.length <= SHORT
@@ -99,7 +99,7 @@ impl InlineBuf {
         self.keep(count.min(self.length), self.length);
     }
 
-    /// Keeps the bytes from `start` to `end`.
+    /// Keeps only the bytes from `start` to `end`.
     fn keep(&mut self, start: usize, end: usize) {
         let length = end - start;
         if self.length <= SHORT {
@@ -120,22 +120,22 @@ impl InlineBuf {
     }
 }
 
-/// The bytes of a [`Few`], with one that it does not use.
+/// The size of a [`Few`], including one unused byte.
 const FEW: usize = 4;
 
-/// At most three bytes of text, by value: these need no copy of a length that is not known.
+/// At most three bytes of text, by value, which avoids copies of a length that is not known at compile time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Few {
-    /// Those that are not used are 0.
+    /// The bytes; unused ones are 0.
     bytes: [u8; FEW],
     length: usize,
 }
 
 impl Few {
-    /// The most bytes.
+    /// The maximum number of bytes.
     const MOST: usize = FEW - 1;
 
-    /// Returns the last `length` bytes of `last`, from one to three.
+    /// Returns the last `length` bytes of `last`; `length` is one to three.
     #[inline(always)]
     pub(crate) fn at_end(last: [u8; FEW], length: usize) -> Self {
         let length = length.min(Self::MOST);
@@ -143,7 +143,7 @@ impl Few {
         Self { bytes: bytes.to_le_bytes(), length }
     }
 
-    /// Returns the first four of these bytes and those of `next`.
+    /// Returns the first four bytes of these bytes followed by `next`.
     #[inline(always)]
     pub(crate) fn before(self, next: [u8; FEW]) -> [u8; FEW] {
         let next = u32::from_le_bytes(next).unbounded_shl(bits(self.length));
@@ -155,11 +155,11 @@ impl Few {
         subslice(&self.bytes, ..self.length)
     }
 
-    /// Returns the text; only whole characters go in.
+    /// Returns the text; only whole characters are added.
     #[inline(always)]
     pub(crate) fn as_str(&self) -> &str {
         match self.bytes {
-            // What is held most.
+            // The text that is held most often.
             [b'<', 0, ..] => "<",
             [b'<', b'/', 0, _] => "</",
             _ => str::from_utf8(self.as_bytes()).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The text that has to follow an opener: where it cannot begin the payload, the opener is only
+//! The text that must follow an opener: if the payload cannot begin with it, the opener is only
 //! mentioned.
 
 use super::{
@@ -15,31 +15,31 @@ use crate::types::subslice;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Lead {
-    /// A curly or square bracket, perhaps in a fence.
+    /// `true` if the payload may begin with a curly or square bracket, possibly in a fence.
     pub(super) json: bool,
     pub(super) tag: Option<TagLead>,
     pub(super) bare: Option<BareName>,
-    /// `true` behind what a person could type, in sources too: what stands in a bracket is looked at.
+    /// `true` after an opener that a person could type, also in source code: the text in a bracket is checked.
     pub(super) is_typed: bool,
 }
 
-/// The front of a tag.
+/// The beginning of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TagLead {
     /// One of these texts.
     OneOf(&'static [&'static str]),
-    /// A whole tag of a function, where its parameters may follow.
+    /// A complete tag of a function, if its parameters may follow.
     Function(FunctionTag),
 }
 
-/// The text behind a name that stands bare.
+/// The text after a name that is not in a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BareName {
     /// A line end, a tag or a bracket.
     Pairs,
-    /// A bracket; the name itself may be the next one.
+    /// A bracket; the name may itself begin with the opener of the next call.
     Syntax,
-    /// A bracket; one may stand before the name too.
+    /// A bracket; one may also precede the name.
     Python,
     /// One of these texts, or a bracket.
     Separators([&'static str; 2]),
@@ -56,7 +56,7 @@ impl Lead {
         self
     }
 
-    /// Checks the text behind `opener`, whose case `is_loose` where it is not spelled as models do.
+    /// Checks the text after `opener`; `is_loose` if its case differs from the spelling of models.
     /// Nothing follows a text that `is_last`.
     pub(super) fn check(self, opener: &str, text: &[u8], is_loose: bool, is_last: bool) -> Found {
         let (text, is_last) = window(text, is_last);
@@ -105,7 +105,7 @@ impl Lead {
 }
 
 impl BareName {
-    /// Returns the text behind a name that one of `separators` ends.
+    /// Returns the texts after a name that one of `separators` ends.
     pub(super) fn before(separators: [&'static str; 2]) -> Self {
         let can_be_name = |first: char| is_name_char(first) || first.is_whitespace();
         if separators.iter().any(|separator| separator.starts_with(can_be_name)) {
@@ -115,7 +115,7 @@ impl BareName {
         }
     }
 
-    /// Checks for a name and what has to follow it, behind `before`.
+    /// Checks for a name and the text that must follow it, after `before`.
     fn check(self, before: &[u8], text: &[u8], is_last: bool) -> Found {
         let name = name_bytes(text);
         if name == 0 {
@@ -126,7 +126,7 @@ impl BareName {
         let behind = subslice(text, name..);
         let rest = behind.trim_ascii_start();
         let is_long = text.len() - rest.len() > MAX_BYTES;
-        // What fewer bytes rule out comes first.
+        // Checks that need fewer bytes come first.
         match self {
             Self::Syntax if text.starts_with(b"call:") => yes_if(!has_blank),
             Self::Separators(separators) if !is_long => {
@@ -143,7 +143,7 @@ impl BareName {
             _ if has_blank && !(is_after_line_end && self == Self::Pairs) => Found::No,
             _ if is_long => Found::Yes(0),
             Self::Open => Found::Yes(0),
-            // The name is told where its line ends.
+            // The name is known where its line ends.
             Self::Pairs if !has_blank && matches!(behind.first(), Some(b'\n' | b'\r')) => {
                 Found::Yes(0)
             }

@@ -1,4 +1,4 @@
-//! The openers that were text.
+//! Openers that turned out to be text.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(crate) struct Mentions(AtomicU64);
 
 impl Mentions {
-    /// Notes that marker `which` was text.
+    /// Records that marker `which` was text.
     pub(crate) fn note(&self, which: usize) {
         self.0.fetch_or(bit(which), Relaxed);
     }
 
-    /// Returns `true` once when marker `which` was text.
+    /// Returns `true` if marker `which` was recorded as text, and clears the record.
     pub(crate) fn take(&self, which: usize) -> bool {
         self.0.fetch_and(!bit(which), Relaxed) & bit(which) != 0
     }

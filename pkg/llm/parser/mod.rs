@@ -1,7 +1,7 @@
-//! Reasoning and tool calls out of text, wherever the chunks are cut.
+//! Extraction of reasoning and tool calls from text, however it is split into chunks.
 //!
-//! One scanner finds the markers for both parsers; what a dialect's markers and payloads are is
-//! described in data. The parsers are plain `&mut self` structs that give slices of their input.
+//! One scanner finds the markers for both parsers; the markers and payloads of each dialect
+//! are described as data. The parsers are plain `&mut self` structs that emit slices of their input.
 
 mod bare_call;
 mod builder;

@@ -1,4 +1,4 @@
-//! Dialects as text: their names.
+//! The text form of dialects, which is their name.
 
 use std::{
     fmt::{self, Display},
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use super::dialect::{ThinkingDialect, ToolDialect};
 
-/// The error for a name that no dialect of the library has.
+/// The error for a name that is not that of a dialect in the library.
 ///
 /// # Examples
 ///

@@ -1,5 +1,5 @@
-//! Foreign text without the markers of a family: what a tool returns must not end its own result,
-//! speak in another role, or be a call when the model repeats it.
+//! Neutralization of family markers in outside text: a tool's output must not end its own result,
+//! speak in another role, or become a call when the model repeats it.
 
 use std::{borrow::Cow, fmt::Write as _, sync::OnceLock};
 
@@ -7,8 +7,8 @@ use serde::de::IgnoredAny;
 
 use super::{ThinkingDialect, ToolDialect, families::ResultForm};
 
-/// Roles and turns as prompt templates write them, beside the special tokens, which are known by
-/// their shape. Each counts in any ASCII case.
+/// Roles and turns as prompt templates write them, in addition to special tokens, which are recognized by
+/// their form. All are matched in any ASCII case.
 const ROLES: &[&str] = &[
     "<s>",
     "</s>",
@@ -48,34 +48,34 @@ const ROLES: &[&str] = &[
     "[e~[",
 ];
 
-/// Longest name in a token that ends with a bar, such as `<turn|>`, in bytes.
+/// Maximum length of a name in a token that ends with a bar, such as `<turn|>`, in bytes.
 const MAX_NAME_BYTES: usize = 48;
 
-/// Breaks the markers of a family in text of others, so that the text is read and not obeyed.
+/// A filter that breaks the markers of a family in outside text, so that the text is read and not obeyed.
 ///
-/// A backslash behind a marker's first character breaks it: `<\|im_end|>`, `<\/tool_result>`. In JSON
-/// that character is escaped, which leaves the value as it is: `"\u003c|im_end|>"`.
+/// A backslash after a marker's first character breaks it: `<\|im_end|>`, `<\/tool_result>`. In JSON
+/// that character is escaped, which leaves the value unchanged: `"\u003c|im_end|>"`.
 #[derive(Debug, Clone)]
 pub(crate) struct Neutral {
     tools: ToolDialect,
     thinking: ThinkingDialect,
-    /// Listed for the first text: most agents of native calls never have one.
+    /// Computed for the first text: most agents with native calls never need it.
     around: OnceLock<Box<Around>>,
 }
 
-/// The rest of what matters in foreign text.
+/// The other markers that matter in outside text.
 #[derive(Debug, Clone)]
 struct Around {
     /// The tags and headings around results.
     results: Vec<String>,
-    /// The bytes that a marker may begin with.
+    /// The bytes with which a marker may begin.
     firsts: [bool; 256],
 }
 
 impl Neutral {
-    /// Creates what breaks the markers of these dialects, those around results and special tokens.
+    /// Creates a filter for the markers of these dialects, those around results, and special tokens.
     pub(crate) fn new(tools: &ToolDialect, thinking: &ThinkingDialect) -> Self {
-        // Without a dialect of its own, a model may write any.
+        // A model without a dialect of its own may write any dialect.
         let tools = if tools.is_none() { &ToolDialect::AUTO } else { tools };
         Self { tools: tools.clone(), thinking: thinking.clone(), around: OnceLock::new() }
     }
@@ -95,13 +95,13 @@ impl Neutral {
         })
     }
 
-    /// Breaks the markers in `text`; in JSON, without a change of its value.
+    /// Breaks the markers in `text`; if it is JSON, without changing its value.
     pub(crate) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
         if self.first(text, 0).is_none() {
             return Cow::Borrowed(text);
         }
-        // A marker outside of strings cannot be escaped.
+        // A marker outside strings cannot be escaped.
         if let Some(json) = is_json(text).then(|| self.json(text)).filter(|json| is_json(json)) {
             return json;
         }
@@ -138,14 +138,14 @@ impl Neutral {
         Cow::Owned(out)
     }
 
-    /// Returns where the first marker stands from byte `from` on.
+    /// Returns the position of the first marker from byte `from` on.
     fn first(&self, text: &str, from: usize) -> Option<usize> {
         let rest = text.get(from..)?;
         let mut places = rest.char_indices().map(|(at, _)| from + at);
         places.find(|at| self.stands_at(text.as_bytes().get(*at..).unwrap_or_default()))
     }
 
-    /// Returns `true` when `text` begins with a marker.
+    /// Returns `true` if `text` begins with a marker.
     fn stands_at(&self, text: &[u8]) -> bool {
         let Around { results, firsts } = self.around();
         let may_begin = |byte: &u8| firsts.get(usize::from(*byte)).is_some_and(|it| *it);
@@ -160,7 +160,7 @@ impl Neutral {
     }
 }
 
-/// Returns `true` for the front of a special token: `<|name`, `<｜name`, `</｜name`, `<name|>`.
+/// Returns `true` for the beginning of a special token: `<|name`, `<｜name`, `</｜name`, `<name|>`.
 fn is_token(text: &[u8]) -> bool {
     let Some(rest) = text.strip_prefix(b"<") else { return false };
     let inner = rest.strip_prefix(b"/").unwrap_or(rest);
@@ -174,18 +174,18 @@ fn is_token(text: &[u8]) -> bool {
     name > 0 && inner.get(name..).is_some_and(|end| end.starts_with(b"|"))
 }
 
-/// Returns `true` when `text` begins with `word`, in any ASCII case.
+/// Returns `true` if `text` begins with `word`, in any ASCII case.
 fn begins(text: &[u8], word: &str) -> bool {
     text.get(..word.len()).is_some_and(|front| front.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Returns `true` when `text` begins with `word`, and with no longer name.
+/// Returns `true` if `text` begins with `word` and no longer name.
 fn begins_name(text: &[u8], word: &str) -> bool {
     let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     begins(text, word) && !text.get(word.len()).is_some_and(goes_on)
 }
 
-/// Returns the fronts of the tags, brackets and headings that a form writes around results.
+/// Returns the beginnings of the tags, brackets and headings that a form writes around results.
 fn words_around(form: &ResultForm) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for part in [form.before, form.each, form.between, form.after] {

@@ -1,12 +1,12 @@
 //! The names of calls that count.
 
-/// The names with which a call counts.
+/// The names for which a call counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Offered {
-    /// All.
+    /// All names.
     #[default]
     Any,
-    /// Those of offered tools, where it is known what is offered.
+    /// Those of offered tools, if the offered tools are known.
     IfKnown,
     /// Those of offered tools.
     Always,

@@ -1,14 +1,14 @@
-//! The text behind an opener: the front of a payload, or of what no payload begins with.
+//! The text after an opener: the beginning of a payload, or something that no payload begins with.
 
 use super::{found::Found, shape::MAX_FREE_BYTES};
 use crate::types::subslice;
 
-/// Most whitespace, and longest name, that is looked at behind an opener, in bytes each; with more of
-/// it the opener counts.
+/// Maximum length of the whitespace, and of the name, that is checked after an opener, in bytes each; if it is
+/// exceeded, the opener counts.
 pub(super) const MAX_BYTES: usize = 100;
 
-/// Returns the text behind an opener that is looked at, which `is_last` where it is all of it: however
-/// much has come, as many bytes decide.
+/// Returns the text after an opener that is checked, and `true` if it is all of it: the same
+/// number of bytes decides however much text has arrived.
 pub(super) fn window(text: &[u8], is_last: bool) -> (&[u8], bool) {
     const WINDOW_BYTES: usize = 2 * MAX_BYTES + 1;
     let is_full = text.len() >= WINDOW_BYTES;
@@ -19,7 +19,7 @@ pub(super) fn yes_if(is_so: bool) -> Found {
     if is_so { Found::Yes(0) } else { Found::No }
 }
 
-/// Checks that `text` begins with all of `front`.
+/// Checks that `text` begins with the whole of `front`.
 pub(super) fn begins_with(text: &[u8], front: &[u8], is_last: bool) -> Found {
     if text.starts_with(front) {
         Found::Yes(0)
@@ -30,7 +30,7 @@ pub(super) fn begins_with(text: &[u8], front: &[u8], is_last: bool) -> Found {
     }
 }
 
-/// Checks that `text` begins with all of one of `fronts`.
+/// Checks that `text` begins with the whole of one of `fronts`.
 pub(super) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecided: Found) -> Found {
     let mut is_open = false;
     let begins = fronts.iter().any(|front| {
@@ -49,7 +49,7 @@ pub(super) fn begins_with_any(text: &[u8], fronts: &[impl AsRef<[u8]>], undecide
     }
 }
 
-/// Checks that `text` begins with all of one of `fronts`, which end at their zeros.
+/// Checks that `text` begins with the whole of one of `fronts`, which are padded with zeros.
 pub(super) fn begins_with_front<const BYTES: usize>(
     text: &[u8],
     fronts: &[[u8; BYTES]],
@@ -62,7 +62,7 @@ pub(super) fn begins_with_front<const BYTES: usize>(
     found.find(|found| *found != Found::No).unwrap_or(Found::No)
 }
 
-/// Checks that whitespace and one of `fronts` follow, which end at their zeros.
+/// Checks that whitespace and one of `fronts` follow, which are padded with zeros.
 pub(super) fn check_calls<const BYTES: usize>(
     text: &[u8],
     fronts: &[[u8; BYTES]],
@@ -76,7 +76,7 @@ pub(super) fn check_calls<const BYTES: usize>(
     begins_with_front(rest, fronts, undecided)
 }
 
-/// Returns the text behind comments of XML; `None` where one does not end.
+/// Returns the text after XML comments; `None` if one does not end.
 pub(super) fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
     while text.starts_with(b"<!--") {
         let end = memchr::memmem::find(text, b"-->")? + 3;
@@ -85,8 +85,8 @@ pub(super) fn behind_notes(mut text: &[u8]) -> Option<&[u8]> {
     Some(text).filter(|text| ![&b"<!"[..], b"<!-"].contains(text))
 }
 
-/// Checks the text from a bracket on for what templates, ellipses and code have there, and JSON that is
-/// broken has not.
+/// Checks the text from a bracket on for contents that occur in templates, ellipses and code, but not in broken
+/// JSON.
 pub(super) fn check_bracket(text: &[u8], is_last: bool) -> Found {
     let in_array = text.first() == Some(&b'[');
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
@@ -95,7 +95,7 @@ pub(super) fn check_bracket(text: &[u8], is_last: bool) -> Found {
         [b'.' | b'%' | b'(', ..] | [0xE2, 0x80, 0xA6, ..] => Found::No,
         [b'{', ..] if !in_array => Found::No,
         rest @ [first, ..] if !in_array && is_word_byte(*first) => {
-            // A function's call is code.
+            // A function call is code.
             match rest.iter().find(|byte| !is_word_byte(**byte)) {
                 None => undecided,
                 Some(next) => yes_if(*next != b'('),
@@ -105,8 +105,8 @@ pub(super) fn check_bracket(text: &[u8], is_last: bool) -> Found {
     }
 }
 
-/// Checks the text from a bracket on for what JSON goes on with, as lenient as it is read: in sources,
-/// brackets stand behind the names of types too.
+/// Checks the text from a bracket on for a continuation of JSON, as leniently as it is read: in source code,
+/// brackets also follow the names of types.
 pub(super) fn check_json(text: &[u8], is_last: bool) -> Found {
     let undecided = if is_last { Found::Yes(0) } else { Found::Maybe };
     let Some(rest) = behind_comments(subslice(text, 1..)) else {
@@ -140,7 +140,7 @@ fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'$' | b'.')
 }
 
-/// Returns the text behind whitespace and comments; `None` where a comment does not end.
+/// Returns the text after whitespace and comments; `None` if a comment does not end.
 fn behind_comments(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text.trim_ascii_start();
     loop {
@@ -158,7 +158,7 @@ pub(super) fn is_name_char(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | ':' | '/' | '@' | '$' | '#')
 }
 
-/// Returns the length of the name that `text` begins with, as far as it matters.
+/// Returns the length of the name at the beginning of `text`, as far as it matters.
 pub(super) fn name_bytes(text: &[u8]) -> usize {
     let bounded = subslice(text, ..text.len().min(MAX_BYTES + 4));
     let is_first = |first: char| first.is_alphanumeric() || matches!(first, '_' | ':' | '$' | '@');

@@ -5,24 +5,24 @@ use super::builder::Holds;
 /// The role of a marker in message text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A call of this form.
+    /// The opener of a call in this form.
     Call(usize),
-    /// Calls follow, or text.
+    /// The opener of a wrapper around calls or text.
     WrapperOpener(Holds),
-    /// The end of these.
+    /// The closer of such a wrapper.
     WrapperCloser(Holds),
-    /// The closer of a call, where no call is open.
+    /// The closer of a call, while no call is open.
     CallCloser,
-    /// A part of the text begins or ends.
+    /// The beginning or end of a part of the text.
     Inline,
     /// A special token that opens nothing here.
     Stray,
-    /// The turn ends, unless more text follows. It may be a closer too.
+    /// The end of the turn, unless more text follows. It may also be a closer.
     TurnEnd { closes_wrapper: bool, closes_call: bool, only_behind_call: bool },
 }
 
 impl Role {
-    /// Returns `true` for a marker of calls, which means nothing in prose.
+    /// Returns `true` for a marker of calls, which has no meaning in prose.
     pub(super) fn is_of_calls(self) -> bool {
         use Role::{Call, CallCloser, Inline, Stray, TurnEnd, WrapperCloser, WrapperOpener};
         match self {

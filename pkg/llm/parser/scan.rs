@@ -1,4 +1,4 @@
-//! Finds markers in text that arrives in pieces.
+//! The search for markers in text that arrives in pieces.
 
 use std::mem;
 
@@ -13,44 +13,44 @@ use super::{
 };
 use crate::types::{slice, subslice};
 
-/// The most bytes of a piece that are looked at in one go when a marker was cut.
+/// The maximum number of bytes of a piece that are examined at once if a marker was split.
 const STEP_BYTES: usize = 64;
 
-/// Finds markers in text, holding back only what may still become one.
+/// A search for markers in text that holds back only what may still become one.
 #[derive(Debug)]
 pub(super) struct Scan {
-    /// The end of the last piece, when it may be the front of a marker.
+    /// The end of the last piece, if it may be the beginning of a marker.
     held: InlineBuf,
     /// The text of the marker found last.
     found: CompactString,
-    /// Text that was read behind it to recognise it, and stands in no later piece.
+    /// The text that was read after the marker to recognize it, and that is in no later piece.
     behind: CompactString,
 }
 
-/// The markers that are looked for.
+/// The markers that are searched for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search<'a, C> {
     pub(super) stops: &'a Stops,
-    /// Tells what the front of some bytes is, which may be the last.
+    /// Compares the beginning of some bytes with the markers; `true` if the bytes are the last.
     pub(super) check: C,
-    /// Set when markers may begin in the current piece; else all of it is text, but for the rest of
+    /// `true` if markers may begin in the current piece; otherwise all of it is text, apart from the rest of
     /// a marker that began before.
     pub(super) counts: bool,
 }
 
-/// A follower of the text between the markers.
+/// A tracker of the text between the markers.
 pub(super) trait Track {
-    /// Takes text that passed.
+    /// Processes text that passed.
     fn pass(&mut self, bytes: &[u8]);
-    /// Takes text from `from` on up to the next stop; gives its place.
+    /// Processes text from `from` up to the next stop; returns its position.
     fn seek(&mut self, bytes: &[u8], from: usize, stops: &Stops) -> Option<usize>;
-    /// Returns `true` when marker `which`, starting here, is only mentioned.
+    /// Returns `true` if marker `which`, starting here, is only mentioned.
     fn hides(&self, which: usize) -> bool;
-    /// Counts a marker that is text: code hides it, or nothing follows that it could begin.
+    /// Counts a marker that is text because code hides it, or because nothing follows that it could begin.
     fn count_text(&mut self, which: usize, is_hidden: bool);
 }
 
-/// Follows nothing: every marker counts.
+/// A tracker that tracks nothing: every marker counts.
 pub(super) struct NoTrack;
 
 impl Track for NoTrack {
@@ -69,12 +69,12 @@ impl Track for NoTrack {
     fn count_text(&mut self, _which: usize, _is_hidden: bool) {}
 }
 
-/// Follows code spans and fences, which hide markers. No marker starts with a backtick or line end.
+/// A tracker of code spans and fences, which hide markers. No marker starts with a backtick or line end.
 pub(super) struct LiteralTrack<'a, F, H> {
     pub(super) literal: &'a mut FollowedCode,
-    /// Takes the number of a marker that is text, and whether code hid it.
+    /// Receives the number of a marker that is text, and whether code hid it.
     pub(super) on_text: F,
-    /// Tells whether the code in which a marker stands hides it.
+    /// Returns `true` if the code that contains a marker hides it.
     pub(super) is_hidden: H,
 }
 
@@ -117,20 +117,20 @@ impl Scan {
         Self { held: InlineBuf::new(), found: nothing.clone(), behind: nothing }
     }
 
-    /// Returns `true` when nothing is held back.
+    /// Returns `true` if nothing is held back.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Returns `true` when at most a few bytes are held back, which the next text settles mostly.
+    /// Returns `true` if at most a few bytes are held back, which the next text usually decides.
     #[inline]
     pub(super) fn is_almost_idle(&self) -> bool {
         self.held.len() <= TAIL_BYTES
     }
 
-    /// Gives the few bytes that are held back, if the next text shows that no marker begins with them.
-    /// Returns `false` where one still may.
+    /// Emits the few bytes that are held back if the next text shows that no marker begins with them.
+    /// Returns `false` if one still may.
     pub(super) fn settle(&mut self, text: &str, stops: &Stops, out: &mut dyn FnMut(&str)) -> bool {
         if self.held.is_empty() {
             return true;
@@ -141,7 +141,7 @@ impl Scan {
             *place = byte;
         }
         let end = (held.len() + text.len()).min(front.len());
-        // A carriage return, and one behind a line end, may be framing of a marker.
+        // A carriage return, also after a line end, may be framing of a marker.
         let may_be_framing = matches!(front, [b'\r', ..] | [b'\n', b'\r', ..]);
         let has_others = subslice(held, 1..).iter().any(|byte| stops.firsts.holds(*byte));
         if !self.is_almost_idle()
@@ -157,7 +157,7 @@ impl Scan {
     }
 
     /// Holds the end of a piece, where a marker may begin, if it is short enough to be
-    /// [settled](Self::settle), and no marker. Returns `false` where it is not.
+    /// [settled](Self::settle) and not a marker. Returns `false` otherwise.
     pub(super) fn hold_tail(&mut self, tail: &str, stops: &Stops) -> bool {
         let is_short = tail.len() <= stops.most_held() && self.held.is_empty();
         if is_short {
@@ -166,7 +166,7 @@ impl Scan {
         is_short
     }
 
-    /// Holds the end of `text`, from one to three bytes of it, where nothing was held.
+    /// Holds the last one to three bytes of `text`, while nothing is held.
     #[inline(always)]
     pub(super) fn hold_end(&mut self, text: &str, length: usize) {
         if let Some(last) = text.as_bytes().last_chunk() {
@@ -174,8 +174,8 @@ impl Scan {
         }
     }
 
-    /// Takes the few bytes that are held, if the next text shows at one look that no marker begins with them.
-    /// Does nothing and returns `None` where it does not.
+    /// Takes the few bytes that are held if a quick check of the next text shows that no marker begins with them.
+    /// Otherwise, does nothing and returns `None`.
     #[inline(always)]
     pub(super) fn settle_few(&mut self, text: &str, stops: &Stops) -> Option<Few> {
         let held = self.held.few()?;
@@ -189,18 +189,18 @@ impl Scan {
         Some(held)
     }
 
-    /// Takes the text that was read behind the last marker, before the current piece.
+    /// Takes the text that was read after the last marker, before the current piece.
     pub(super) fn take_behind(&mut self) -> CompactString {
         mem::take(&mut self.behind)
     }
 
-    /// Returns the last marker, as it was spelled.
+    /// Returns the last marker, as spelled.
     pub(super) fn found(&self) -> &str {
         &self.found
     }
 
-    /// Goes on from `*at` to the next marker or the end of `text`; gives the text that passed to
-    /// `passed`. Gives the marker's number, with `*at` behind it, or `None` at the end.
+    /// Continues from `*at` to the next marker or the end of `text`; passes the text before it to
+    /// `passed`. Returns the marker's number, with `*at` after it, or `None` at the end.
     pub(super) fn next<C: Fn(&[u8], bool) -> (Found, usize)>(
         &mut self,
         text: &str,
@@ -236,7 +236,7 @@ impl Scan {
                     from = stop + length;
                 }
                 (Found::Yes(length), which) if track.hides(which) => {
-                    // All of it is text: what looks like another marker in it is none.
+                    // All of it is text: anything in it that looks like another marker is not one.
                     track.count_text(which, true);
                     from = stop + length;
                 }
@@ -255,7 +255,7 @@ impl Scan {
         None
     }
 
-    /// Reads on while a marker may have begun in an earlier piece.
+    /// Continues while a marker may have begun in an earlier piece.
     fn go_on<C: Fn(&[u8], bool) -> (Found, usize)>(
         &mut self,
         text: &str,
@@ -273,7 +273,7 @@ impl Scan {
             match (search.check)(self.held.as_bytes(), is_full) {
                 (Found::Maybe, _) if !is_full => *at = step,
                 (Found::Yes(length), which) if !track.hides(which) => {
-                    // A marker never holds another one, so this one ends in the current piece.
+                    // A marker never contains another one, so this one ends in the current piece.
                     *at += length.saturating_sub(before);
                     self.behind.push_str(slice(self.held.as_str(), length.min(before)..before));
                     self.held.truncate(length);
@@ -297,30 +297,30 @@ impl Scan {
         None
     }
 
-    /// Gives the front of the held text, which starts no marker, up to the next place that may.
+    /// Emits the beginning of the held text, up to the next place where a marker may start.
     fn give_back(&mut self, stops: &Stops, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         let rest = subslice(self.held.as_bytes(), 1..);
         let end = stops.find(rest, 0) + 1;
-        // The first byte may be the front of a longer character.
+        // The first byte may be the beginning of a longer character.
         self.give_front(self.held.as_str().ceil_char_boundary(end), track, passed);
     }
 
-    /// Gives the first `end` bytes of the held text.
+    /// Emits the first `end` bytes of the held text.
     fn give_front(&mut self, end: usize, track: &mut impl Track, passed: &mut impl FnMut(&str)) {
         track.pass(subslice(self.held.as_bytes(), ..end));
         passed(slice(self.held.as_str(), ..end));
         self.held.advance(end);
     }
 
-    /// Takes what was held back: no marker will come of it.
+    /// Takes the text that was held back, which will not become a marker.
     pub(super) fn take_held(&mut self) -> String {
         let held = self.held.as_str().to_owned();
         self.held.clear();
         held
     }
 
-    /// Ends the text: what was held back is text, up to the next marker that is whole. Gives its
-    /// number; what was held behind it can be [taken](Self::take_held).
+    /// Ends the text: held text is emitted up to the next complete marker. Returns the marker's
+    /// number; the text held after it can be [taken](Self::take_held).
     pub(super) fn finish<C: Fn(&[u8], bool) -> (Found, usize)>(
         &mut self,
         search: &Search<'_, C>,
@@ -346,7 +346,7 @@ impl Scan {
     }
 }
 
-/// Checks the front of `text`. As many bytes decide as are held of a text in pieces.
+/// Checks the beginning of `text`, using as many bytes as could be held of a text in pieces.
 #[inline(always)]
 fn check_front(check: &impl Fn(&[u8], bool) -> (Found, usize), text: &str) -> (Found, usize) {
     if text.len() <= CAPACITY {

@@ -1,25 +1,25 @@
-//! The rest of a marker behind its text: attributes, suffixes, headers.
+//! The rest of a marker after its text: attributes, suffixes, headers.
 
 use super::found::Found;
 use crate::types::subslice;
 
-/// Longest list of attributes inside an opening tag, and longest header of a channel, in bytes.
+/// Maximum length of the attributes inside an opening tag, and of the header of a channel, in bytes.
 pub(super) const MAX_FREE_BYTES: usize = 256;
-/// Longest suffix of a tag, its colon included, in bytes.
+/// Maximum length of a tag's suffix, including its colon, in bytes.
 const MAX_SUFFIX_BYTES: usize = 64;
 
-/// The headers of a channel that a marker matches.
+/// The kinds of channel headers that a marker matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Header {
-    /// Those of the reasoning channel.
+    /// Headers of the reasoning channel.
     Analysis,
-    /// Those that name a recipient.
+    /// Headers that name a recipient.
     WithRecipient,
-    /// Those that are nothing but a name.
+    /// Headers that consist of a name only.
     Name,
-    /// All.
+    /// All headers.
     Any,
-    /// All others.
+    /// All other headers.
     Other,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn check_blanks(text: &[u8]) -> Found {
     }
 }
 
-/// Checks for a tag's suffix or none, then its end.
+/// Checks for an optional suffix of a tag, then its end.
 pub(super) fn check_suffix(text: &[u8]) -> Found {
     if text.first() != Some(&b':') {
         return check_blanks(text);
@@ -87,7 +87,7 @@ pub(super) fn check_any_tag(text: &[u8]) -> Found {
     }
 }
 
-/// Checks the text behind the first words of a header.
+/// Checks the text after the first words of a header.
 pub(super) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if kind == Header::Name {
         return check_name(text, end.as_bytes());
@@ -104,7 +104,7 @@ pub(super) fn check_header(text: &[u8], end: &str, kind: Header) -> Found {
     if !header.iter().all(|byte| is_header_byte(*byte)) {
         return Found::No;
     }
-    // What is for the model itself or the user calls nothing.
+    // Messages for the model itself or the user contain no call.
     let has_recipient = memchr::memmem::find(header, b"to=").is_some_and(|at| {
         let name = header.get(at + 3..).unwrap_or_default();
         let name = name.split(|byte| matches!(byte, b' ' | b'<')).next().unwrap_or_default();
@@ -157,7 +157,7 @@ pub(super) fn check_attributes(text: &[u8]) -> Found {
                 Some(_) => return Found::No,
             }
         }
-        // As in XML, a value holds no `<`: inside what may be a marker no other one begins.
+        // As in XML, a value contains no `<`: no other marker begins inside a possible marker.
         match memchr::memchr3(b'"', b'\n', b'<', rest_of(text, at)) {
             Some(length) if at + length < MAX_FREE_BYTES => {
                 if text.get(at + length) != Some(&b'"') {
@@ -171,7 +171,7 @@ pub(super) fn check_attributes(text: &[u8]) -> Found {
     }
 }
 
-/// Returns `true` for a byte of the header of a channel; it settles early that prose is not one.
+/// Returns `true` for a byte in the header of a channel; rules out prose early.
 pub(super) fn is_header_byte(byte: u8) -> bool {
     is_tool_byte(byte) || matches!(byte, b' ' | b'<' | b'>' | b'|' | b'=')
 }
@@ -185,7 +185,7 @@ pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':' | b'.')
 }
 
-/// Returns the text from `at` on; nothing where the text ends before.
+/// Returns the text from `at` on; empty if the text ends before.
 pub(super) fn rest_of(text: &[u8], at: usize) -> &[u8] {
     text.split_at_checked(at).map_or(&[], |(_, rest)| rest)
 }

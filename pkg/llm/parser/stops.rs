@@ -1,4 +1,4 @@
-//! The bytes where markers may begin, and the text in which none does.
+//! The bytes with which markers may begin, and the text in which none does.
 
 use super::{
     byteset::ByteSet, followed_code::FollowedCode, front_sieve::FrontSieve, fronts::Fronts,
@@ -9,29 +9,29 @@ use crate::{
     types::subslice,
 };
 
-/// The most bytes at the end of a piece that wait for the next without being read.
+/// The maximum number of bytes at the end of a piece that wait for the next piece without being read.
 pub(super) const TAIL_BYTES: usize = 3;
 
 const LINE_ENDS: Finder<1> = Finder::new([ByteKind::of(b'\n')]);
 
-/// The bytes where markers may begin, and a fast search for them.
+/// The bytes with which markers may begin, and a fast search for them.
 #[derive(Debug, Clone)]
 pub(super) struct Stops {
     /// The first bytes of the markers.
     pub(super) firsts: ByteSet,
-    /// Their second bytes.
+    /// The second bytes of the markers.
     seconds: ByteSet,
-    /// The first ones, and what begins code: what plain text has none of.
+    /// The first bytes, and those that begin code: plain text contains none of them.
     marks: ByteSet,
-    /// The first ones, and line ends: what may change where plain text stands.
+    /// The first bytes, and line ends: they may change the context of plain text.
     pub(super) turns: ByteSet,
-    /// The first bytes of each of them, together.
+    /// The beginnings of all markers.
     pub(super) fronts: Fronts,
-    /// A look at a block for the same; `None` where the markers differ too much.
+    /// A check of a block for the same; `None` if the markers differ too much.
     in_block: Option<FrontSieve>,
-    /// A look at longer text for the marks; `None` where a search for one byte, then for others, costs less.
+    /// A check of longer text for the marks; `None` if a search for one byte, then for others, is cheaper.
     sieve: Option<Sieve>,
-    /// Set where a line end may stand before a marker, with a carriage return of its own.
+    /// `true` if a line end may precede a marker, with a carriage return of its own.
     has_line_ends: bool,
 }
 
@@ -53,7 +53,7 @@ impl Stops {
         }
     }
 
-    /// Returns these stops with line ends that may stand before each of them.
+    /// Returns these stops with line ends that may precede each of them.
     #[must_use]
     pub(super) fn behind_line_ends(&self) -> Self {
         let firsts = self.firsts.with(*b"\n");
@@ -70,8 +70,8 @@ impl Stops {
         }
     }
 
-    /// Returns `true` when a marker may begin with the byte at `at`, as far as it and the next three
-    /// tell.
+    /// Returns `true` if a marker may begin with the byte at `at`, judging by that byte and the three
+    /// after it.
     #[inline(always)]
     pub(super) fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at).is_some_and(|first| self.firsts.holds(*first))
@@ -90,7 +90,7 @@ impl Stops {
         self.has_line_ends && is_behind_line_end || self.fronts.may_begin(text)
     }
 
-    /// Returns the position of the first byte that may begin a marker, else the length.
+    /// Returns the position of the first byte that may begin a marker, or else the length.
     #[inline(always)]
     pub(super) fn find(&self, bytes: &[u8], from: usize) -> usize {
         let mut at = from;
@@ -103,7 +103,7 @@ impl Stops {
         }
     }
 
-    /// Returns `true` when one quick look says that no marker, span or fence begins in `text`, of at most a
+    /// Returns `true` if a quick check shows that no marker, span or fence begins in `text`, at most one
     /// block.
     #[inline(always)]
     pub(super) fn and_code_are_far(&self, text: &str) -> bool {
@@ -116,7 +116,7 @@ impl Stops {
         self.marks.are_absent(text.as_bytes())
     }
 
-    /// Returns `true` when one quick look says that no marker begins in `text`, of at most a block.
+    /// Returns `true` if a quick check shows that no marker begins in `text`, at most one block.
     #[inline(always)]
     pub(super) fn are_far(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -130,21 +130,21 @@ impl Stops {
         self.firsts.are_absent(bytes) && !self.may_end_in_framing(bytes)
     }
 
-    /// Returns `true` for a carriage return at the end that may be part of the line end before a marker.
+    /// Returns `true` for a carriage return at the end that may belong to the line end before a marker.
     #[inline(always)]
     fn may_end_in_framing(&self, bytes: &[u8]) -> bool {
         self.has_line_ends && bytes.ends_with(b"\r")
     }
 
-    /// Returns `true` when no marker begins in `text`.
+    /// Returns `true` if no marker begins in `text`.
     pub(super) fn are_absent(&self, text: &str) -> bool {
         let is_far =
             if text.len() > BLOCK { self.are_far_in_long(text) } else { self.are_far(text) };
         is_far || self.find(text.as_bytes(), 0) == text.len()
     }
 
-    /// Returns `true` when one look says that no marker begins in `text`, which is one block; `code` then
-    /// becomes the state behind it. It calls nothing.
+    /// Returns `true` if one check shows that no marker begins in `text`, which is one block; `code` is then
+    /// advanced past it. Calls no other functions.
     #[inline(always)]
     pub(super) fn are_far_in_block(&self, text: &str, code: &mut FollowedCode) -> bool {
         let Ok(block) = text.as_bytes().try_into() else { return false };
@@ -153,8 +153,8 @@ impl Stops {
             && code.pass_at_once(block, 0, BLOCK)
     }
 
-    /// Returns the length of the front of `text`, which is one block, in which no marker begins, where the
-    /// rest is short enough to be held; `code` then becomes the state behind it.
+    /// Returns the length of the beginning of `text`, which is one block, in which no marker begins, if the
+    /// rest is short enough to be held; `code` is then advanced past it.
     #[inline(always)]
     pub(super) fn front_of_block(&self, text: &str, code: &mut FollowedCode) -> Option<usize> {
         let block = text.as_bytes().try_into().ok()?;
@@ -162,8 +162,8 @@ impl Stops {
         code.pass_at_once(block, 0, end).then_some(end)
     }
 
-    /// Returns the place of the first marker that may begin in `block`, else its length; `None` where more
-    /// than a few bytes are behind it.
+    /// Returns the position of the first possible marker in `block`, or else its length; `None` if more
+    /// than a few bytes follow it.
     #[inline(always)]
     pub(super) fn end_in_block(&self, block: [u8; BLOCK]) -> Option<usize> {
         let found = self.firsts.in_block(block);
@@ -176,12 +176,12 @@ impl Stops {
         (BLOCK - end <= self.most_held()).then_some(end)
     }
 
-    /// Returns the most bytes at the end of a piece that wait for the next without being read.
+    /// Returns the maximum number of bytes at the end of a piece that wait for the next piece without being read.
     pub(super) fn most_held(&self) -> usize {
         if self.fronts.has_short() { 1 } else { TAIL_BYTES }
     }
 
-    /// Returns those of `firsts`, a bit for each byte of the block, at which a marker may begin.
+    /// Returns those of `firsts`, one bit for each byte of the block, at which a marker may begin.
     #[inline(always)]
     fn markers_among(&self, firsts: u32, block: Block) -> u32 {
         match &self.in_block {
@@ -194,25 +194,25 @@ impl Stops {
         }
     }
 
-    /// Returns `true` when one look for all of them at once says that no marker, span or fence begins in
+    /// Returns `true` if one check for all of them shows that no marker, span or fence begins in
     /// `text`.
     #[inline(always)]
     pub(super) fn and_code_are_far_in_halves(&self, text: Halves<'_>) -> bool {
         self.sieve.as_ref().is_some_and(|sieve| sieve.are_absent(text))
     }
 
-    /// Returns `true` when one quick look says that no marker begins in `text`.
+    /// Returns `true` if a quick check shows that no marker begins in `text`.
     #[inline(always)]
     pub(super) fn are_far_in_halves(&self, text: Halves<'_>) -> bool {
         self.firsts.are_absent_in_halves(text)
     }
 
-    /// Returns the length of the front of `text` in which no marker begins. Where that is all of it, `code`
-    /// becomes the state behind it.
+    /// Returns the length of the beginning of `text` in which no marker begins. If that is all of it, `code`
+    /// is advanced past it.
     #[inline(always)]
     pub(super) fn plain_front(&self, text: &str, code: &mut FollowedCode) -> usize {
         let bytes = text.as_bytes();
-        // A loop would first load all that it looks for.
+        // A loop would first load everything it searches for.
         let Ok(block) = bytes.try_into() else { return self.plain_blocks(bytes, code) };
         let block = (block, 0, BLOCK);
         self.marker_in_block((bytes, 0), block).unwrap_or_else(|| {
@@ -252,7 +252,7 @@ impl Stops {
         bytes.len()
     }
 
-    /// Returns the place where a marker may begin in the block of `bytes` at `at`.
+    /// Returns the position at which a marker may begin in the block of `bytes` at `at`.
     #[inline(always)]
     fn marker_in_block(
         &self,
@@ -267,7 +267,7 @@ impl Stops {
         self.first_marker((bytes, at), markers.into())
     }
 
-    /// Returns the first place where a marker may begin of those that a bit says, from `at` on.
+    /// Returns the first position, from `at` on, at which a marker may begin, among those with a bit in `firsts`.
     #[inline(always)]
     fn first_marker(&self, (bytes, at): (&[u8], usize), mut firsts: u64) -> Option<usize> {
         while firsts != 0 {
@@ -281,7 +281,7 @@ impl Stops {
     }
 }
 
-/// Returns the place of the carriage return that stands before the line end, or the end, at `at`.
+/// Returns the position of the carriage return before the line end, or the end, at `at`.
 #[inline(always)]
 fn line_end(bytes: &[u8], from: usize, at: usize) -> usize {
     let has_return = at > from && bytes.get(at - 1) == Some(&b'\r');

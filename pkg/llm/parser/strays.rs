@@ -1,4 +1,4 @@
-//! Special tokens where they open and close nothing: framing wherever they stand.
+//! Special tokens in places where they open and close nothing, which are framing.
 
 use super::{
     builder::{CallForm, ToolDialectBuilder},
@@ -7,20 +7,20 @@ use super::{
     role::Role,
 };
 
-/// The special tokens that are framing wherever they stand.
+/// The special tokens that are framing wherever they occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strays<'a> {
     /// Those of the dialect, and these.
     Always(&'a [&'a str]),
-    /// Those of all dialects together, once a call or a wrapper has begun: text about one family is no
-    /// framing of another.
+    /// Those of all dialects together, once a call or a wrapper has begun: text about one family must not
+    /// be taken for framing of another.
     BehindCalls,
     /// None.
     Never,
 }
 
 impl Strays<'_> {
-    /// Returns the least number of bytes of a token, cut at the end of the text, that is framing.
+    /// Returns the minimum length at which a token truncated at the end of the text is framing, in bytes.
     pub(super) fn min_cut_bytes(self) -> usize {
         match self {
             Self::Always(_) => 2,
@@ -30,9 +30,9 @@ impl Strays<'_> {
     }
 }
 
-/// Lists the special tokens of `tools` and those `named`, with their roles where they open nothing.
+/// Lists the special tokens of `tools` and those `named`, with their roles in places where they open nothing.
 ///
-/// An opener counts before another token: it is mentioned where words follow that cannot be a payload.
+/// An opener takes precedence over another token: it is only mentioned if the following text cannot be a payload.
 pub(super) fn strays<'a>(
     tools: &ToolDialectBuilder<'a>,
     named: &[&'a str],
@@ -53,7 +53,7 @@ pub(super) fn strays<'a>(
     all
 }
 
-/// Lists what structures the payload of a call; not of one whose header is its opener.
+/// Lists the texts that structure the payload of a call, unless its header is its opener.
 fn words_of(call: &CallForm<'_>) -> Vec<&'static str> {
     let mut words = Vec::new();
     if call.opener_is_payload && call.grammar.text.is_some() {

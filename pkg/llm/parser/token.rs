@@ -1,14 +1,14 @@
-//! The kind of the tokens of a piece of text, for callers that see token ids.
+//! The kind of the tokens in a piece of text, for callers with token ids.
 
 use serde::{Deserialize, Serialize};
 
 use super::found::Ahead;
 
-/// The origin of the bytes of a piece of text, for callers that have the model's token ids.
+/// The kind of tokens that a piece of text comes from, for callers that have the model's token ids.
 ///
-/// Models write their markers as special tokens; the same characters in ordinary tokens are only
-/// spelled out. Once a caller says which is which, a marker counts only where its first byte came
-/// from a special token, and there it counts always: inside a string or a code span too.
+/// Models write their markers as special tokens; the same characters in ordinary tokens only spell
+/// them out. Once a caller provides the kind, a marker counts only if its first byte comes
+/// from a special token, and then always: even inside a string or a code span.
 ///
 /// # Examples
 ///
@@ -28,17 +28,17 @@ use super::found::Ahead;
 #[non_exhaustive]
 #[serde(rename_all = "snake_case")]
 pub enum TokenKind {
-    /// Not known: markers are told by their spelling and place.
+    /// Unknown: markers are recognized by their spelling and place.
     #[default]
     Unknown,
-    /// A special token, or several.
+    /// One or more special tokens.
     Special,
     /// Ordinary tokens.
     Ordinary,
 }
 
 impl TokenKind {
-    /// Returns what may follow a marker in such text, which may be the last.
+    /// Returns what may follow a marker in such text; `is_last` if the text is the last.
     pub(super) const fn ahead(self, is_last: bool) -> Ahead {
         match self {
             Self::Special if !is_last => Ahead::Any,
@@ -46,7 +46,7 @@ impl TokenKind {
         }
     }
 
-    /// Returns `true` when a marker may begin here.
+    /// Returns `true` if a marker may begin here.
     pub(super) const fn counts(self) -> bool {
         !matches!(self, Self::Ordinary)
     }

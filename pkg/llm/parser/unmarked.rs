@@ -1,4 +1,4 @@
-//! Calls without a marker, at the start of a message: JSON and Python that look like a call.
+//! Calls without a marker at the start of a message: JSON and Python that look like a call.
 
 use std::mem;
 
@@ -8,7 +8,7 @@ use super::{
     bare_call::looks_like_call, compiled::Compiled, description::Bare, echo::Echo, found::Found,
 };
 
-/// Longest text at the start of a message that is held because it may be a call.
+/// Maximum length of the text at the start of a message that is held because it may be a call.
 const MAX_START_BYTES: usize = 512;
 
 /// The start of a message, where a call may begin without a marker.
@@ -16,9 +16,9 @@ const MAX_START_BYTES: usize = 512;
 pub(super) enum Start {
     /// The dialect has no such calls, or text has come before.
     Past,
-    /// The text so far may be the start of a call; with the end of another call before it.
+    /// The text so far may be the start of a call, possibly after the end of another call.
     Open { held: CompactString, after_call: bool },
-    /// Calls have begun, which may be an echo of those before.
+    /// Calls have begun that may be an echo of those before.
     Echo(Box<Echo>),
 }
 
@@ -26,12 +26,12 @@ pub(super) enum Start {
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) text: CompactString,
-    /// The form of the call that begins in it, and the bytes before that call.
+    /// The form of the call that begins in the text, and the number of bytes before that call.
     pub(super) call: Option<(usize, usize)>,
 }
 
 impl Start {
-    /// Returns the start of a message in `dialect`; with `after_call`, right behind another call.
+    /// Returns the start of a message in `dialect`; with `after_call`, directly after another call.
     pub(super) fn of(dialect: &Compiled, after_call: bool) -> Self {
         if dialect.bare.is_empty() {
             return Self::Past;
@@ -39,8 +39,8 @@ impl Start {
         Self::Open { held: CompactString::const_new(""), after_call }
     }
 
-    /// Ends where the first character of `text` behind its whitespace shows that no call begins there: it is
-    /// not one of `firsts`. Returns `false` where more has to be seen.
+    /// Ends if the first character of `text` after its whitespace shows that no call begins there, because it is
+    /// not one of `firsts`. Returns `false` if more text is needed.
     pub(super) fn ends_before(&mut self, text: &str, firsts: u128) -> bool {
         let Self::Open { held, after_call: false } = self else { return false };
         let first = text.trim_ascii_start().bytes().next();
@@ -52,12 +52,12 @@ impl Start {
         has_ended
     }
 
-    /// Takes the next character; returns the held text once it is known what it is.
+    /// Adds the next character; returns the held text once its meaning is known.
     pub(super) fn push(&mut self, next: char, forms: &[(Bare, usize)]) -> Option<Started> {
         let Self::Open { held, after_call } = self else { return None };
         held.push(next);
         if held.bytes().all(|byte| byte.is_ascii_whitespace()) && held.len() <= MAX_START_BYTES {
-            // It says nothing, and there are many forms.
+            // Whitespace decides nothing, and there are many forms.
             return None;
         }
         let mut call = None;

@@ -1,18 +1,18 @@
 //! The whitespace before a section.
 
-/// Most whitespace that is withheld, in bytes; with more, they are content.
+/// Maximum length of the whitespace that is withheld, in bytes; longer whitespace is content.
 const MAX_BLANK_BYTES: usize = 4096;
 
-/// Whitespace that come first in a section: content when text follows, a separator when a marker or the
-/// end does.
+/// Whitespace at the beginning of a section: content if text follows, a separator if a marker or the
+/// end follows.
 #[derive(Debug, Default)]
 pub(crate) struct LeadingWhitespace {
     held: String,
 }
 
 impl LeadingWhitespace {
-    /// Takes the next text of a section that has not begun. Gives it to `begin`, with what was held
-    /// before it, once the section begins; whether it did.
+    /// Processes the next text of a section that has not begun. Once the section begins, passes the text to `begin`,
+    /// after the held whitespace. Returns `true` if the section began.
     pub(crate) fn take(&mut self, text: &str, begin: &mut impl FnMut(&str)) -> bool {
         let is_blank = text.trim_start_matches([' ', '\t', '\r', '\n']).is_empty();
         if is_blank && self.held.len() + text.len() <= MAX_BLANK_BYTES {
@@ -27,7 +27,7 @@ impl LeadingWhitespace {
         true
     }
 
-    /// Drops the held whitespace, which separates: a marker or the end follows.
+    /// Drops the held whitespace, which is a separator because a marker or the end follows.
     pub(crate) fn drop_held(&mut self) {
         self.held.clear();
     }

@@ -1,11 +1,11 @@
-//! Calls of tool servers that the vendor knows: it asks, and runs them itself.
+//! Calls of tool servers known to the vendor, which asks for approval and runs them itself.
 
 use serde_json::{Value, json};
 
 use super::{PROTOCOL, extras::APPROVAL};
 use crate::types::{Message, MessageRole, ToolCall, ToolResult};
 
-/// Returns the item that asked for a call, as it came.
+/// Returns the item that asked for a call, as it was received.
 pub(super) fn request(call: &ToolCall) -> Value {
     let (server, tool) = call.name.split_once(':').unwrap_or(("", &call.name));
     let mut item = json!({
@@ -20,13 +20,13 @@ pub(super) fn request(call: &ToolCall) -> Value {
     item
 }
 
-/// Returns `true` for the result of a call that the vendor runs itself; `before` are the messages before it.
+/// Returns `true` for the result of a call that the vendor runs itself; `before` are the preceding messages.
 pub(super) fn is_answer(result: &ToolResult, before: &[impl AsRef<Message>]) -> bool {
     let asked = before.iter().map(AsRef::as_ref).rfind(|it| it.role == MessageRole::Assistant);
     asked.is_some_and(|it| it.tool_calls().any(|call| call.hosted && call.id == result.call_id))
 }
 
-/// Returns the answer to the vendor's question.
+/// Returns the reply to the vendor's request for approval.
 pub(super) fn answer(result: &ToolResult) -> Value {
     let mut item = json!({
         "type": "mcp_approval_response",

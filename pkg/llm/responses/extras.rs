@@ -1,4 +1,4 @@
-//! The items of an answer besides text, reasoning and calls, which go back as they came.
+//! The items of an answer besides text, reasoning and calls, which are sent back unchanged.
 
 use serde_json::value::RawValue;
 
@@ -11,16 +11,16 @@ use crate::{
 /// The vendor's name for the purpose of a message.
 pub(super) const PHASE: &str = "phase";
 
-/// The type of calls whose arguments are a text.
+/// The type of calls whose arguments are plain text.
 pub(super) const CUSTOM: &str = "custom_tool_call";
 
-/// The type of items that ask for a call of a tool server that the vendor knows.
+/// The type of items that ask for approval of a call on a tool server known to the vendor.
 pub(super) const APPROVAL: &str = "mcp_approval_request";
 
-/// The type of calls that search for tools, whoever runs them.
+/// The type of calls that search for tools, whether the vendor or the program runs them.
 pub(super) const SEARCH_CALL: &str = "tool_search_call";
 
-/// The name of the tool that such a call of the program's own search is for; the item has none.
+/// The name of the tool for a search that the program runs itself; the item has no name.
 pub(super) const SEARCH: &str = "tool_search";
 
 /// Returns `true` for a search that the program runs itself.
@@ -28,8 +28,8 @@ pub(super) fn is_own_search(wire: &Entries<'_>) -> bool {
     wire.text("type") == SEARCH_CALL && wire.text("execution") == "client"
 }
 
-/// Tools that the server runs itself, by the type of their items, and the names that requests have
-/// for them.
+/// Tools that the server runs itself, by the type of their items, and their names in
+/// requests.
 const SERVER_TOOLS: [(&str, &str); 9] = [
     ("web_search_call", "web_search"),
     ("file_search_call", "file_search"),
@@ -40,7 +40,7 @@ const SERVER_TOOLS: [(&str, &str); 9] = [
     ("x_search_call", "x_search"),
     ("collections_search_call", "collections_search"),
     ("code_execution_call", "code_execution"),
-    // Those of the agent are read as calls.
+    // Calls for the agent are handled elsewhere.
     (CUSTOM, "custom_tool"),
 ];
 
@@ -56,39 +56,39 @@ fn item(kind: ItemKind, raw: &RawValue) -> Option<AgentEvent> {
     decode::item(PROTOCOL, kind, raw.get())
 }
 
-/// Returns a source of the text before it.
+/// Returns a source of the preceding text.
 pub(super) fn citation(raw: &RawValue) -> Option<AgentEvent> {
     item(ItemKind::Citation(SOURCE.read(&Entries::of(Some(raw)))), raw)
 }
 
-/// Returns a reasoning item, which the next request needs.
+/// Returns a reasoning item, which the next request must contain.
 pub(super) fn reasoning(raw: &RawValue) -> Option<AgentEvent> {
     item(ItemKind::Reasoning, raw)
 }
 
-/// Returns the server's word for the purpose of the message before it, such as `commentary`: models
-/// want it back with the message.
+/// Returns the server's name for the purpose of the preceding message, such as `commentary`, which models
+/// want back with the message.
 pub(super) fn phase(wire: &Entries<'_>) -> Option<AgentEvent> {
     item(ItemKind::Other { name: Text::from(PHASE) }, wire.get("phase")?)
 }
 
-/// Returns a call whose arguments are a text as the vendor wrote it, which is how it goes back.
+/// Returns a call with plain text arguments as the vendor wrote it, which is the form in which it is sent back.
 pub(super) fn custom_call(raw: &RawValue, wire: &Entries<'_>) -> Option<AgentEvent> {
     wire.first_text(&["call_id"])?;
     item(ItemKind::Other { name: Text::from(CUSTOM) }, raw)
 }
 
-/// Returns the name of a call that the vendor asks for: that of its server, and of its tool.
+/// Returns the name of a call that needs approval: that of its server and that of its tool.
 pub(super) fn hosted_name(wire: &Entries<'_>) -> Option<Text> {
     let tool = wire.first_text(&["name"])?;
     Some(Text::from(format!("{}:{tool}", wire.text("server_label"))))
 }
 
-/// Returns the further members of a call, which go back with it, such as the program that made it.
+/// Returns the additional members of a call, which are sent back with it, such as the program that made it.
 pub(super) fn more_of_call(wire: &Entries<'_>) -> Option<Signature> {
     let known =
         ["type", "id", "call_id", "name", "arguments", "input", "status", "output", "object"];
-    // What a search says by its type, and what the vendor does not take back.
+    // Members of a search that are implied by its type, or that the vendor does not accept back.
     let of_search = ["execution", "created_by"];
     let is_search = is_own_search(wire);
     let mut more = Members::default();
@@ -98,10 +98,10 @@ pub(super) fn more_of_call(wire: &Entries<'_>) -> Option<Signature> {
     (more.bytes() > 0).then(|| Signature::new(PROTOCOL, more.to_json().as_str()))
 }
 
-/// Returns an item that is neither message nor reasoning nor a call for the agent.
+/// Returns an item that is not a message, reasoning or a call for the agent.
 ///
-/// Of a server's tool the call has the whole item, which goes back; its result has what the tool
-/// answered, or `null` where the server keeps that to itself.
+/// For a server tool, the call contains the whole item, which is sent back; the result contains the tool's
+/// output, or `null` if the server does not reveal it.
 pub(super) fn other(raw: &RawValue, wire: &Entries<'_>) -> Vec<AgentEvent> {
     let (kind, status) = (wire.text("type"), wire.text("status"));
     let Some((_, tool)) = SERVER_TOOLS.iter().find(|(known, _)| kind == *known) else {
@@ -132,7 +132,7 @@ pub(super) fn other(raw: &RawValue, wire: &Entries<'_>) -> Vec<AgentEvent> {
     events
 }
 
-/// Returns what a server's tool was asked; a text that is JSON counts as its value.
+/// Returns the input of a server tool; a string that contains JSON is parsed.
 fn arguments(wire: &Entries<'_>) -> Json {
     let names = ["action", "queries", "code", "arguments", "input"];
     let asked = names.into_iter().find_map(|name| wire.get(name)).unwrap_or(RawValue::NULL);

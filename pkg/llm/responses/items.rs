@@ -1,7 +1,7 @@
-//! The items of the output, by which an event finds its own, and what of each was reported already.
+//! The items of the output, to which events are assigned, and the parts of each that were already reported.
 //!
-//! The protocol has everything up to four times: as deltas, at the end of the part, at the end of
-//! the item and at the end of the response. Servers leave out any of these.
+//! The protocol sends everything up to four times: as deltas, at the end of the part, at the end of
+//! the item and at the end of the response. Servers may omit any of these.
 
 use std::collections::BTreeSet;
 
@@ -23,11 +23,11 @@ pub(super) struct Item {
     output_index: Option<u32>,
     id: Text,
     pub(super) kind: Kind,
-    /// The parts of the content that were reported.
+    /// The parts of the content that have been reported.
     pub(super) content: Told,
-    /// The parts of the summary that were reported.
+    /// The parts of the summary that have been reported.
     pub(super) summary: Told,
-    /// `true` once sources of its text were reported.
+    /// `true` once sources of its text have been reported.
     pub(super) is_cited: bool,
     pub(super) progress: ItemProgress,
 }
@@ -35,9 +35,9 @@ pub(super) struct Item {
 /// The progress of an item.
 #[derive(Debug)]
 pub(super) enum ItemProgress {
-    /// Begun. The first event is kept in case nothing else of the item follows.
+    /// Begun. The first event is kept in case nothing else about the item follows.
     Begun(Option<Box<RawValue>>),
-    /// Everything about it was reported.
+    /// Completely reported.
     Done,
 }
 
@@ -58,16 +58,16 @@ pub(super) struct Call {
     pub(super) has_id: bool,
     pub(super) has_name: bool,
     pub(super) has_arguments: bool,
-    /// `true` once the members that go back with it were reported.
+    /// `true` once the members that are sent back with it have been reported.
     pub(super) has_more: bool,
     pub(super) input: Input,
-    /// `true` for a call that the vendor runs itself, once it is allowed.
+    /// `true` for a call that the vendor runs itself once it is allowed.
     pub(super) is_hosted: bool,
-    /// `true` for a call of the program's own search for tools.
+    /// `true` for a tool search that the program runs.
     pub(super) is_search: bool,
 }
 
-/// Returns the kind of an item by the vendor's word.
+/// Returns the kind of an item by the vendor's type name.
 pub(super) fn kind(word: &str) -> Kind {
     match word {
         "message" => Kind::Message,
@@ -80,7 +80,7 @@ pub(super) fn kind(word: &str) -> Kind {
 }
 
 impl Kind {
-    /// Returns the kind of a call whose arguments are a text.
+    /// Returns the kind of a call with plain text arguments.
     pub(super) fn custom_call() -> Self {
         Self::Call(Call { input: Input::TextAhead, ..Call::default() })
     }
@@ -98,13 +98,13 @@ impl Kind {
 /// A set of parts by their index.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Told {
-    /// The first parts; one without index stands for all, for it cannot be told which it was.
+    /// The first 64 parts, as a bit set; a part without an index sets all bits, because it may be any of them.
     first: u64,
-    /// Further parts.
+    /// The further parts.
     others: BTreeSet<u32>,
 }
 
-/// Most parts of an item beyond the first 64; those after them count as one.
+/// Maximum number of parts of an item beyond the first 64; all later ones count as one.
 const MAX_OTHER_PARTS: u32 = 4096;
 
 impl Told {
@@ -120,7 +120,7 @@ impl Told {
         }
     }
 
-    /// Returns `true` when the part was reported; without an index, when any was.
+    /// Returns `true` if the part has been reported; without an index, if any part has.
     pub(super) fn has(&self, index: Option<u32>) -> bool {
         let all = self.first == u64::MAX && self.others.contains(&MAX_OTHER_PARTS);
         all || match index {
@@ -140,7 +140,7 @@ impl Items {
         self.list.len()
     }
 
-    /// Returns `true` if an item of no kind that is read here has begun at this place.
+    /// Returns `true` if an item of an unknown kind has begun at this place.
     pub(super) fn is_other(&self, output_index: Option<u32>, id: &str) -> bool {
         let is_there = |item: &Item| {
             item.kind == Kind::Other
@@ -150,10 +150,10 @@ impl Items {
         self.list.iter().rev().any(is_there)
     }
 
-    /// Returns the item that an event is about; a new one begins.
+    /// Returns the item that an event belongs to; begins a new one if there is none.
     ///
-    /// The place in the output decides, for some servers change the id from event to event. The id
-    /// helps where others give several items the same place, or none.
+    /// The place in the output decides, because some servers change the id from event to event. The id
+    /// helps if servers give several items the same place, or none.
     pub(super) fn at(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
         let Some(at) = self.find(output_index, id, kind) else {
             return self.begin(output_index, id, kind);
@@ -182,7 +182,7 @@ impl Items {
         last(&same_id).or_else(|| last(&|item| id.is_empty() || item.id.is_empty()))
     }
 
-    /// Returns the item that begins with this event, unless the same beginning was sent before.
+    /// Returns the item that begins with this event, unless the same event was sent before.
     pub(super) fn added(&mut self, output_index: Option<u32>, id: &str, kind: &Kind) -> usize {
         let known = self.list.iter().rposition(|item| {
             item.output_index == output_index
@@ -211,8 +211,8 @@ impl Items {
         self.list.len() - 1
     }
 
-    /// Returns the items that `kinds`, the whole output, lists: the n-th of a kind is the n-th of that kind,
-    /// because ids and places in the list may be others than in the events before.
+    /// Returns the items listed in the whole output, by their `kinds`: the n-th of a kind is the n-th known item of that kind,
+    /// because ids and places in the list may differ from those in earlier events.
     pub(super) fn listed(&mut self, kinds: &[Kind]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.list.len()).collect();
         order.sort_by_key(|at| self.list.get(*at).and_then(|item| item.output_index));
@@ -241,7 +241,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// Returns the place of a part of this type.
+    /// Returns the place of a part with this type.
     pub(super) fn of(part: &str) -> Option<Self> {
         Some(match part {
             "output_text" | "text" => Self::Text,
@@ -252,7 +252,7 @@ impl Place {
         })
     }
 
-    /// Returns the kind of item that has such texts.
+    /// Returns the kind of item that contains such texts.
     pub(super) fn item(self) -> Kind {
         match self {
             Self::Text | Self::Refusal => Kind::Message,
@@ -260,7 +260,7 @@ impl Place {
         }
     }
 
-    /// Returns the type of such a text.
+    /// Returns the content type of such a text.
     pub(super) fn content_type(self) -> ContentType {
         match self {
             Self::Text => ContentType::Message,

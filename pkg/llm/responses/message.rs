@@ -1,4 +1,4 @@
-//! One message as input items of Responses.
+//! The encoding of one message as input items of Responses.
 
 use std::sync::Arc;
 
@@ -21,20 +21,20 @@ use crate::{
     types::{ItemKind, Json, Message, MessageRole, Part, ProviderItem, ToolCall, ToolResult},
 };
 
-/// The place of a message.
+/// The context of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
-    /// The messages that stand before it.
+    /// The preceding messages.
     pub(super) before: &'p [Arc<Message>],
-    /// `true` if the vendor keeps what it answered.
+    /// `true` if the vendor stores its answers.
     pub(super) is_stored: bool,
-    /// The search for tools, where the model knows it.
+    /// The tool search, if the model supports it.
     pub(super) search: Option<&'p Search<'p>>,
 }
 
-/// Writes a message: its words, and every call, result and item of the vendor's in its place.
+/// Writes a message: its text, and every call, result and vendor item in its place.
 ///
-/// Reasoning goes back as the vendor's own item, never as words.
+/// Reasoning is sent back as the vendor's own item, never as text.
 pub(super) fn encode(
     message: &Message,
     place: Place<'_>,
@@ -48,7 +48,7 @@ pub(super) fn encode(
             Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
                 items.content.extend(content(part, message.role)?);
             }
-            // The vendor's own item goes back for it.
+            // The vendor's own item is sent back instead.
             Part::ToolCall(call) if is_custom(message, &call.id) => {}
             Part::ToolCall(call) if call.hosted => items.item(&approvals::request(call)),
             Part::ToolCall(call) if search.is_some() && found::is_call(call) => {
@@ -82,13 +82,13 @@ pub(super) fn encode(
 /// The items of one message while they are written.
 struct Items<'i, 'o> {
     role: MessageRole,
-    /// The message's content before its next item of another kind.
+    /// The content of the message before its next item of another kind.
     content: Vec<Value>,
     out: &'i mut JsonItems<'o>,
 }
 
 impl Items<'_, '_> {
-    /// Writes what the message said so far, and the purpose that the vendor gave it.
+    /// Writes the content so far as a message, with the purpose that the vendor gave it.
     fn words(&mut self, phase: Option<Value>) {
         self.message(self.role, phase);
     }
@@ -106,7 +106,7 @@ impl Items<'_, '_> {
         self.out.push(&message);
     }
 
-    /// Writes what a search has found, and the words that belong to it.
+    /// Writes the result of a search, and the text that belongs to it.
     fn found(&mut self, (item, words): (Value, Vec<&str>)) {
         self.item(&item);
         let words = words.into_iter().map(|text| json!({ "type": "input_text", "text": text }));
@@ -119,7 +119,7 @@ impl Items<'_, '_> {
         self.out.push(item);
     }
 
-    /// Sends back what the vendor sent; `rest` is what stands behind it in the message.
+    /// Writes an item from the vendor, if it is sent back; `rest` are the parts after it in the message.
     fn vendor(&mut self, item: &ProviderItem, is_stored: bool, rest: &[Part]) {
         let goes_back = match &item.kind {
             ItemKind::Citation(_) | ItemKind::ServerToolResult { .. } => false,
@@ -140,8 +140,8 @@ impl Items<'_, '_> {
     }
 }
 
-/// Returns `true` for a part that reasoning must be followed by: the vendor refuses reasoning that led
-/// to nothing, as in an answer that was truncated.
+/// Returns `true` for a part that may follow reasoning: the vendor rejects reasoning that led
+/// to nothing, as in a truncated answer.
 fn may_follow(part: &Part) -> bool {
     let is_text = part.as_text().is_some_and(|text| !text.is_empty());
     let is_item = part.as_provider_item().is_some_and(|item| match &item.kind {
@@ -152,7 +152,7 @@ fn may_follow(part: &Part) -> bool {
     is_text || is_item || part.as_tool_call().is_some()
 }
 
-/// Returns `true` when a reasoning item has its content. One that only names an id is refused by a
+/// Returns `true` if a reasoning item contains its content. An item that consists of an id only is rejected by a
 /// vendor that has not stored it.
 fn is_readable(raw: &Json) -> bool {
     let reasoning = Entries::read(raw.as_str());
@@ -186,7 +186,7 @@ fn content(part: &Part, role: MessageRole) -> Result<Option<Value>, ProviderErro
     }))
 }
 
-/// Returns `true` when the arguments of this call of the message are a text to the vendor.
+/// Returns `true` if the vendor treats the arguments of this call in the message as plain text.
 fn is_custom(message: &Message, call_id: &str) -> bool {
     message.parts.iter().filter_map(Part::as_provider_item).any(|item| {
         item.protocol == PROTOCOL
@@ -195,7 +195,7 @@ fn is_custom(message: &Message, call_id: &str) -> bool {
     })
 }
 
-/// Returns a call. Arguments that could not be read are sent as none, for servers parse them.
+/// Encodes a call. Arguments that could not be read are sent as an empty object, because servers parse them.
 fn tool_call(call: &ToolCall, search: Option<&Search<'_>>) -> Value {
     let arguments = call.arguments.as_ref().map_or("{}", |arguments| arguments.as_str());
     let name = tool_names::encode(&call.name);
@@ -206,7 +206,7 @@ fn tool_call(call: &ToolCall, search: Option<&Search<'_>>) -> Value {
         "arguments": arguments,
     });
     let more = call.signature.as_ref().map(|it| it.members(PROTOCOL)).unwrap_or_default();
-    // A function that was found has a namespace of its name, and only there.
+    // A found function has a namespace with its name, and only there.
     let is_own = |key: &str, value: &Value| key == "namespace" && value.as_str() == Some(&*name);
     let more = more.into_iter().filter(|(key, value)| !is_own(key, value));
     more.for_each(|(key, value)| item[key] = value);
@@ -224,7 +224,7 @@ fn tool_result(result: &ToolResult, is_custom: bool) -> Result<Value, ProviderEr
     }))
 }
 
-/// Returns the text of a result, or a list where it has more.
+/// Returns the text of a result, or a list if the result has more than text.
 fn output(result: &ToolResult) -> Result<Value, ProviderError> {
     if result.parts.is_empty() {
         return Ok(json!(result.content));

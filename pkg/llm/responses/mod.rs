@@ -1,8 +1,8 @@
-//! OpenAI Responses, as OpenAI, xAI, OpenRouter and llama.cpp speak it.
+//! OpenAI Responses, as spoken by OpenAI, xAI, OpenRouter and llama.cpp.
 //!
 //! The provider is `OpenAiResponses` (feature `responses`): `OpenAiResponses::from_env` reads
-//! `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`, `OpenAiResponses::builder` takes them
-//! from you. Encrypted reasoning goes back as it came. Without HTTP, [`ResponsesDecoder`] reads
+//! `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`; `OpenAiResponses::builder` takes them
+//! as arguments. Encrypted reasoning is sent back unchanged. Without HTTP, [`ResponsesDecoder`] reads
 //! response bodies.
 
 #[cfg(feature = "responses")]

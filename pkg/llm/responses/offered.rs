@@ -1,4 +1,4 @@
-//! The tools that a request offered, as its response repeats them.
+//! The tools offered in a request, as its response repeats them.
 
 use super::{
     extras::{self, CUSTOM},
@@ -12,15 +12,15 @@ use crate::{
     types::Text,
 };
 
-/// Most offered tools that are remembered; with more of them every call is the agent's.
+/// Maximum number of offered tools that are remembered; if there are more, every call is for the agent.
 const MAX_TOOLS: usize = 4096;
 
-/// The names of the offered tools whose arguments are a text; `None` where the server does not tell.
+/// The names of the offered tools with plain text arguments; `None` if the server does not repeat the tools.
 #[derive(Debug, Default)]
 pub(super) struct Offered(Option<Vec<Text>>);
 
 impl Offered {
-    /// Takes the tools of a response that begins.
+    /// Reads the tools of a response that begins.
     pub(super) fn read(&mut self, response: &Entries<'_>) {
         let tools = list(response.get("tools"));
         if tools.is_empty() || tools.len() > MAX_TOOLS {
@@ -28,7 +28,7 @@ impl Offered {
         }
         let tools = tools.into_iter().map(|raw| Entries::of(Some(raw)));
         let custom = tools.flat_map(|tool| {
-            // A namespace has tools of its own.
+            // A namespace contains tools of its own.
             let inner = list(tool.get("tools")).into_iter();
             let inner = inner.map(|raw| Entries::of(Some(raw))).map(|tool| named(&tool));
             [named(&tool)].into_iter().chain(inner.collect::<Vec<_>>()).flatten()
@@ -36,8 +36,8 @@ impl Offered {
         self.0 = Some(custom.collect());
     }
 
-    /// Returns the kind of an item. A call with a text for a tool that the request did not offer is the server's:
-    /// xAI reports its own tools so.
+    /// Returns the kind of an item. A call with plain text arguments for a tool that the request did not offer is the server's:
+    /// xAI reports its own tools this way.
     pub(super) fn kind(&self, item: &Entries<'_>) -> Kind {
         let word = item.text("type");
         let name = item.text("name");
@@ -56,7 +56,7 @@ impl Offered {
     }
 }
 
-/// Returns `true` for the id of a call of xAI's own tools, and of the item of one.
+/// Returns `true` for the id of a call of xAI's own tools, or of such a call's item.
 pub(super) fn is_xai_s(id: &str) -> bool {
     id.starts_with("xs_call_") || (id.starts_with("ctc_") && id.contains("_xs_call_"))
 }

@@ -20,13 +20,13 @@ use crate::{
     types::Text,
 };
 
-/// Most items of one response.
+/// Maximum number of items in one response.
 const MAX_ITEMS: usize = 4096;
 
-/// Most bytes of the beginnings of items that have not ended.
+/// Maximum total size of the first events of unfinished items, in bytes.
 const MAX_KEPT_BYTES: usize = 16 << 20;
 
-/// The members of a message that are read, and those of its parts.
+/// The members of a message and of its parts that are read.
 const MESSAGE: [&str; 7] = ["type", "id", "status", "role", "content", "phase", "object"];
 const PART: [&str; 4] = ["type", "text", "refusal", "annotations"];
 
@@ -34,15 +34,15 @@ const PART: [&str; 4] = ["type", "text", "refusal", "annotations"];
 #[derive(Debug, Default)]
 pub(super) struct Output {
     items: Items,
-    /// Bytes of the beginnings of items that are kept.
+    /// The total size of the first events that are kept, in bytes.
     kept_bytes: usize,
-    /// The part of reasoning that was reported last, unless something else was reported since.
+    /// The part of reasoning that was reported last, unless something else has been reported since.
     thinking: Option<(usize, Place, Option<u32>)>,
     offered: Offered,
 }
 
 impl Output {
-    /// Returns `true` for more items than any server sends, or larger ones.
+    /// Returns `true` for more or larger items than any server sends.
     pub(super) fn is_over_limit(&self) -> bool {
         self.items.len() > MAX_ITEMS || self.kept_bytes > MAX_KEPT_BYTES
     }
@@ -128,7 +128,7 @@ impl Output {
         self.item(at, raw, &wire, sink);
     }
 
-    /// Ends the response, whose items are listed; some servers leave the list empty.
+    /// Ends the response, which lists its items; some servers leave the list empty.
     pub(super) fn list(&mut self, output: Option<&RawValue>, sink: &mut Sink<'_>) {
         let members = list(output).into_iter().take(MAX_ITEMS + 1);
         let list: Vec<_> = members.map(|raw| (raw, Entries::of(Some(raw)))).collect();
@@ -142,7 +142,7 @@ impl Output {
         }
     }
 
-    /// Reports an item of which only the beginning was sent. Reasoning is not a signature before its
+    /// Reports an item of which only the first event was sent. Reasoning becomes a signature only at its
     /// end.
     fn only_begun(&mut self, at: usize, sink: &mut Sink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
@@ -154,7 +154,7 @@ impl Output {
         }
     }
 
-    /// Reports everything about an item that was not reported before.
+    /// Reports everything about an item that has not been reported yet.
     fn item(&mut self, at: usize, raw: &RawValue, wire: &Entries<'_>, sink: &mut Sink<'_>) {
         let Some(item) = self.items.get_mut(at) else { return };
         if matches!(item.progress, ItemProgress::Done) {
@@ -199,7 +199,7 @@ impl Output {
         sink.unknown_besides("message", &MESSAGE, wire);
     }
 
-    /// Reports the parts of an item; those without a type stand at `default`.
+    /// Reports the parts of an item; those without a type are placed at `default`.
     fn parts(
         &mut self,
         at: usize,
@@ -233,7 +233,7 @@ impl Output {
         (at, index)
     }
 
-    /// Notes the tools that the response repeats of its request.
+    /// Records the request's tools, which the response repeats.
     pub(super) fn offered(&mut self, response: &Entries<'_>) {
         self.offered.read(response);
     }
@@ -243,7 +243,7 @@ impl Output {
         self.items.len() > 0 && !id.is_empty() && !known.is_empty() && id != known
     }
 
-    /// Returns `true` for arguments of a call that the server's own tools answer: its item has them whole.
+    /// Returns `true` for arguments of a call to one of the server's own tools, whose item contains them whole.
     fn is_server_s(&self, kind: &Kind, event: &Event<'_>) -> bool {
         let is_custom = matches!(kind, Kind::Call(call) if call.input != Input::Json);
         is_custom
@@ -255,7 +255,7 @@ impl Output {
         self.items.at(event.output_index.0, &event.item_id.0, kind)
     }
 
-    /// Reports a whole text, unless some of it was reported.
+    /// Reports a whole text, unless part of it has already been reported.
     fn say_new(
         &mut self,
         at: usize,
@@ -286,7 +286,7 @@ impl Output {
         let part = (content_type == ContentType::Thinking).then_some((at, place, index));
         let before = std::mem::replace(&mut self.thinking, part);
         if before.is_some() && part.is_some() && before != part {
-            // Parts of reasoning are paragraphs of their own.
+            // Each part of reasoning is a separate section.
             sink.emit(StreamChunk { ends_section: true, content_type, ..StreamChunk::default() });
         }
         sink.may_repeat();
@@ -299,7 +299,7 @@ impl Output {
         let is_done = matches!(item.progress, ItemProgress::Done);
         let Kind::Call(call) = &mut item.kind else { return };
         let mut delta = ToolCallDelta::new(call.index);
-        // A server that forgets the call's id knows the item's.
+        // A server that omits the call's id still sends the item's.
         let ids: &[&str] =
             if is_done || call.is_hosted { &["call_id", "id"] } else { &["call_id"] };
         if !call.has_id {

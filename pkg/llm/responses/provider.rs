@@ -22,18 +22,18 @@ use crate::{
     types::{Capabilities, subslice},
 };
 
-/// OpenAI Responses, as OpenAI and those compatible serve it.
+/// The provider for OpenAI Responses, for OpenAI and compatible servers.
 ///
-/// The conversation is sent whole with every request and the vendor is told to store nothing; its
-/// reasoning comes encrypted and goes back with the next request. [`Responses::store`] changes that.
+/// The whole conversation is sent with every request and the vendor is told to store nothing; its
+/// reasoning arrives encrypted and is sent back with the next request. [`Responses::store`] changes this.
 ///
-/// The API has no `stop`, `seed` and `top_k` and no budget of reasoning tokens: a request that has
-/// one is a [`ProviderError::Unsupported`], unless `extra` has the field for a server that knows it.
-/// A [`response_format`](Request::response_format) goes to servers over plain HTTP in the words of
-/// Chat Completions too, for llama.cpp reads only those. [`Request::cache`] adds nothing, for the
-/// vendor caches by itself. Tools that the vendor runs are listed in `extra`, as `tools`, beside the
-/// functions of the request written out. The agent's search for tools goes as the vendor's `tool_search` where the model
-/// knows it, see [`Responses::tool_search`].
+/// The API has no `stop`, `seed` and `top_k`, and no budget for reasoning tokens: a request with
+/// one of them is a [`ProviderError::Unsupported`], unless `extra` has the field for a server that supports it.
+/// For servers over plain HTTP, a [`response_format`](Request::response_format) is also sent in the format of
+/// Chat Completions, the only one that llama.cpp reads. [`Request::cache`] has no effect, because the
+/// vendor caches automatically. Tools that the vendor runs are listed in `extra` as `tools`, together with the
+/// functions of the request written out. The agent's tool search becomes the vendor's `tool_search` if the model
+/// supports it, see [`Responses::tool_search`].
 ///
 /// # Examples
 ///
@@ -63,15 +63,15 @@ pub type OpenAiResponses = HttpProvider<Responses>;
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Responses {
-    /// `true` if the vendor may keep requests and answers, as it does when not told otherwise. If not,
-    /// it is asked for its reasoning in encrypted form. Default: `false`.
+    /// `true` if the vendor may store requests and answers, which is its own default. Otherwise,
+    /// its reasoning is requested in encrypted form. Default: `false`.
     pub store: bool,
-    /// The tokens of a request beyond which the server compacts the conversation itself. What it makes of it comes as
-    /// an item that only the vendor can read, and goes back with later requests. Default: `None`, never.
+    /// The number of tokens above which the server compacts the conversation. The result arrives as
+    /// an item that only the vendor can read, and is sent back with later requests. Default: `None`, never.
     pub compact_above: Option<u64>,
-    /// `true` if the model knows the vendor's `tool_search`: the agent's search for tools then goes as that, and what it
-    /// finds is described where it was found. Default: `None`, which is `true` for GPT-5.4 and later, but for its
-    /// `nano`, on the vendor's own server.
+    /// `true` if the model supports the vendor's `tool_search`: the agent's tool search is then sent as that, and the tools that it
+    /// finds are described where they were found. Default: `None`, which means `true` for GPT-5.4 and later, except
+    /// `nano` models, on the vendor's own server.
     pub tool_search: Option<bool>,
 }
 
@@ -171,7 +171,7 @@ impl WireFormat for Responses {
     fn schema_rules(&self, config: &HttpConfig) -> SchemaRules {
         let url = &config.base_url;
         let is_openai = url.contains("api.openai.com") || url.contains(".openai.azure.com");
-        // Others take more, or other things.
+        // Other servers honor more, or something else.
         if is_openai { SchemaRules::OPENAI } else { SchemaRules::ANY }
     }
 
@@ -193,7 +193,7 @@ const NAMES: SamplingNames = SamplingNames {
     ..SamplingNames::CHAT
 };
 
-/// Writes the members that stand before the tools.
+/// Writes the members before the tools.
 fn options(body: &mut BodyWriter<'_>, store: bool) -> Result<(), ProviderError> {
     let (request, config) = (body.request(), body.config());
     if matches!(request.thinking, Some(Thinking::Budget(_))) && !body.is_set("reasoning") {
@@ -210,21 +210,21 @@ fn options(body: &mut BodyWriter<'_>, store: bool) -> Result<(), ProviderError> 
     body.metadata("metadata");
     body.tool_choice(choice);
     if config.base_url.starts_with("http://") {
-        // llama.cpp reads the member of Chat Completions even here; hosted vendors refuse it.
+        // llama.cpp reads the member of Chat Completions even here; hosted vendors reject it.
         let format = request.response_format.as_ref().map(chat::response_format);
         body.optional("response_format", format);
     }
     Ok(())
 }
 
-/// Returns `true` when a model may send reasoning. OpenAI's older ones do not, and refuse to be asked
+/// Returns `true` if the model may support reasoning. OpenAI's older models do not, and reject a request
 /// for it.
 fn may_reason(model: &str) -> bool {
     let name = model.rsplit_once('/').map_or(model, |(_, name)| name);
     !["gpt-3", "gpt-4", "chatgpt-"].iter().any(|family| name.starts_with(family))
 }
 
-/// Returns how to reason. A summary is what can be shown of it; it is asked for when thinking is
+/// Returns the reasoning options. A summary is the part of the reasoning that can be shown; it is requested if thinking is
 /// wanted.
 fn reasoning(request: &Request) -> Option<Value> {
     let mut reasoning = Map::new();

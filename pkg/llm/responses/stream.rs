@@ -1,4 +1,4 @@
-//! The body of a Responses response becomes chunks.
+//! The decoder of Responses responses.
 
 use serde_json::value::RawValue;
 
@@ -27,9 +27,9 @@ const USAGE: UsagePaths = UsagePaths {
 };
 
 event_decoder! {
-    /// A decoder for the body of a Responses response, as OpenAI and compatible servers send it.
+    /// A decoder for the body of a Responses response, as sent by OpenAI and compatible servers.
     ///
-    /// The body is a stream of events, or one JSON object, as a server sends it that does not stream;
+    /// The body is a stream of events, or one JSON object from a server that does not stream;
     /// anything else is a [`ProviderError::Decode`](crate::llm::ProviderError::Decode) that quotes its
     /// beginning.
     ///
@@ -82,7 +82,7 @@ impl EventReader for Output {
 }
 
 impl Output {
-    /// Fails for more items than any server sends, or larger ones.
+    /// Fails if there are more or larger items than any server sends.
     fn check_limit(&self) -> Result<(), Fault> {
         let is_over = self.is_over_limit();
         let limit = || Fault::Limit("the response has too many items, or too large ones");
@@ -141,7 +141,7 @@ impl Output {
             word if word == "error" || name == "error" || (!is_typed && event.error.is_some()) => {
                 return sink.fail_with(event.error.map_or(data, RawValue::get));
             }
-            // `message` is the kind of data without a type or a name.
+            // `message` is the event name of data without a type or a name.
             "" | "message" => return sink.stray(data),
             word if is_progress(word) => return,
             _ => return sink.unknown_event(kind, data),
@@ -151,7 +151,7 @@ impl Output {
         }
     }
 
-    /// Ends the response as `word` says.
+    /// Ends the response with the status `word`.
     fn close(&mut self, word: &str, response: &Entries<'_>, sink: &mut Sink<'_>) {
         self.offered(response);
         self.list(response.get("output"), sink);
@@ -176,7 +176,7 @@ impl Output {
     }
 }
 
-/// Returns the reason for a status; `None` for a response that failed.
+/// Returns the finish reason for a status; `None` for a response that failed.
 fn finish_reason(status: &str, incomplete: &str) -> Option<FinishReason> {
     Some(match (status, incomplete) {
         ("completed", _) => FinishReason::Stop,
@@ -188,14 +188,14 @@ fn finish_reason(status: &str, incomplete: &str) -> Option<FinishReason> {
     })
 }
 
-/// Reports what an event has of the response that earlier ones had not.
+/// Records the facts in an event about the response that earlier ones did not have.
 fn identify(response: &Entries<'_>, sink: &mut Sink<'_>) {
     let mut chunk = StreamChunk::default();
     sink.identify_again(&response.text("model"), &response.text("id"), &mut chunk.details);
     sink.emit_some(chunk);
 }
 
-/// Returns `true` for an event that only reports the progress of what other events report as a whole.
+/// Returns `true` for an event that only reports progress on something that other events report completely.
 fn is_progress(word: &str) -> bool {
     const PROGRESS: [&str; 6] = [
         "keepalive",
@@ -205,13 +205,13 @@ fn is_progress(word: &str) -> bool {
         "reasoning_part.added",
         "reasoning_summary_part.added",
     ];
-    // Of the vendor's own tools: `web_search_call.searching`, `code_interpreter_call_code.delta`,
+    // Events of the vendor's own tools: `web_search_call.searching`, `code_interpreter_call_code.delta`,
     // `mcp_list_tools.completed`, `image_generation_call.partial_image`.
     let of_tool = word.split_once('.').is_some_and(|(tool, step)| {
         ["_call", "_call_code", "_call_arguments", "_list_tools"]
             .iter()
             .any(|end| tool.ends_with(end))
-            // `shell_call_command.delta`, `apply_patch_call_operation_diff.delta`: the item has it all.
+            // `shell_call_command.delta`, `apply_patch_call_operation_diff.delta`: the item contains everything.
             || (tool.contains("_call_") && matches!(step, "added" | "delta" | "done"))
     });
     of_tool || PROGRESS.contains(&word)

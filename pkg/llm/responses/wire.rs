@@ -1,4 +1,4 @@
-//! The JSON of Responses, read laxly: a field of an unexpected type is as good as absent.
+//! The JSON of Responses, read leniently: a field of an unexpected type is treated as absent.
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use crate::llm::decode::{
 };
 
 wire! {
-    /// One event of a stream. What is large stays raw until it is known to be needed.
+    /// One event of a stream. Large members stay unparsed until they are needed.
     struct Event<'a> as event, map, ignoring [];
     #[serde(rename = "type")]
     kind: Word<'a>,
@@ -18,7 +18,7 @@ wire! {
     content_index: Number,
     summary_index: Number,
     delta: Line,
-    /// The whole text of a part, call or refusal that is over.
+    /// The whole text of a completed part, call or refusal.
     #[serde(rename = "text", alias = "refusal", alias = "arguments", alias = "input")]
     whole: Option<&'a RawValue>,
     part: Option<&'a RawValue>,
@@ -26,7 +26,7 @@ wire! {
     response: Option<&'a RawValue>,
     annotation: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
-    /// Members that are not a part of the answer, or random bytes that hide its length.
+    /// Members that are not part of the answer, or random bytes that hide its length.
     #[serde(
         rename = "sequence_number",
         alias = "obfuscation",

@@ -1,10 +1,10 @@
-//! Recognition of secrets by the name that they are assigned to: `DB_PASSWORD=…`.
+//! Recognition of secrets by the name to which they are assigned: `DB_PASSWORD=…`.
 
 use std::ops::Range;
 
 use crate::types::subslice;
 
-/// Ends of names, without the signs between their words, whose values are secret.
+/// Name suffixes, without separators, of values that are secret.
 const NAMES: [&str; 14] = [
     "password",
     "passwd",
@@ -22,25 +22,25 @@ const NAMES: [&str; 14] = [
     "sessiontoken",
 ];
 
-/// Fewest bytes of a value.
+/// Minimum length of a value, in bytes.
 const MIN_BYTES: usize = 4;
-/// Fewest bytes of a value behind a colon without quotes, where prose goes on.
+/// Minimum length of an unquoted value after a colon, where prose may continue, in bytes.
 const MIN_PROSE_BYTES: usize = 8;
-/// Longest name that is looked at, in bytes.
+/// Maximum length of a name that is checked, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Returns where the values of secret names stand in `text`.
+/// Returns the ranges in `text` of the values that are assigned to secret names.
 pub(crate) fn assigned_secrets(text: &[u8]) -> Vec<Range<usize>> {
     let signs = memchr::memchr2_iter(b'=', b':', text);
     signs.filter_map(|at| value(text, at)).collect()
 }
 
-/// Returns `true` for the name of a value that is secret, such as `db_password`.
+/// Returns `true` for the name of a secret value, such as `db_password`.
 pub(super) fn is_secret_name(name: &str) -> bool {
     is_secret(name.as_bytes(), false)
 }
 
-/// Returns the value behind the sign at `at`, when the name before it is that of a secret.
+/// Returns the range of the value after the sign at `at`, if the name before it is that of a secret.
 fn value(text: &[u8], at: usize) -> Option<Range<usize>> {
     let is_equals = text.get(at) == Some(&b'=');
     let is_quote = |byte: &u8| matches!(byte, b'"' | b'\'' | b'\\' | b'`');
@@ -67,7 +67,7 @@ fn value(text: &[u8], at: usize) -> Option<Range<usize>> {
     };
     let length = rest.iter().take_while(is_value).count();
     let value = subslice(rest, ..length);
-    // A name or a call in a program, or a place to fill in.
+    // A name or a call in a program, or a placeholder.
     let is_other = value.first().is_some_and(|first| b"${<*[(%".contains(first));
     let is_other = is_other || (!is_quoted && value.contains(&b'('));
     let has_digit = value.iter().any(u8::is_ascii_digit);
@@ -80,7 +80,7 @@ fn value(text: &[u8], at: usize) -> Option<Range<usize>> {
     (length >= MIN_BYTES && is_clear && !is_other).then_some(start..start + length)
 }
 
-/// Returns `true` for the name of a secret; tokens count only where the text is `NAME_TOKEN=`.
+/// Returns `true` for the name of a secret; tokens count only in the form `NAME_TOKEN=`.
 fn is_secret(name: &[u8], is_variable: bool) -> bool {
     let letters = || name.iter().rev().filter(|byte| byte.is_ascii_alphanumeric());
     let ends_with = |end: &str| {

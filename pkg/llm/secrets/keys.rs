@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::types::subslice;
 
-/// Prefixes of vendors' keys, each with the fewest letters that follow.
+/// Prefixes of vendors' keys, each with the minimum number of letters that follow.
 #[rustfmt::skip]
 const PREFIXES: [(&str, usize); 23] = [
     ("sk-", 8), ("sk_", 16), ("rk_", 16), ("AIza", 20), ("gsk_", 16), ("xai-", 16), ("hf_", 16),
@@ -13,7 +13,7 @@ const PREFIXES: [(&str, usize); 23] = [
     ("tvly-", 12), ("csk-", 16), ("r8_", 16), ("ya29.", 16),
 ];
 
-/// Fewest letters that follow `Bearer `.
+/// Minimum number of letters after `Bearer `.
 const MIN_BEARER: usize = 8;
 
 /// Calls `found` with the range of each word of `text` that looks like a key.
@@ -49,7 +49,7 @@ fn prefixed(text: &[u8]) -> Option<usize> {
     (is_key || is_cut).then_some(prefix.len() + length)
 }
 
-/// Returns the length of `Bearer KEY`; a word of prose has no digit.
+/// Returns the length of `Bearer KEY`; a word in prose has no digit.
 fn bearer(text: &[u8]) -> Option<usize> {
     let (scheme, key) = text.split_at_checked("Bearer ".len())?;
     if !scheme.eq_ignore_ascii_case(b"bearer ") {
@@ -61,7 +61,7 @@ fn bearer(text: &[u8]) -> Option<usize> {
     (length >= MIN_BEARER && has_digit).then_some(scheme.len() + length)
 }
 
-/// Returns the length of a JSON web token: three words in base64, of which two are objects.
+/// Returns the length of a JSON Web Token: three words in base64, two of which are objects.
 fn token(text: &[u8]) -> Option<usize> {
     let mut parts = text.split(|byte| *byte == b'.');
     let (head, claims) = (parts.next()?, parts.next()?);
@@ -80,8 +80,8 @@ fn word(text: &[u8]) -> usize {
     text.iter().take_while(is_letter).count()
 }
 
-/// Returns `true` when a word may begin at `at`. The letter before does not belong to the word when an
-/// escape ends in it, as in `\nsk-…` and `%3Dsk-…`.
+/// Returns `true` if a word may begin at `at`. The letter before it is not part of the word if an
+/// escape ends with that letter, as in `\nsk-…` and `%3Dsk-…`.
 fn starts_word(text: &[u8], at: usize) -> bool {
     match subslice(text, ..at) {
         [.., last] if !last.is_ascii_alphanumeric() => true,

@@ -1,4 +1,4 @@
-//! Secrets that a text shows by their form, or by the name that they are assigned to.
+//! Secrets in a text, recognized by their form or by the name to which they are assigned.
 
 mod assignments;
 mod keys;
@@ -11,10 +11,10 @@ use crate::types::slice;
 
 pub(crate) use self::{assignments::assigned_secrets, keys::look_alikes};
 
-/// Stands in place of a secret.
+/// The replacement for a secret.
 const MARK: &str = "[key]";
 
-/// Returns the text with `[key]` in place of what stands in these ranges, which may overlap.
+/// Returns the text with `[key]` in place of these ranges, which may overlap.
 pub(crate) fn replaced(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     ranges.sort_by_key(|range| range.start);
     let (mut out, mut end) = (String::new(), 0);
@@ -29,8 +29,8 @@ pub(crate) fn replaced(text: &str, mut ranges: Vec<Range<usize>>) -> String {
     out
 }
 
-/// Returns the text with `[key]` in place of what looks like a vendor's key, and of values whose names say that they
-/// are secret. It knows forms and names, not your secrets: it is for logs that people read.
+/// Returns the text with `[key]` in place of everything that looks like a vendor's key, and of values whose names mark them
+/// as secret. The function knows forms and names, not your secrets: it is meant for logs that people read.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ pub fn without_secrets(text: &str) -> String {
     replaced(text, ranges)
 }
 
-/// Removes secrets from each text of a value, and the values of members whose names say that they are secret.
+/// Removes secrets from each string in a value, and the values of members whose names mark them as secret.
 pub(crate) fn remove_secrets(value: &mut Value) {
     match value {
         Value::String(text) => *text = without_secrets(text),
@@ -55,7 +55,7 @@ pub(crate) fn remove_secrets(value: &mut Value) {
             for (name, value) in members {
                 let is_secret =
                     assignments::is_secret_name(name) || name.eq_ignore_ascii_case("authorization");
-                // A schema describes a member of such a name, and has no value of it.
+                // A schema describes a member with such a name, but does not contain its value.
                 if is_secret && (value.is_string() || value.is_number()) {
                     *value = MARK.into();
                 } else {

@@ -1,4 +1,4 @@
-//! Bytes in any pieces become events.
+//! The framing of a body into events.
 
 use std::{mem, str::Utf8Chunk, time::Duration};
 
@@ -9,12 +9,12 @@ use crate::types::subslice;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Frames a body into events, wherever the chunk boundaries fall.
+/// A decoder that frames a body into events, wherever the chunk boundaries fall.
 ///
 /// The grammar is that of WHATWG HTML § 9.2.6: LF, CR and CRLF end lines, a leading byte order mark
 /// is dropped, invalid UTF-8 becomes U+FFFD, and an event that the body leaves unterminated is not
 /// dispatched. Work is linear in the input. An event that lies within one chunk and has one data line
-/// is borrowed from that chunk; others are put together in one buffer that is used again.
+/// is borrowed from that chunk; others are assembled in one buffer, which is reused.
 ///
 /// # Examples
 ///
@@ -31,20 +31,20 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     limits: SseLimits,
-    /// `true` if byte order marks are dropped in front of every line, not of the body alone.
+    /// `true` if byte order marks are dropped before every line, not only at the start of the body.
     drops_marks: bool,
-    /// Returns the bytes taken off the input so far.
+    /// The number of bytes taken off the input so far.
     offset: u64,
     start: Start,
-    /// The begun line; at most `max_line_bytes` long.
+    /// The incomplete line; at most `max_line_bytes` long.
     line: Vec<u8>,
     line_offset: u64,
-    /// The data of the begun event, from `data_from` on; at most `max_event_bytes` and a field name long.
+    /// The data of the incomplete event, from `data_from` on; at most `max_event_bytes` plus a field name long.
     data: Vec<u8>,
     data_from: usize,
     pending: Pending,
     event_offset: Option<u64>,
-    /// The last text that had to be repaired; at most `max_event_bytes` long.
+    /// The last text that contained invalid UTF-8; at most `max_event_bytes` long.
     text: String,
     event: String,
     id: String,
@@ -64,7 +64,7 @@ enum Pending {
     Dispatched,
 }
 
-/// The possible meaning of the next byte besides content.
+/// The possible meaning of the next byte other than content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Start {
     /// The first byte of a byte order mark.
@@ -74,13 +74,13 @@ enum Start {
     Bom1,
     /// The third byte of the mark.
     Bom2,
-    /// An LF that belongs to the CR before it.
+    /// An LF that belongs to the preceding CR.
     AfterCr,
-    /// Nothing else.
+    /// Nothing but content.
     Content,
 }
 
-/// The place of a dispatched event's data.
+/// The location of a dispatched event's data.
 enum Dispatch<'i> {
     Input(&'i [u8]),
     Buffer,
@@ -93,18 +93,18 @@ impl SseDecoder {
         Self { limits, ..Self::default() }
     }
 
-    /// Drops byte order marks in front of every line: proxies exist that join bodies, each with its
-    /// own. The grammar drops the line.
+    /// Drops byte order marks before every line: some proxies join bodies, each with its
+    /// own mark. The grammar would drop the line.
     #[must_use]
     pub(in crate::llm) fn dropping_marks(self) -> Self {
         Self { drops_marks: true, ..self }
     }
 
-    /// Takes the next event off the front of `input`; `None` means that `input` is used up.
+    /// Takes the next event off the front of `input`; returns `None` once `input` is used up.
     ///
     /// # Errors
     ///
-    /// When a limit is passed; every later call then gives the same error.
+    /// Returns an error if a limit is exceeded; every later call then returns the same error.
     pub fn next_event<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],
@@ -135,26 +135,26 @@ impl SseDecoder {
         Ok(Some(SseEvent { event, data, id: &self.id, offset }))
     }
 
-    /// Ends the body. What was begun is dropped: an event without its blank line is not dispatched.
+    /// Ends the body. Anything incomplete is dropped: an event without its blank line is not dispatched.
     pub fn finish(&mut self) {
         let drops_marks = self.drops_marks;
         *self = Self { drops_marks, ..Self::new(self.limits) };
     }
 
-    /// Returns the time that the server asks to wait before a new connection.
+    /// Returns the delay before reconnecting that the server asks for.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Returns the bytes taken off the input so far.
+    /// Returns the number of bytes taken off the input so far.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     fn advance<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Dispatch<'i>>, DecodeError> {
-        // A data line that may be the event's only one stays in the input until that is known.
+        // A data line that may be the event's only one stays in the input until that is certain.
         let mut single: Option<&'i [u8]> = None;
         if self.pending == Pending::Dispatched {
             self.begin_event();
@@ -230,7 +230,7 @@ impl SseDecoder {
         self.event_offset = None;
     }
 
-    /// Takes off the front what is neither line nor line end: the mark, and the LF of a CRLF.
+    /// Takes everything off the front that is neither line nor line end: the mark, and the LF of a CRLF.
     fn skip_start(&mut self, input: &mut &[u8]) {
         while let Some(&byte) = input.first() {
             let (seen, next) = match self.start {
@@ -248,7 +248,7 @@ impl SseDecoder {
                 Start::Bom2 => (2, Start::Content),
             };
             if BOM.get(seen) != Some(&byte) {
-                // No mark after all: what was seen of it begins the first line.
+                // Not a mark after all: the bytes seen so far begin the first line.
                 self.line.extend_from_slice(subslice(BOM, ..seen));
                 self.line_offset = 0;
                 self.start = Start::Content;
@@ -260,7 +260,7 @@ impl SseDecoder {
         }
     }
 
-    /// Notes where the line starts, if it starts here.
+    /// Records the start of the line, if it begins here.
     fn start_line(&mut self) -> u64 {
         if self.line.is_empty() {
             self.line_offset = self.offset;
@@ -268,7 +268,7 @@ impl SseDecoder {
         self.line_offset
     }
 
-    /// Reads a whole line; gives the value if it is a data line.
+    /// Reads a whole line; returns the value if it is a data line.
     fn field<'l>(&mut self, line: &'l [u8]) -> Option<&'l [u8]> {
         let (name, value) = split_field(line);
         match name {
@@ -293,7 +293,7 @@ impl SseDecoder {
         None
     }
 
-    /// Reads the line that was put together from several chunks.
+    /// Reads the line that was assembled from several chunks.
     fn buffered_line(&mut self) -> Result<(), DecodeError> {
         let mut line = mem::take(&mut self.line);
         let value = self.field(&line).map(|value| line.len() - value.len());
@@ -302,7 +302,7 @@ impl SseDecoder {
             if self.pending == Pending::Data {
                 result = self.append_data(subslice(&line, from..));
             } else {
-                // A large line changes places with the empty data buffer; its bytes stay.
+                // A long line swaps buffers with the empty data; its bytes stay in place.
                 result = self.check_event(line.len() - from);
                 mem::swap(&mut line, &mut self.data);
                 self.data_from = from;
@@ -341,8 +341,8 @@ impl SseDecoder {
     }
 }
 
-/// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`. `None` when that makes them longer
-/// than `most` bytes, which no text is: a replacement is up to three times as long.
+/// Returns the bytes as text; invalid UTF-8 is replaced in `buffer`. Returns `None` if that makes them longer
+/// than `most` bytes, as only non-text does: a replacement is up to three times as long.
 #[inline]
 pub(in crate::llm) fn lossy<'a>(
     buffer: &'a mut String,
@@ -359,7 +359,7 @@ pub(in crate::llm) fn lossy<'a>(
         return None;
     }
     buffer.clear();
-    // Growing by doubling would take twice the memory at its end.
+    // Growing by doubling would temporarily need twice the memory.
     buffer.reserve_exact(length);
     for chunk in bytes.utf8_chunks() {
         buffer.push_str(chunk.valid());

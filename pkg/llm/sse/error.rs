@@ -1,8 +1,8 @@
-//! The errors of framing a body.
+//! Errors in framing a body.
 
-/// The error of framing a response body into events or lines.
+/// An error in framing a response body into events or lines.
 ///
-/// Offsets count bytes from the start of the body, so they mean the same under every chunking.
+/// Offsets are counted in bytes from the start of the body, so they do not depend on the chunking.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -14,7 +14,7 @@ pub enum DecodeError {
         /// The limit in force, in bytes.
         limit: usize,
     },
-    /// The data of one event are longer than the limit.
+    /// The data of one event is longer than the limit.
     #[error("the event that starts at byte {offset} is longer than {limit} bytes")]
     EventTooLong {
         /// The start of the event.
@@ -25,7 +25,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Returns the place in the body, in bytes from its start.
+    /// Returns the position in the body, in bytes from its start.
     #[must_use]
     pub fn offset(&self) -> u64 {
         match self {

@@ -1,8 +1,8 @@
-//! Bounds on a stream.
+//! Limits on a stream.
 
 use crate::types::setters;
 
-/// Bounds on one decoded stream, so that a faulty server cannot exhaust memory.
+/// Limits on one decoded stream, so that a faulty server cannot exhaust memory.
 ///
 /// # Examples
 ///
@@ -15,22 +15,22 @@ use crate::types::setters;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SseLimits {
-    /// Longest line, in bytes without its line end. Default: 8 MiB.
+    /// The maximum length of a line, in bytes, without its line end. Default: 8 MiB.
     ///
     /// A longer line ends the stream with
     /// [`DecodeError::LineTooLong`](super::DecodeError::LineTooLong).
     pub max_line_bytes: usize,
-    /// Longest data of one event, in bytes, its lines joined. Default: 8 MiB.
+    /// The maximum length of the data of one event, in bytes, with its lines joined. Default: 8 MiB.
     ///
-    /// Longer data end the stream with
+    /// Longer data ends the stream with
     /// [`DecodeError::EventTooLong`](super::DecodeError::EventTooLong).
     pub max_event_bytes: usize,
-    /// Longest body of one response, in bytes, whatever its protocol. Default: 32 MiB, ten
-    /// times the longest answer that models give.
+    /// The maximum length of the body of one response, in bytes, for any protocol. Default: 32 MiB, ten
+    /// times the longest answer of any model.
     ///
-    /// Where a provider's answer is longer, it ends with
-    /// [`ProviderError::Decode`](crate::llm::ProviderError::Decode), unless it was whole before. An
-    /// [`SseDecoder`](super::SseDecoder) by itself reads on.
+    /// A longer answer of a provider ends with
+    /// [`ProviderError::Decode`](crate::llm::ProviderError::Decode), unless it was already complete. An
+    /// [`SseDecoder`](super::SseDecoder) by itself does not apply this limit.
     pub max_response_bytes: usize,
 }
 

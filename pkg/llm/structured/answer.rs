@@ -1,4 +1,4 @@
-//! The answer as a value.
+//! The answer as a typed value.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, value::RawValue};
@@ -9,30 +9,30 @@ use crate::{
     types::{Completion, FinishReason, Json, Repair, Text, slice},
 };
 
-/// An answer that was bound to a schema.
+/// An answer bound to a schema.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Structured<T> {
     /// The answer.
     pub value: T,
-    /// The answer's JSON as the model wrote it, key order and number spelling kept.
+    /// The answer's JSON as the model wrote it, with its order of keys and spelling of numbers.
     pub json: Json,
-    /// The method that bound it to the schema.
+    /// The method that bound the answer to the schema.
     pub method: StructuredMethod,
-    /// The repairs that were needed to find the answer: [`Repair::RecoveredFromThinking`] when a server wrote
-    /// it as reasoning, [`Repair::TrailingText`] when words stood around it.
+    /// The repairs needed to find the answer: [`Repair::RecoveredFromThinking`] if a server sent
+    /// it as reasoning, [`Repair::TrailingText`] if there was text around it.
     pub repairs: Vec<Repair>,
-    /// The completion: usage, reasoning, the finish reason.
+    /// The completion, with usage, reasoning and finish reason.
     pub completion: Completion,
 }
 
 impl<T: DeserializeOwned> Structured<T> {
-    /// Reads a whole answer.
+    /// Reads the answer from a completion.
     ///
     /// # Errors
     ///
-    /// [`ProviderError::SchemaUnsupported`] with the feature `structured-output` when it is empty,
-    /// truncated, refused, not JSON, or not a `T`. Such an error is not worth a retry by itself.
+    /// [`ProviderError::SchemaUnsupported`] with the feature `structured-output` if the answer is empty,
+    /// truncated, refused, not JSON, or not a `T`. Such an error is not retryable by itself.
     pub(super) fn read(
         completion: Completion,
         method: StructuredMethod,
@@ -63,13 +63,13 @@ impl<T: DeserializeOwned> Structured<T> {
 }
 
 impl AnswerSchema {
-    /// Reads a whole answer that was bound to this schema, by whichever method.
+    /// Reads the answer from a completion that was bound to this schema, by any method.
     ///
     /// # Errors
     ///
-    /// Those of [`Structured::read`].
+    /// The errors of [`Structured::read`].
     pub(crate) fn read(&self, completion: Completion) -> Result<Json, ProviderError> {
-        // An answer without a call is looked for in the text.
+        // If there is no call, the answer is looked for in the text.
         let method = StructuredMethod::ForcedTool;
         Structured::<IgnoredAny>::read(completion, method, self.may_have_input()).map(|it| it.json)
     }
@@ -95,24 +95,24 @@ fn of_text(text: &str) -> Result<Json, ProviderError> {
     Json::parse(text).map_err(|error| unfit(&format!("the answer is not JSON: {error}")))
 }
 
-/// Returns the content of the code fence that `text` is, or else `text`.
+/// Returns the content of the code fence, if `text` is one; otherwise `text`.
 pub(super) fn without_fence(text: &str) -> &str {
     let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
     let inside = inside.and_then(|text| text.split_once('\n')).map(|(_, text)| text.trim());
     inside.unwrap_or(text)
 }
 
-/// Most places in a text at which a value is looked for.
+/// Maximum number of places in a text at which a value is looked for.
 const MAX_STARTS: usize = 256;
 
-/// Finds the answer among other words, or in the reasoning when there are no words: servers that hold a
-/// model to a schema may take its answer for that.
+/// Finds the answer in the middle of other text, or in the reasoning if there is no text: a server that enforces a
+/// schema may mistake the model's answer for reasoning.
 fn recovered<T: DeserializeOwned>(completion: &Completion) -> Option<(Json, T, Repair)> {
     let fits = |(_, json): (bool, Json)| Some((json.read().ok()?, json));
     let found = |text: &str, must_be_last: bool| {
         let mut values = values(text);
         values.retain(|(is_last, _)| *is_last || !must_be_last);
-        // What the text ends with is the answer, else the longest is.
+        // A value at the end of the text is preferred, then the longest one.
         values.sort_by_key(|(is_last, json)| (!is_last, std::cmp::Reverse(json.as_str().len())));
         values.into_iter().find_map(fits)
     };
@@ -124,7 +124,7 @@ fn recovered<T: DeserializeOwned>(completion: &Completion) -> Option<(Json, T, R
     Some((json, value, Repair::RecoveredFromThinking))
 }
 
-/// Returns the objects and lists in a text that are in no other, and whether nothing follows.
+/// Returns the outermost objects and lists in a text, each with `true` if nothing follows.
 fn values(text: &str) -> Vec<(bool, Json)> {
     let (mut values, mut rest) = (Vec::new(), text);
     for _ in 0..MAX_STARTS {
@@ -137,7 +137,7 @@ fn values(text: &str) -> Vec<(bool, Json)> {
                 let is_last = rest.trim().trim_end_matches('`').is_empty();
                 values.extend(Json::parse(raw.get()).ok().map(|json| (is_last, json)));
             }
-            // An answer that was cut: what stands inside it is a part.
+            // The answer was truncated: values inside it are only parts.
             Some(Err(error)) if error.is_eof() => break,
             _ => rest = slice(rest, 1..),
         }
@@ -151,17 +151,17 @@ fn of_call(completion: &Completion, may_have_input: bool) -> Result<Json, Provid
         let inner = if may_have_input { None } else { unwrapped(&arguments) };
         return Ok(inner.unwrap_or(arguments));
     }
-    // Some models write the arguments as a string of JSON.
+    // Some models write the arguments as a string that contains JSON.
     let quoted = completion.tool_calls.iter().find_map(|call| {
         let text: String = serde_json::from_str(&call.arguments_raw).ok()?;
         Json::parse(&text).ok()
     });
-    // A server that ignores a forced tool may have answered in text.
+    // A server that ignores a forced tool may have answered as text.
     quoted.map_or_else(|| of_text(&completion.text), Ok)
 }
 
-/// Unwraps the envelope of one member `input` that some models put the answer into, some as a string
-/// of JSON.
+/// Unwraps the object with a single member `input` into which some models put the answer, some as a string
+/// that contains JSON.
 fn unwrapped(arguments: &Json) -> Option<Json> {
     let value = arguments.to_value();
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;

@@ -1,4 +1,4 @@
-//! Requests for an answer that obeys a schema.
+//! Requests for an answer that matches a schema.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -9,8 +9,8 @@ use crate::llm::{Provider, ProviderFuture, Request};
 
 /// Structured output, for every [`Provider`].
 ///
-/// The provider binds the answer to the schema where it can; else the model is made to call a tool, or
-/// instructed by the prompt. A schema that the provider does not honour is
+/// The provider enforces the schema if it can; otherwise the model is made to call a tool, or is
+/// instructed in the prompt. A schema that the provider does not honor is
 /// [`ProviderError::SchemaUnsupported`](crate::llm::ProviderError::SchemaUnsupported) before anything
 /// is sent.
 ///
@@ -47,7 +47,7 @@ pub trait StructuredExt: Provider {
     ///
     /// The errors of the request;
     /// [`ProviderError::SchemaUnsupported`](crate::llm::ProviderError::SchemaUnsupported) for a schema
-    /// that is not honoured and for an answer that is not a `T`.
+    /// that the provider does not honor, and for an answer that is not a `T`.
     fn complete_structured<T>(&self, request: Request) -> ProviderFuture<Structured<T>>
     where
         T: JsonSchema + DeserializeOwned + Send + 'static,
@@ -56,8 +56,8 @@ pub trait StructuredExt: Provider {
         Box::pin(async move { stream.await?.finish().await })
     }
 
-    /// Waits for the whole answer as JSON that obeys `schema`. A provider that cannot bind it only
-    /// promises JSON.
+    /// Waits for the whole answer as JSON that matches `schema`. With a provider that cannot enforce the schema,
+    /// only valid JSON is guaranteed.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ pub trait StructuredExt: Provider {
         Box::pin(async move { stream.await?.finish().await })
     }
 
-    /// Streams the answer, to be read as a `T` at its end.
+    /// Streams the answer, which is read as a `T` at its end.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ pub trait StructuredExt: Provider {
         self.stream_as(request, AnswerSchema::of::<T>())
     }
 
-    /// Streams the answer that obeys `schema`, to be read as a `T` at its end.
+    /// Streams the answer that matches `schema`, which is read as a `T` at its end.
     ///
     /// # Errors
     ///

@@ -1,14 +1,14 @@
-//! The features of JSON Schema that a provider enforces.
+//! The features of JSON Schema that each provider enforces.
 
 use serde_json::{Value, json};
 
-/// Deepest schema that is read.
+/// Maximum depth of a schema that is read.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// The features of JSON Schema that a provider honours when it binds an answer to a schema.
+/// The features of JSON Schema that a provider honors when it binds an answer to a schema.
 ///
-/// A schema that asks for more is an error before the request: it would be refused, or worse, not be
-/// honoured.
+/// A schema that needs more is an error before the request is sent: it would be rejected or, worse, not be
+/// enforced.
 ///
 /// # Examples
 ///
@@ -25,10 +25,10 @@ pub(super) const MAX_DEPTH: usize = 64;
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of a vendor")]
 pub struct SchemaRules {
-    /// Keywords that change what is allowed and are not honoured, such as `oneOf`.
+    /// Keywords that change which values are allowed and are not honored, such as `oneOf`.
     pub unsupported: &'static [&'static str],
-    /// Keywords that only narrow a value, such as `minimum`, and are not honoured. Reading the answer
-    /// into a type checks those, so they are left out of the schema of a type.
+    /// Keywords that only narrow a value, such as `minimum`, and are not honored. They are left out of the
+    /// schema of a type, since reading the answer into the type checks them.
     pub unchecked: &'static [&'static str],
     /// `true` if every object must have `additionalProperties: false`.
     pub closed_objects: bool,
@@ -36,13 +36,13 @@ pub struct SchemaRules {
     pub all_required: bool,
     /// `true` if a schema may refer to itself.
     pub recursion: bool,
-    /// `true` if the whole value must be an object.
+    /// `true` if the root must be an object.
     pub object_root: bool,
-    /// Most properties that are not required, in the whole schema.
+    /// The maximum number of optional properties in the whole schema.
     pub max_optional: Option<usize>,
-    /// Most properties of several types, in the whole schema.
+    /// The maximum number of properties with several types in the whole schema.
     pub max_unions: Option<usize>,
-    /// Most tools of a request whose schemas are enforced.
+    /// The maximum number of tools in a request whose schemas are enforced.
     pub max_strict_tools: Option<usize>,
 }
 
@@ -55,7 +55,7 @@ const NARROWING: &[&str] = &[
 ];
 
 impl SchemaRules {
-    /// The rules of a provider that honours everything, or of which it is not known what it honours.
+    /// The rules of a provider that honors everything, or about which nothing is known.
     pub const ANY: Self = Self {
         unsupported: &[],
         unchecked: &[],
@@ -68,7 +68,7 @@ impl SchemaRules {
         max_strict_tools: None,
     };
 
-    /// OpenAI's strict mode.
+    /// The rules of OpenAI's strict mode.
     #[rustfmt::skip]
     pub const OPENAI: Self = Self {
         unsupported: &[
@@ -85,7 +85,7 @@ impl SchemaRules {
         ..Self::ANY
     };
 
-    /// Anthropic's output format.
+    /// The rules of Anthropic's output format.
     #[rustfmt::skip]
     pub const ANTHROPIC: Self = Self {
         unsupported: &[
@@ -102,7 +102,7 @@ impl SchemaRules {
         ..Self::ANY
     };
 
-    /// Gemini's response schema.
+    /// The rules of Gemini's response schema.
     #[rustfmt::skip]
     pub const GEMINI: Self = Self {
         unsupported: &[
@@ -118,8 +118,8 @@ impl SchemaRules {
     };
 
     /// Adapts the schema of a type to this provider: objects are closed, optional properties become
-    /// required where the rules want it (a type's optional field takes `null`), and what only narrows
-    /// a value and is not honoured is left out.
+    /// required if the rules demand it (a type's optional field accepts `null`), and keywords that only narrow
+    /// a value and are not honored are removed.
     #[must_use]
     pub fn adapt(&self, mut schema: Value) -> Value {
         self.adapt_in_place(&mut schema, 0);
@@ -135,7 +135,7 @@ impl SchemaRules {
         if self.unsupported.contains(&"oneOf")
             && let Some(members) = fields.remove("oneOf")
         {
-            // The variants of an enum exclude one another, so that any one of them is one of them.
+            // The variants of an enum are mutually exclusive, so `anyOf` means the same as `oneOf`.
             fields.entry("anyOf").or_insert(members);
         }
         let is_object = fields.get("type") == Some(&json!("object"));
@@ -150,7 +150,7 @@ impl SchemaRules {
         }
         for (key, value) in fields.iter_mut() {
             match (key.as_str(), value) {
-                // Values, not schemas.
+                // These contain values, not schemas.
                 ("enum" | "const" | "default" | "examples", _) => {}
                 ("properties" | "$defs" | "definitions", Value::Object(members)) => {
                     for (_, member) in members.iter_mut() {

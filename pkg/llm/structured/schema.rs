@@ -31,7 +31,7 @@ pub struct AnswerSchema {
     pub(super) schema: Value,
     strict: bool,
     method: Option<StructuredMethod>,
-    /// `true` if the answer is read into the type that the schema is of.
+    /// `true` if the answer is read into the type that the schema was made from.
     is_of_type: bool,
 }
 
@@ -40,19 +40,19 @@ pub struct AnswerSchema {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StructuredMethod {
-    /// The provider binds the answer to the schema.
+    /// The provider enforces the schema.
     Native,
     /// The model must call a tool whose arguments are the answer. The request's own tools are not
-    /// offered in that turn: run them in turns before.
+    /// offered in that turn: run them in earlier turns.
     ForcedTool,
-    /// The prompt asks for it; nothing enforces it.
+    /// The prompt asks for the format; nothing enforces it.
     Prompt,
 }
 
 impl AnswerSchema {
     /// Creates the schema of answers under the name `structured_response`, strictly enforced.
     ///
-    /// It is sent unchanged: a feature that the provider does not honour is an error.
+    /// The schema is sent unchanged: a feature that the provider does not honor is an error.
     #[must_use]
     pub fn new(schema: Value) -> Self {
         let name = Text::from("structured_response");
@@ -60,7 +60,7 @@ impl AnswerSchema {
     }
 
     /// Creates the schema of answers that can be read as a `T`. The schema is adapted to what the
-    /// provider honours; reading checks the rest.
+    /// provider honors; reading the answer checks the rest.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
         Self { is_of_type: true, ..Self::new(schema_of::<T>()) }
@@ -70,14 +70,14 @@ impl AnswerSchema {
         AnswerSchema:
         /// Sets the name that the provider sees.
         name(into Text),
-        /// Sets whether the provider must hold the model to the schema. Default: `true`.
+        /// Sets whether the provider must enforce the schema. Default: `true`.
         strict(bool),
-        /// Sets the method that binds the answer to it. Default: natively where the provider can, else
-        /// by a forced tool, else by the prompt.
+        /// Sets the method that binds the answer to the schema. Default: native if the provider can enforce it,
+        /// otherwise a forced tool, otherwise the prompt.
         method(some StructuredMethod),
     }
 
-    /// Returns the method that `model` is asked by.
+    /// Returns the method to use with `model`.
     pub(crate) fn method_for(&self, model: &ModelInfo) -> StructuredMethod {
         let able = model.capabilities;
         self.method.unwrap_or(if able.structured_output {
@@ -89,17 +89,17 @@ impl AnswerSchema {
         })
     }
 
-    /// Returns `true` if an answer may have a member `input` at its top.
+    /// Returns `true` if an answer may have a top-level member `input`.
     pub(super) fn may_have_input(&self) -> bool {
         let properties = self.schema.get("properties");
         properties.is_none_or(|properties| properties.get("input").is_some())
     }
 
-    /// Returns the request that asks for it, and the method.
+    /// Returns the request for an answer that matches the schema, and the method used.
     ///
     /// # Errors
     ///
-    /// [`ProviderError::SchemaUnsupported`] when the provider does not honour a feature of the schema.
+    /// [`ProviderError::SchemaUnsupported`] if the provider does not honor a feature of the schema.
     pub(crate) fn apply(
         self,
         mut request: Request,
@@ -123,12 +123,12 @@ impl AnswerSchema {
                     "Takes the answer. Call it once, with the whole answer as its arguments.";
                 request.tools = vec![ToolSpec::new(self.name.clone(), told, schema)].into();
                 request.tool_choice = Some(ToolChoice::Tool(self.name));
-                // The others cannot say it; a second call is left out.
+                // Other providers cannot express this; a second call is ignored.
                 let can_say_one = ["openai", "openai-responses", "anthropic"];
                 if can_say_one.contains(&model.provider.as_str()) {
                     request.parallel_tool_calls = Some(false);
                 }
-                // Who must call a tool cannot think first.
+                // A model that must call a tool cannot think first.
                 if request.thinking.is_some() {
                     request.thinking = Some(Thinking::Off);
                     request.reasoning_effort = None;
@@ -149,7 +149,7 @@ impl AnswerSchema {
     }
 }
 
-/// Returns the JSON schema of `A`, subschemas inlined and without titles, which are of no use to a
+/// Returns the JSON schema of `A`, with subschemas inlined and without titles, which are of no use to a
 /// model.
 pub(crate) fn schema_of<A: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();

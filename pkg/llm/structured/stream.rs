@@ -1,4 +1,4 @@
-//! The answer while it arrives.
+//! The answer as it arrives.
 
 use std::marker::PhantomData;
 
@@ -11,20 +11,20 @@ use crate::{
     types::{PartialJson, PartialValue, debug_fields, slice},
 };
 
-/// An answer bound to a schema, while it arrives: a value that can be read at any time.
+/// An answer bound to a schema, as it arrives: the partial value can be read at any time.
 ///
 /// # Cancel safety
 ///
-/// A dropped [`advance`](Self::advance) has taken nothing. Dropping the stream closes its connection.
+/// If an [`advance`](Self::advance) future is dropped before it completes, nothing is lost. Dropping the stream closes its connection.
 #[expect(clippy::struct_excessive_bools, reason = "a fact of the schema, and one of the stream")]
 pub struct StructuredStream<T> {
     chunks: ChunkStream,
     collector: Collector,
     json: PartialJson,
     method: StructuredMethod,
-    /// `true` if the answer itself may have a member `input`.
+    /// `true` if the answer itself may have a top-level member `input`.
     may_have_input: bool,
-    /// `true` once the value has begun; before it a model may write words or a fence.
+    /// `true` once the value has begun; before it a model may write text or a fence.
     begun: bool,
     value: PhantomData<fn() -> T>,
 }
@@ -44,7 +44,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         }
     }
 
-    /// Waits for more of the value; `false` at the end of the answer.
+    /// Waits for more of the value; returns `false` at the end of the answer.
     ///
     /// # Errors
     ///
@@ -64,8 +64,8 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         Ok(false)
     }
 
-    /// Returns the value so far: it can always be read, with open strings, arrays and objects as far
-    /// as they have arrived. `None` before its first byte. Constant time.
+    /// Returns the value so far, which is always readable: strings, arrays and objects that are still open contain
+    /// what has arrived. Returns `None` before the first byte. Takes constant time.
     #[must_use]
     pub fn partial(&self) -> Option<PartialValue<'_>> {
         self.json.value()
@@ -77,11 +77,11 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         self.method
     }
 
-    /// Waits for the rest and reads the whole answer.
+    /// Waits for the rest and reads the complete answer.
     ///
     /// # Errors
     ///
-    /// The errors of the stream; [`ProviderError::SchemaUnsupported`] when the answer is empty,
+    /// The errors of the stream; [`ProviderError::SchemaUnsupported`] if the answer is empty,
     /// truncated, refused, not JSON, or not a `T`.
     pub async fn finish(mut self) -> Result<Structured<T>, ProviderError> {
         loop {
@@ -94,7 +94,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         Structured::read(self.collector.finish()?, self.method, self.may_have_input)
     }
 
-    /// Takes the part of the value in a chunk; returns `true` if there was any.
+    /// Adds the part of the value in a chunk; returns `true` if there was any.
     fn take(&mut self, chunk: &StreamChunk) -> bool {
         if self.method == StructuredMethod::ForcedTool {
             let mut deltas = chunk.tool_calls.iter().filter(|delta| delta.index == 0).peekable();
@@ -117,7 +117,7 @@ impl<T: DeserializeOwned> StructuredStream<T> {
             self.begun = true;
             slice(delta, start..)
         };
-        // Text behind the value is not a part of it. A fault is reported with the whole answer.
+        // Text after the value is not part of it. A fault is reported with the complete answer.
         if !self.json.is_whole() {
             self.json.push(value).ok();
         }

@@ -1,4 +1,4 @@
-//! The walk through a schema that checks it against a provider's rules.
+//! Checks of a schema against a provider's rules.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,15 @@ use serde_json::{Map, Value, json};
 use super::rules::{MAX_DEPTH, SchemaRules};
 use crate::llm::{ProviderError, Request, ResponseFormat};
 
-/// Deepest way through a schema that references lengthen; each step takes stack.
+/// Maximum number of nested steps through a schema, which references can prolong; each step takes stack space.
 const MAX_STEPS: usize = 512;
 
 impl SchemaRules {
-    /// Checks that `schema` asks for no more than these rules.
+    /// Checks that `schema` needs no more than these rules allow.
     ///
     /// # Errors
     ///
-    /// [`ProviderError::SchemaUnsupported`] with the keyword and where it stands.
+    /// [`ProviderError::SchemaUnsupported`] with the keyword and its place.
     pub fn check(&self, schema: &Value) -> Result<(), ProviderError> {
         if self.object_root && schema.get("type") != Some(&json!("object")) {
             let detail = "the whole answer must be an object, at #";
@@ -43,8 +43,8 @@ impl SchemaRules {
         Ok(())
     }
 
-    /// Checks that the enforced schemas of `request`, those of its answer and of strict tools, ask
-    /// for no more than these rules.
+    /// Checks that the enforced schemas of `request`, those of its answer and of strict tools, need
+    /// no more than these rules allow.
     ///
     /// # Errors
     ///
@@ -75,11 +75,11 @@ fn unsupported(feature: &str, detail: String) -> ProviderError {
 struct Walk<'s> {
     rules: &'s SchemaRules,
     root: &'s Value,
-    /// References that were looked through already.
+    /// References that have already been followed.
     seen: HashSet<&'s str>,
     optional: usize,
     unions: usize,
-    /// The depth of the walk, through references too.
+    /// The depth of the walk, including references.
     steps: usize,
 }
 
@@ -186,7 +186,7 @@ impl<'s> Walk<'s> {
         let Some(schema) = found else {
             return Err(unsupported("$ref", format!("{target} is not there, at {place}")));
         };
-        // A reference begins a place of its own; the way to here still counts.
+        // A reference begins a new place; the depth of the path up to here still counts.
         let way = place.matches('/').count();
         self.steps += way;
         references.push(target);

@@ -15,7 +15,7 @@ pub(super) enum Count {
 }
 
 impl Count {
-    /// Returns the count by the vocabulary of a model; `None` where it is not known.
+    /// Returns the count by the vocabulary of a model; `None` if it is unknown.
     #[cfg(feature = "tokenizer")]
     pub(super) fn of_model(model: &str) -> Option<Self> {
         Vocabulary::of_model(model).map(Self::Exact)

@@ -8,33 +8,33 @@ use crate::{
     types::{Message, Part, UsageInfo},
 };
 
-/// Parts of a thousand of a scale that changes nothing.
+/// The neutral scale, in thousandths.
 const UNSCALED: u64 = 1000;
 
-/// The scales that a report can lead to: vocabularies differ less than this.
+/// The range of scales after calibration, in thousandths: vocabularies differ by less.
 const SCALES: (u64, u64) = (500, 4000);
 
-/// Least estimate that a scale is taken from.
+/// Minimum estimate from which a scale is calculated.
 const LEAST_CALIBRATED: u64 = 64;
 
-/// Tokens around a message, a call, a result or a tool.
+/// Overhead of a message, a call, a result or a tool, in tokens.
 const AROUND: u64 = 4;
 
-/// Tokens of a picture of middle size.
+/// Tokens of a medium-sized image.
 const PICTURE: u64 = 1200;
 
 /// Tokens of a page of a document.
 const PAGE: u64 = 2000;
 
-/// Characters in base64 that are taken for a page.
+/// Number of base64 characters that count as a page.
 const PAGE_CHARS: usize = 64 * 1024;
 
-/// An estimator of tokens, which needs no network and no vocabulary.
+/// An estimator of token counts that needs neither network nor vocabulary.
 ///
-/// It is an estimator: vocabularies differ. On prose, code, JSON and many scripts it is within a quarter of
-/// what current vocabularies count, and nearer after [`calibrate`](Self::calibrate). The time it takes
-/// grows with the length of the text, and it allocates nothing. With the feature `tokenizer`, `exact` makes one that
-/// counts texts by the vocabulary of a model; what stands around them is estimated all the same.
+/// Its counts are estimates, because vocabularies differ. On prose, code, JSON and many scripts they are within a quarter of
+/// the counts of current vocabularies, and closer after [`calibrate`](Self::calibrate). The time needed
+/// grows with the length of the text, and nothing is allocated. With the feature `tokenizer`, `exact` creates an estimator that
+/// counts texts by the vocabulary of a model; the overhead around texts is still estimated.
 ///
 /// # Examples
 ///
@@ -65,14 +65,14 @@ impl Default for TokenEstimator {
 }
 
 impl TokenEstimator {
-    /// Creates an estimator that no report has calibrated.
+    /// Creates an uncalibrated estimator.
     #[must_use]
     pub fn new() -> Self {
         Self { scale: UNSCALED, count: Count::Runs }
     }
 
-    /// Creates an estimator that counts texts by the vocabulary of an `OpenAI` model, such as `gpt-4.1`; `None` for a
-    /// model whose vocabulary is not compiled in. The first count reads the vocabulary, which takes a part of a second.
+    /// Creates an estimator that counts texts by the vocabulary of an `OpenAI` model, such as `gpt-4.1`; returns `None` for a
+    /// model whose vocabulary is not compiled in. The first count loads the vocabulary, which takes a fraction of a second.
     ///
     /// # Examples
     ///
@@ -89,35 +89,35 @@ impl TokenEstimator {
         Some(Self { scale: UNSCALED, count: Count::of_model(model)? })
     }
 
-    /// Returns the estimated tokens of a text.
+    /// Returns the estimated number of tokens of a text.
     #[must_use]
     pub fn text(&self, text: &str) -> u64 {
         self.scaled(self.count.text(text))
     }
 
-    /// Returns the estimated tokens of a message, with what stands around it.
+    /// Returns the estimated number of tokens of a message, including its overhead.
     #[must_use]
     pub fn message(&self, message: &Message) -> u64 {
         self.scaled(of_message(self.count, message))
     }
 
-    /// Returns the estimated tokens of the descriptions of tools.
+    /// Returns the estimated number of tokens of the descriptions of tools.
     #[must_use]
     pub fn tools(&self, tools: &[ToolSpec]) -> u64 {
         self.scaled(of_tools(self.count, tools))
     }
 
-    /// Returns the estimated tokens of the prompt of a request: instructions, messages and tools.
+    /// Returns the estimated number of tokens of a request's prompt: instructions, messages and tools.
     #[must_use]
     pub fn request(&self, request: &Request) -> u64 {
         self.scaled(of_request(self.count, request))
     }
 
-    /// Takes the scale from what a provider reported for `request`, so that later estimates follow its
+    /// Calibrates the estimator by what a provider reported for `request`, so that later estimates follow its
     /// vocabulary.
     ///
-    /// A report without input tokens changes nothing, nor does a request that is too short to tell. The scale
-    /// stays between a half and four.
+    /// A report without input tokens changes nothing, nor does a request that is too short to be meaningful. The scale
+    /// stays between one half and four.
     pub fn calibrate(&mut self, request: &Request, usage: &UsageInfo) {
         let estimated = of_request(self.count, request);
         if let Some(reported) = usage.input_tokens
@@ -128,13 +128,13 @@ impl TokenEstimator {
         }
     }
 
-    /// Returns the same estimator without what reports have led to.
+    /// Returns the same estimator without calibration.
     #[cfg(feature = "runtime")]
     pub(crate) fn without_scale(self) -> Self {
         Self { scale: UNSCALED, ..self }
     }
 
-    /// Returns `tokens` in the scale of the last report.
+    /// Returns `tokens` scaled by the last report.
     fn scaled(&self, tokens: u64) -> u64 {
         tokens.saturating_mul(self.scale) / UNSCALED
     }

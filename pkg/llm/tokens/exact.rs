@@ -1,4 +1,4 @@
-//! Tokens of a text, by vocabularies that are compiled in.
+//! Token counts of texts, by vocabularies that are compiled in.
 
 use tiktoken_rs::{
     cl100k_base_singleton, o200k_base_singleton,
@@ -7,8 +7,8 @@ use tiktoken_rs::{
 
 use crate::types::slice;
 
-/// Longest text that is counted at once, in bytes: longer ones are counted in pieces, so that no text makes the
-/// search for words go back further. Cut before a space, the sum of the pieces is that of the whole.
+/// Maximum length of a text that is counted at once, in bytes: longer ones are split into pieces, so that no text makes the
+/// search for words backtrack further. If they are split before a space, the counts of the pieces add up to that of the whole.
 const MAX_PIECE_BYTES: usize = 16 << 10;
 
 /// A vocabulary.
@@ -19,9 +19,9 @@ pub(super) enum Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the vocabulary of a model, by its name or the beginning of it.
+    /// Returns the vocabulary of a model, by its name or a prefix of it.
     pub(super) fn of_model(model: &str) -> Option<Self> {
-        // Dated and derived names begin with those of the model.
+        // Dated and derived names begin with the name of the model.
         let found = get_tokenizer(model.rsplit('/').next().unwrap_or(model));
         match found? {
             Tokenizer::O200kBase | Tokenizer::O200kHarmony => Some(Self::O200k),
@@ -32,7 +32,7 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the number of tokens; texts in the shape of special tokens are texts.
+    /// Returns the number of tokens; texts that look like special tokens are ordinary text.
     pub(super) fn count(self, text: &str) -> u64 {
         let words = match self {
             Self::O200k => o200k_base_singleton(),
@@ -42,7 +42,7 @@ impl Vocabulary {
     }
 }
 
-/// Returns the text in pieces that are counted at once.
+/// Returns the pieces of the text that are counted at once.
 fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         if text.is_empty() {

@@ -1,4 +1,4 @@
-//! Tokens of requests, estimated without a vocabulary, or counted by one.
+//! Token counts of requests, estimated without a vocabulary or counted with one.
 
 mod count;
 mod estimator;

@@ -1,24 +1,24 @@
-//! Tokens of a text, without a vocabulary.
+//! Token estimates for a text, without a vocabulary.
 
-/// Parts of a token, so that sums stay whole numbers.
+/// The parts that a token is divided into, so that sums are integers.
 const TOKEN: u64 = 256;
 
-/// The sort of a character: neighbours of one sort are counted as one run.
+/// The sort of a character: adjacent characters of one sort are counted as one run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
-    /// A run of these costs one token, and a single space before a word none.
+    /// Whitespace. A run costs one token, but a single character before anything except a digit costs none.
     Blank,
-    /// Letters that vocabularies keep whole words of.
+    /// Letters of scripts for which vocabularies contain whole words.
     Word,
-    /// Digits, of which three make a token.
+    /// Digits, three of which make a token.
     Digit,
-    /// Marks, of which neighbours share a token.
+    /// Punctuation and symbols; adjacent ones share a token.
     Mark,
-    /// Letters with a cost each, in parts of a token.
+    /// Letters with an individual cost, in parts of a token.
     Letter(u64),
 }
 
-/// Returns an estimate of the tokens of `text`, in one pass and without memory of its own.
+/// Returns an estimate of the number of tokens of `text`, in one pass and without allocating.
 pub(super) fn estimate(text: &str) -> u64 {
     let mut parts = 0_u64;
     let mut run = Run { sort: Sort::Blank, length: 0 };
@@ -33,14 +33,14 @@ pub(super) fn estimate(text: &str) -> u64 {
     parts.saturating_add(run.parts(Sort::Blank)).div_ceil(TOKEN)
 }
 
-/// Neighbours of one sort.
+/// A run of adjacent characters of one sort.
 struct Run {
     sort: Sort,
     length: u64,
 }
 
 impl Run {
-    /// Returns what the run costs before one of the sort `next`.
+    /// Returns the cost of the run when followed by one of the sort `next`, in parts of a token.
     fn parts(&self, next: Sort) -> u64 {
         match self.sort {
             Sort::Blank if self.length == 0 => 0,

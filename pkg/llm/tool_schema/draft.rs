@@ -1,4 +1,4 @@
-//! Older drafts of JSON Schema in the words of draft 2020-12, and what is written wrongly.
+//! Conversion of older drafts of JSON Schema to draft 2020-12, and repair of common errors.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub(super) const SINGLES: [&str; 11] = [
     "unevaluatedProperties", "unevaluatedItems", "contentSchema",
 ];
 
-/// Keywords that tell and do not check.
+/// Keywords that are annotations and do not restrict values.
 #[rustfmt::skip]
 pub(super) const NOTES: [&str; 15] = [
     "$schema", "$id", "$comment", "$vocabulary", "title", "description", "default", "examples",
@@ -27,7 +27,7 @@ pub(super) const NOTES: [&str; 15] = [
     "propertyOrdering",
 ];
 
-/// Keywords by the draft that brought them, after draft 4.
+/// Keywords by the draft that introduced them, after draft 4.
 #[rustfmt::skip]
 const SINCE: [(u32, &[&str]); 3] = [
     (6, &["const", "contains", "propertyNames"]),
@@ -38,8 +38,8 @@ const SINCE: [(u32, &[&str]); 3] = [
     ]),
 ];
 
-/// Returns the keywords that mean nothing in the draft of a schema; none for the newest ones. Where there
-/// are some, keywords beside `$ref` do not count and formats are checked.
+/// Returns the keywords that have no meaning in the draft of a schema; none for the newest drafts. If there
+/// are any, keywords next to `$ref` are ignored and formats are checked.
 pub(super) fn unknown_in(root: &Value) -> Vec<&'static str> {
     let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let number = draft.split_once("draft-0").map(|(_, rest)| rest.split(['/', '#']).next());
@@ -48,15 +48,15 @@ pub(super) fn unknown_in(root: &Value) -> Vec<&'static str> {
     SINCE.iter().filter(|since| since.0 > number).flat_map(|since| since.1).copied().collect()
 }
 
-/// Writes one level of a schema in the words of draft 2020-12, and leaves out keywords whose values mean
-/// nothing. Returns those that were left out.
+/// Converts one level of a schema to draft 2020-12, and removes keywords whose values are
+/// invalid. Returns those that were removed.
 pub(super) fn modernise(schema: &mut Map<String, Value>, unknown: &[&str]) -> Vec<String> {
     schema.shift_remove("$schema");
     schema.retain(|key, _| !unknown.contains(&key.as_str()));
     exclusive(schema, "exclusiveMinimum", "minimum");
     exclusive(schema, "exclusiveMaximum", "maximum");
     tuples(schema);
-    // Newer drafts do not know the keyword.
+    // Newer drafts do not have the keyword.
     let is_old = !unknown.is_empty();
     if let Some(Value::Object(all)) = schema.shift_remove("dependencies").filter(|_| is_old) {
         dependencies(schema, all);
@@ -70,7 +70,7 @@ pub(super) fn modernise(schema: &mut Map<String, Value>, unknown: &[&str]) -> Ve
     wrong
 }
 
-/// Writes the limit of draft 4, which has `true` beside it.
+/// Converts an exclusive limit of draft 4, which has `true` next to the limit.
 fn exclusive(schema: &mut Map<String, Value>, key: &str, limit: &str) {
     let Some(is_exclusive) = schema.get(key).and_then(Value::as_bool) else { return };
     schema.shift_remove(key);
@@ -79,7 +79,7 @@ fn exclusive(schema: &mut Map<String, Value>, key: &str, limit: &str) {
     }
 }
 
-/// Writes a list of `items`, a tuple until draft 2019-09, and `additionalItems`, those behind it.
+/// Converts a list of `items`, a tuple until draft 2019-09, and `additionalItems`, the items after it.
 fn tuples(schema: &mut Map<String, Value>) {
     let rest = schema.shift_remove("additionalItems");
     if let Some(Value::Array(_)) = schema.get("items")
@@ -92,7 +92,7 @@ fn tuples(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Writes `dependencies`, which are lists of names or schemas until draft 7.
+/// Converts `dependencies`, which are lists of names or schemas until draft 7.
 fn dependencies(schema: &mut Map<String, Value>, all: Map<String, Value>) {
     let (names, schemas): (Map<_, _>, Map<_, _>) =
         all.into_iter().partition(|(_, value)| value.is_array());
@@ -103,7 +103,7 @@ fn dependencies(schema: &mut Map<String, Value>, all: Map<String, Value>) {
     }
 }
 
-/// Writes types in capitals, those of other kinds of schemas, in small letters.
+/// Converts types in upper case, as in other kinds of schemas, to lower case.
 fn types(schema: &mut Map<String, Value>) {
     let Some(kind) = schema.get_mut("type") else { return };
     let lower = |name: &mut Value| {
@@ -124,7 +124,7 @@ fn types(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Returns `true` unless a keyword has a value that it cannot have.
+/// Returns `true` unless the keyword has an invalid value.
 fn is_sound(key: &str, value: &Value) -> bool {
     let is_schema = |value: &Value| value.is_object() || value.is_boolean();
     let is_name = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
@@ -146,7 +146,7 @@ fn is_sound(key: &str, value: &Value) -> bool {
         }
         "uniqueItems" => value.is_boolean(),
         "dependentRequired" => value.as_object().is_some_and(|all| all.values().all(texts)),
-        // A member that is not a schema becomes one that allows anything, where it is read.
+        // A member that is not a schema is replaced with one that allows anything when it is read.
         _ if MAPS.contains(&key) => value.is_object(),
         _ if LISTS.contains(&key) => value.as_array().is_some_and(|all| !all.is_empty()),
         _ if SINGLES.contains(&key) => is_schema(value),
@@ -154,7 +154,7 @@ fn is_sound(key: &str, value: &Value) -> bool {
     }
 }
 
-/// Returns a schema that allows what `schema` allows or more, by its type alone.
+/// Returns a schema that allows at least what `schema` allows, by its type alone.
 pub(super) fn by_type(schema: &Value) -> Value {
     match schema.get("type") {
         Some(kind) if is_sound("type", kind) => json!({ "type": kind }),

@@ -1,4 +1,4 @@
-//! Values and types in the words of a provider that knows few of them.
+//! Values and types in the terms of a provider that supports few of them.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::merge::conjoin;
 
 type Fields = Map<String, Value>;
 
-/// Keywords that say something of values of one type only.
+/// Keywords that apply to values of one type only.
 #[rustfmt::skip]
 const OF_TYPES: [(&str, &[&str]); 4] = [
     ("string", &["minLength", "maxLength", "pattern", "format"]),
@@ -22,7 +22,7 @@ const OF_TYPES: [(&str, &[&str]); 4] = [
     ]),
 ];
 
-/// Writes `const` as an `enum` of one; returns `false` when an `enum` beside it has no such value.
+/// Writes `const` as an `enum` of one value; returns `false` if an `enum` next to it does not contain that value.
 pub(super) fn single_value(schema: &mut Fields) -> bool {
     let Some(only) = schema.get("const").cloned() else { return true };
     let is_listed = match schema.get("enum").and_then(Value::as_array) {
@@ -36,7 +36,7 @@ pub(super) fn single_value(schema: &mut Fields) -> bool {
     is_listed
 }
 
-/// Leaves strings and numbers in an `enum` and says the other values by their types; returns `false` when
+/// Keeps strings and numbers in an `enum` and expresses the other values by their types; returns `false` if
 /// that allows more.
 pub(super) fn plain_enum(schema: &mut Fields) -> bool {
     let Some(values) = schema.get("enum").and_then(Value::as_array) else { return true };
@@ -67,8 +67,8 @@ pub(super) fn plain_enum(schema: &mut Fields) -> bool {
     is_same & either(schema, options)
 }
 
-/// Writes several types as a union of one each, with what the schema says of values of each; `null` may
-/// stand beside one other. Returns `false` when that allows more.
+/// Writes several types as a union of single types, each with the keywords for values of that type; `null` may
+/// be combined with one other. Returns `false` if that allows more.
 pub(super) fn single_types(schema: &mut Fields) -> bool {
     let Some(kinds) = schema.get("type").and_then(Value::as_array) else { return true };
     let others = kinds.iter().filter(|kind| *kind != "null").count();
@@ -93,7 +93,7 @@ pub(super) fn single_types(schema: &mut Fields) -> bool {
     either(schema, options)
 }
 
-/// Adds that one of `options` holds; returns `false` when there is no place for it.
+/// Adds the condition that one of `options` matches; returns `false` if there is no place for it.
 fn either(schema: &mut Fields, mut options: Vec<Value>) -> bool {
     if let [Value::Object(only)] = options.as_slice() {
         return conjoin(schema, only).map(|both| *schema = both).is_some();

@@ -1,10 +1,10 @@
-//! One schema: unchanged, rewritten, or set aside.
+//! Adaptation of one schema, which is unchanged, rewritten, or rejected.
 
 use serde_json::Value;
 
 use super::{ToolSchemaRules, UnfitSchema, top};
 
-/// A schema that a provider takes.
+/// A schema that a provider accepts.
 ///
 /// # Examples
 ///
@@ -19,25 +19,25 @@ use super::{ToolSchemaRules, UnfitSchema, top};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FittedSchema {
-    /// The schema goes as it is.
+    /// The schema is sent as it is.
     Unchanged,
-    /// The schema goes in other words.
+    /// The schema is rewritten.
     Rewritten {
-        /// The schema that goes.
+        /// The schema that is sent.
         schema: Value,
-        /// The keywords that could not be said, each once; empty when the meaning is the same. What
-        /// the schema allowed is still allowed, and what they forbade now is, too: check the arguments
+        /// The keywords that could not be expressed, each once; empty if the meaning is the same. Everything that
+        /// the schema allowed is still allowed, but so are values that these keywords forbade: check the arguments
         /// against the original.
         left_out: Vec<String>,
     },
 }
 
 impl ToolSchemaRules {
-    /// Brings the schema of a tool's arguments into what the provider takes.
+    /// Adapts the schema of a tool's arguments to what the provider accepts.
     ///
     /// # Errors
     ///
-    /// [`UnfitSchema`] when that cannot be done: the tool is set aside, and the others go.
+    /// [`UnfitSchema`] if that is impossible: the tool must be left out, and the others can be sent.
     pub fn fit(&self, schema: &Value) -> Result<FittedSchema, UnfitSchema> {
         if *self == Self::ANY {
             return Ok(FittedSchema::Unchanged);

@@ -1,4 +1,4 @@
-//! Two schemas in one that says both.
+//! Merging of two schemas into one that requires both.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::draft::NOTES;
 
 type Fields = Map<String, Value>;
 
-/// Keywords that mean something by the others of their group: those of two schemas cannot be mixed.
+/// Keywords whose meaning depends on the others of their group: those of two schemas cannot be mixed.
 const GROUPS: [&[&str]; 5] = [
     &["prefixItems", "items"],
     &["if", "then", "else"],
@@ -15,8 +15,8 @@ const GROUPS: [&[&str]; 5] = [
     &["unevaluatedItems"],
 ];
 
-/// Returns a schema that allows what both allow; `None` when it takes more than their keywords to say so.
-/// Where both tell something, `first` counts.
+/// Returns a schema that allows what both allow; `None` if their keywords cannot express it.
+/// If both have an annotation, that of `first` is kept.
 pub(super) fn conjoin(first: &Fields, second: &Fields) -> Option<Fields> {
     if says_nothing(first) {
         return Some(with_notes(first, second));
@@ -54,20 +54,20 @@ pub(super) fn conjoin(first: &Fields, second: &Fields) -> Option<Fields> {
     Some(all)
 }
 
-/// Returns `true` for a schema that only tells.
+/// Returns `true` for a schema that consists of annotations only.
 pub(super) fn says_nothing(schema: &Fields) -> bool {
     let is_place = |key: &str| key == "$defs" || key == "definitions";
     schema.keys().all(|key| NOTES.contains(&key.as_str()) || is_place(key))
 }
 
-/// Returns `schema` with what `notes` tells in place of what it tells.
+/// Returns `schema` with its annotations replaced by those of `notes`.
 fn with_notes(notes: &Fields, schema: &Fields) -> Fields {
     let mut all = schema.clone();
     all.extend(notes.iter().map(|(key, value)| (key.clone(), value.clone())));
     all
 }
 
-/// Returns `true` unless `one` forbids other properties than its own while `other` has some.
+/// Returns `true` unless `one` forbids properties other than its own while `other` has some.
 fn names_agree(one: &Fields, other: &Fields) -> bool {
     let is_open = one.get("additionalProperties").is_none_or(|rest| *rest == Value::Bool(true));
     if is_open || other.get("additionalProperties") == one.get("additionalProperties") {
@@ -82,7 +82,7 @@ fn names(schema: &Fields) -> impl Iterator<Item = &String> {
     schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Fields::keys)
 }
 
-/// Returns one value of `key` for two.
+/// Returns one value of `key` that combines two.
 fn both(key: &str, first: &Value, second: &Value) -> Option<Value> {
     match key {
         "type" => types(first, second),
@@ -141,7 +141,7 @@ fn members(first: &Fields, second: &Fields) -> Option<Value> {
     Some(Value::Object(all))
 }
 
-/// Returns the types that both have; every integer is a number.
+/// Returns the types that both allow; every integer is a number.
 fn types(first: &Value, second: &Value) -> Option<Value> {
     let list = |kind: &Value| kind.as_array().cloned().unwrap_or_else(|| vec![kind.clone()]);
     let (first, second) = (list(first), list(second));

@@ -1,7 +1,7 @@
-//! Schemas of tools in the form that a provider takes.
+//! Adaptation of the schemas of tools to what a provider accepts.
 //!
-//! A server that refuses one keyword of one schema refuses the whole request. So each schema is brought
-//! into what the provider takes: it goes unchanged, is rewritten, or its tool is set aside by name.
+//! A server that rejects one keyword of one schema rejects the whole request. Each schema is therefore adapted
+//! to what the provider accepts: it is sent unchanged or rewritten, or its tool is left out and reported by name.
 
 mod draft;
 mod enums;

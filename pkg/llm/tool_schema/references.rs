@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// Places in which definitions stand.
+/// Prefixes of references to definitions.
 const PLACES: [&str; 2] = ["#/$defs/", "#/definitions/"];
 
-/// The whole schema, in which references are looked up.
+/// The whole schema, in which references are resolved.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Definitions<'s> {
     root: &'s Value,
@@ -16,7 +16,7 @@ impl<'s> Definitions<'s> {
         Self { root }
     }
 
-    /// Returns the schema that `reference` names; `None` when it stands in another document, or nowhere.
+    /// Returns the schema that `reference` names; `None` if it is in another document, or does not exist.
     pub(super) fn find(self, reference: &str) -> Option<&'s Value> {
         let own = self.root.get("$id").and_then(Value::as_str);
         let local = own.and_then(|own| reference.strip_prefix(own.trim_end_matches('#')));
@@ -34,7 +34,7 @@ impl<'s> Definitions<'s> {
     }
 }
 
-/// Returns a pointer without the escapes of URLs.
+/// Returns a pointer without its URL escapes.
 fn decoded(pointer: &str) -> String {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();

@@ -1,8 +1,8 @@
-//! The parts of JSON Schema that each provider takes in the schemas of tools, as data.
+//! The parts of JSON Schema that each provider accepts in the schemas of tools, as data.
 
-/// The parts of JSON Schema that a provider takes in the schemas of tools that it does not enforce.
+/// The parts of JSON Schema that a provider accepts in the schemas of tools that it does not enforce.
 ///
-/// [`SchemaRules`](crate::llm::SchemaRules) are those of schemas that it enforces.
+/// [`SchemaRules`](crate::llm::SchemaRules) are the rules for schemas that it enforces.
 ///
 /// # Examples
 ///
@@ -25,52 +25,52 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolSchemaRules {
-    /// The place where the vendor says so, or the words of its refusal.
+    /// The vendor's documentation of these rules, or the text of its rejection.
     pub source: &'static str,
-    /// The day on which that was read, as `2026-11-24`.
+    /// The day on which the source was read, such as `2026-11-24`.
     pub date: &'static str,
-    /// Keywords that the whole schema must not have, although a schema inside it may.
+    /// Keywords that must not appear at the root, although they may in subschemas.
     pub not_at_top: &'static [&'static str],
-    /// The keywords that are understood; `None` when all are, or are ignored without harm.
+    /// The keywords that are supported; `None` if all are, or are ignored without harm.
     pub keywords: Option<&'static [&'static str]>,
-    /// The formats of strings and numbers that are understood; `None` when all are.
+    /// The formats of strings and numbers that are supported; `None` if all are.
     pub formats: Option<&'static [&'static str]>,
-    /// The fate of references.
+    /// The treatment of references.
     pub references: References,
-    /// Further needs of the provider.
+    /// Additional requirements of the provider.
     pub needs: &'static [SchemaNeed],
 }
 
-/// The fate of the references of a schema.
+/// The treatment of the references in a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum References {
-    /// Those into `$defs` and `definitions` are kept, others are written out.
+    /// References into `$defs` and `definitions` are kept, others are inlined.
     Kept,
-    /// Each is written out; where a schema contains itself, the second time anything of its type will
-    /// do.
+    /// All references are inlined; if a schema contains itself, the second occurrence becomes any value of its
+    /// type.
     WrittenOut,
 }
 
-/// A need of a provider in the schema of a tool.
+/// A requirement of a provider for the schema of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaNeed {
-    /// The whole schema has `properties`.
+    /// The root has `properties`.
     Properties,
-    /// A schema of arrays has `items`.
+    /// A schema for arrays has `items`.
     Items,
-    /// Names of arguments have at most 64 characters, which are letters, digits, `_`, `.` and `-`.
+    /// Names of arguments have at most 64 characters: letters, digits, `_`, `.` and `-`.
     PlainNames,
-    /// A `type` is one name, or one name and `null`.
+    /// A `type` is a single name, or a name and `null`.
     SingleTypes,
-    /// An `enum` has strings and numbers only.
+    /// An `enum` contains only strings and numbers.
     PlainEnums,
-    /// A single value is an `enum`, not a `const`.
+    /// A single value is written as an `enum`, not as a `const`.
     EnumForConst,
 }
 
-/// The keywords of Gemini's JSON schemas, with those that our own walk needs.
+/// The keywords of Gemini's JSON schemas, and those that the walk itself needs.
 #[rustfmt::skip]
 const GEMINI_KEYWORDS: &[&str] = &[
     "type", "format", "title", "description", "default", "enum", "items", "prefixItems", "minItems",
@@ -78,7 +78,7 @@ const GEMINI_KEYWORDS: &[&str] = &[
     "propertyOrdering",
 ];
 
-/// All keywords but those that a server of Ollama drops on the way to the model's template.
+/// All keywords except those that an Ollama server drops before the model's template.
 #[rustfmt::skip]
 const OLLAMA_KEYWORDS: &[&str] = &[
     "type", "format", "title", "description", "default", "examples", "enum", "items", "prefixItems",
@@ -89,7 +89,7 @@ const OLLAMA_KEYWORDS: &[&str] = &[
 ];
 
 impl ToolSchemaRules {
-    /// The rules of a provider of which nothing is known: each schema goes unchanged.
+    /// The rules of a provider about which nothing is known: each schema is sent unchanged.
     pub const ANY: Self = Self {
         source: "",
         date: "2026-11-24",
@@ -100,7 +100,7 @@ impl ToolSchemaRules {
         needs: &[],
     };
 
-    /// OpenAI's Chat Completions, and servers that speak it.
+    /// The rules of OpenAI's Chat Completions and compatible servers.
     pub const OPENAI: Self = Self {
         source: "`invalid_function_parameters`: \"schema must have type 'object' and not have \
                  'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level\", \"object schema missing \
@@ -110,10 +110,10 @@ impl ToolSchemaRules {
         ..Self::ANY
     };
 
-    /// OpenAI's Responses: as Chat Completions.
+    /// The rules of OpenAI's Responses, the same as for Chat Completions.
     pub const RESPONSES: Self = Self::OPENAI;
 
-    /// Anthropic's Messages.
+    /// The rules of Anthropic Messages.
     pub const ANTHROPIC: Self = Self {
         source: "`invalid_request_error`: \"input_schema does not support oneOf, allOf, or anyOf at the \
                  top level\", \"must match JSON Schema draft 2020-12\", \"Property keys should match \
@@ -123,7 +123,7 @@ impl ToolSchemaRules {
         ..Self::ANY
     };
 
-    /// Gemini's `parametersJsonSchema`.
+    /// The rules of Gemini's `parametersJsonSchema`.
     pub const GEMINI: Self = Self {
         source: "reference of `responseJsonSchema`: \"only the following properties are supported\", \"If \
                  $ref is set on a sub-schema, no other properties\"; 400: \"ref loops are only supported \
@@ -141,7 +141,7 @@ impl ToolSchemaRules {
         ..Self::ANY
     };
 
-    /// Ollama's chat: what its server parses and the templates of models show.
+    /// The rules of Ollama's chat: what its server parses and models' templates show.
     pub const OLLAMA: Self = Self {
         source: "`ToolFunctionParameters` and `ToolProperty` in api/types.go of its server: properties \
                  are objects, and `$ref`, `allOf`, `oneOf` and `const` do not reach the template",
@@ -152,7 +152,7 @@ impl ToolSchemaRules {
         ..Self::ANY
     };
 
-    /// Cohere's Chat, version 2.
+    /// The rules of Cohere's Chat, version 2.
     pub const COHERE: Self = Self {
         source: "docs.cohere.com, \"Structured outputs\": no composition but unions and no ranges are \
                  enforced; parameters are an object",
@@ -165,7 +165,7 @@ impl ToolSchemaRules {
         self.needs.contains(&need)
     }
 
-    /// Returns `true` when the keyword is understood inside the schema.
+    /// Returns `true` if the keyword is supported in subschemas.
     pub(super) fn keeps(&self, keyword: &str) -> bool {
         self.keywords.is_none_or(|known| known.contains(&keyword))
     }

@@ -1,4 +1,4 @@
-//! The tools of a request in the form that a provider takes.
+//! Adaptation of a request's tools to what a provider accepts.
 
 use std::{
     collections::HashSet,
@@ -14,28 +14,28 @@ use crate::{
     types::Text,
 };
 
-/// Most lists of tools whose form a provider keeps.
+/// Maximum number of tool lists whose adapted form a provider keeps.
 const MAX_LISTS: usize = 4;
 
-/// A list of tools as a provider takes it.
+/// A list of tools in the form that a provider accepts.
 #[derive(Debug, Clone)]
 pub(in crate::llm) struct FittedTools {
-    /// The tools that go; the list itself when each goes unchanged.
+    /// The tools to send; the list itself if no tool has changed.
     pub(in crate::llm) tools: Arc<[ToolSpec]>,
-    /// The differences from what was asked for, each in a few words.
+    /// Notes on the differences from the request, each in a few words.
     pub(in crate::llm) told: Arc<[Text]>,
-    /// The names of the tools that go, by those on the wire.
+    /// The names of the tools to send, by their names on the wire.
     pub(in crate::llm) names: Arc<WireNames>,
 }
 
-/// The lists of tools that a provider has seen last.
+/// The tool lists that a provider has seen most recently.
 ///
-/// A conversation has one list, so a schema is looked at once.
+/// A conversation has one list, so each schema is adapted once.
 #[derive(Debug, Default)]
 pub(in crate::llm) struct FittedLists(Mutex<Vec<(Arc<[ToolSpec]>, FittedTools)>>);
 
 impl FittedLists {
-    /// Returns `tools` in the form that these rules take.
+    /// Returns `tools` in the form that these rules accept.
     pub(in crate::llm) fn fit(
         &self,
         tools: &Arc<[ToolSpec]>,
@@ -79,7 +79,7 @@ fn fit(
     FittedTools { tools, told: Arc::from(fit.told), names: Arc::new(names) }
 }
 
-/// One list on its way.
+/// The adaptation of one list.
 struct Fit<'r> {
     rules: &'r ToolSchemaRules,
     enforced: SchemaRules,
@@ -90,7 +90,7 @@ struct Fit<'r> {
 }
 
 impl Fit<'_> {
-    /// Returns the tool as it goes; `None` when it is set aside.
+    /// Returns the adapted tool; `None` if the tool is left out.
     fn tool(&mut self, mut tool: ToolSpec) -> Option<ToolSpec> {
         if tool.strict {
             let Some(problem) = self.not_enforced(&tool) else {
@@ -117,7 +117,7 @@ impl Fit<'_> {
         }
     }
 
-    /// Returns why the arguments of a strict tool cannot be enforced.
+    /// Returns the reason why the arguments of a strict tool cannot be enforced, if there is one.
     fn not_enforced(&self, tool: &ToolSpec) -> Option<String> {
         let most = self.enforced.max_strict_tools;
         if let Some(most) = most.filter(|most| self.strict >= *most) {

@@ -1,4 +1,4 @@
-//! The whole schema: always one object.
+//! Rewriting of the root schema, which is always one object.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use super::{
     walk::{Fields, Walk, allows_all},
 };
 
-/// Longest name of an argument where names are plain.
+/// Maximum length of an argument's name if names are restricted.
 const MAX_NAME_CHARS: usize = 64;
 
-/// Rewrites the whole schema; returns it with the keywords that it does not say any more.
+/// Rewrites the root schema; returns it with the keywords that were left out.
 pub(super) fn rewrite(
     rules: &ToolSchemaRules,
     schema: &Value,
@@ -37,7 +37,7 @@ fn top(walk: &mut Walk<'_>, schema: &Value) -> Result<Value, UnfitSchema> {
     let fields = match schema {
         Value::Object(fields) => fields.clone(),
         Value::Bool(true) => Fields::new(),
-        // A tool that takes nothing.
+        // A tool without arguments.
         Value::Null => Fields::from_iter([
             ("type".to_owned(), json!("object")),
             ("properties".to_owned(), json!({})),
@@ -61,7 +61,7 @@ fn top(walk: &mut Walk<'_>, schema: &Value) -> Result<Value, UnfitSchema> {
     Ok(Value::Object(walk.fields(fields, &before, 0)?))
 }
 
-/// Returns a schema of objects without the keywords that must not stand at the top; `None` when it allows
+/// Returns a schema of objects without the keywords that must not appear at the root; `None` if it allows
 /// no object.
 fn object(
     walk: &mut Walk<'_>,
@@ -97,7 +97,7 @@ fn object(
     Ok(Some(fields))
 }
 
-/// Returns `fields` with what one of `options` says; `None` when none allows an object.
+/// Returns `fields` combined with one of `options`; `None` if none allows an object.
 fn union(
     walk: &mut Walk<'_>,
     fields: Fields,
@@ -127,7 +127,7 @@ fn union(
     }
 }
 
-/// Leaves out arguments whose names are not taken.
+/// Removes arguments whose names are not accepted.
 fn plain_names(walk: &mut Walk<'_>, fields: &mut Fields) -> Result<(), UnfitSchema> {
     let is_plain = |name: &str| {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
@@ -146,7 +146,7 @@ fn plain_names(walk: &mut Walk<'_>, fields: &mut Fields) -> Result<(), UnfitSche
     if let Some(name) = odd.iter().find(is_needed) {
         return Err(UnfitSchema::Name(name.clone()));
     }
-    // The arguments themselves stay allowed.
+    // The removed arguments themselves stay allowed.
     fields.shift_remove("additionalProperties");
     for name in &odd {
         walk.leave_out(name);

@@ -1,6 +1,6 @@
-//! The reasons for which a tool is set aside.
+//! The reasons why a tool is left out.
 
-/// The reason why a provider cannot be given a schema.
+/// The reason why a schema cannot be sent to a provider.
 ///
 /// # Examples
 ///
@@ -20,15 +20,15 @@ pub enum UnfitSchema {
     /// The schema allows no object.
     #[error("describes no object; arguments are one")]
     NoObject,
-    /// An argument that a call must have has a name that is not taken.
+    /// A required argument has a name that is not accepted.
     #[error(
         "requires the argument `{0}`, and names here have at most 64 letters, digits, `_`, `.` and `-`"
     )]
     Name(String),
-    /// The schema is too deep.
+    /// The schema is nested too deeply.
     #[error("is deeper than {0} levels")]
     TooDeep(usize),
-    /// The schema is too large once its references are written out.
+    /// The schema is too large once its references are inlined.
     #[error("has more than {0} parts once its references are written out")]
     TooLarge(usize),
 }

@@ -1,4 +1,4 @@
-//! A union of objects as one object.
+//! Conversion of a union of objects into one object.
 
 use serde_json::{Map, Value, json};
 
@@ -6,8 +6,8 @@ use super::{draft::NOTES, merge::conjoin};
 
 type Fields = Map<String, Value>;
 
-/// Returns an object that allows what `base` and one of `members` allow: the properties of all of them,
-/// of which those are required that each requires.
+/// Returns an object that allows what `base` and one of `members` allow: it has the properties of all of them,
+/// of which those are required that every member requires.
 pub(super) fn unite(base: &Fields, members: &[Fields]) -> Fields {
     let mut all = base.clone();
     let mut properties = properties_of(base).cloned().unwrap_or_default();
@@ -54,7 +54,7 @@ fn forbids_others(member: &Fields) -> bool {
         && !member.contains_key("patternProperties")
 }
 
-/// Returns what the members say of a property, and whether one of them allows anything.
+/// Returns the schemas that the members have for a property, and whether one of them allows anything.
 fn options(name: &str, members: &[Fields]) -> (Vec<Value>, bool) {
     let mut options: Vec<Value> = Vec::new();
     let mut is_open = false;
@@ -71,7 +71,7 @@ fn options(name: &str, members: &[Fields]) -> (Vec<Value>, bool) {
     (options, is_open)
 }
 
-/// Returns one schema of several: single values of one type become a list.
+/// Returns one schema for several: single values of one type become a list.
 fn either(mut options: Vec<Value>) -> Value {
     let mut values = Vec::new();
     for option in &options {
@@ -94,7 +94,7 @@ fn either(mut options: Vec<Value>) -> Value {
     }
 }
 
-/// Returns the values of a schema that is nothing but a list of values of its type.
+/// Returns the values of a schema that consists only of a list of values of its type.
 fn single_values(schema: &Value) -> Option<Vec<Value>> {
     let known = |key: &String| {
         matches!(key.as_str(), "type" | "const" | "enum") || NOTES.contains(&key.as_str())
@@ -107,7 +107,7 @@ fn single_values(schema: &Value) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns what both say of a property, or `own` when that takes more than their keywords.
+/// Returns a schema of a property that combines both, or `own` if their keywords cannot express that.
 fn narrowed(own: &Value, other: &Value) -> Value {
     let both = match (own, other) {
         (Value::Bool(true), other) => Some(other.clone()),
@@ -121,7 +121,7 @@ fn narrowed(own: &Value, other: &Value) -> Value {
     both.unwrap_or_else(|| own.clone())
 }
 
-/// Returns the names that `base` requires, and those that each member does.
+/// Returns the names that `base` requires, and those that every member requires.
 fn required_by_all(base: &Fields, members: &[Fields]) -> Vec<Value> {
     let required = |schema: &Fields| -> Vec<Value> {
         schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default()

@@ -1,7 +1,7 @@
 //! The walk through a schema that rewrites it.
 //!
-//! Each step keeps what is allowed or allows more, never less. Where more would mean less, below `not`
-//! and its like, a schema that could not be kept is left out whole.
+//! Each step keeps what is allowed or allows more, never less. In contexts in which more would mean less, such as inside `not`,
+//! a schema that cannot be kept is left out whole.
 
 use serde_json::{Map, Value, json};
 
@@ -13,48 +13,48 @@ use super::{
     references::Definitions,
 };
 
-/// Deepest schema that is rewritten.
+/// Maximum depth of a schema that is rewritten.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Most parts of a schema once its references are written out.
+/// Maximum number of parts of a schema once its references are inlined.
 pub(super) const MAX_PARTS: usize = 10_000;
 
 pub(super) type Fields = Map<String, Value>;
 
-/// One way through a schema.
+/// One walk through a schema.
 pub(super) struct Walk<'s> {
     pub(super) rules: &'s ToolSchemaRules,
     pub(super) definitions: Definitions<'s>,
-    /// The references that are being written out.
+    /// The references that are being inlined.
     open: Vec<String>,
-    /// The times that a schema is written out inside itself.
+    /// The number of times that a schema is inlined inside itself.
     repeats: usize,
-    /// Keywords that the schema's draft does not know; some when it is an old one.
+    /// Keywords that the schema's draft does not have; not empty if the draft is an old one.
     unknown: Vec<&'static str>,
     parts: usize,
-    /// The times that more was allowed than before.
+    /// The number of times that the result allowed more than the original.
     wider: usize,
-    /// The number of keywords around this place that turn more into less.
+    /// The number of enclosing keywords that turn more into less.
     turned: usize,
     twists: Twists,
     left_out: Vec<String>,
 }
 
-/// The facts that together could make a schema allow less.
+/// The conditions that together could make a schema allow less.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "two facts that are wanted together")]
 struct Twists {
-    /// A reference was kept where more turns into less.
+    /// A reference was kept in a context in which more turns into less.
     turned_reference: bool,
-    /// A definition allows more than before.
+    /// A definition allows more than the original.
     wider_definition: bool,
 }
 
-/// The end of a walk.
+/// The result of a walk.
 pub(super) struct End {
-    /// The keywords that are not said any more.
+    /// The keywords that are no longer expressed.
     pub(super) left_out: Vec<String>,
-    /// `true` when a definition allows more and is looked at by what allows less then.
+    /// `true` if a definition allows more and is used in a context that then allows less.
     pub(super) is_twisted: bool,
 }
 
@@ -79,7 +79,7 @@ impl<'s> Walk<'s> {
         End { left_out: self.left_out, is_twisted }
     }
 
-    /// Notes that what `keyword` said is not said any more.
+    /// Records that the meaning of `keyword` is no longer expressed.
     pub(super) fn leave_out(&mut self, keyword: &str) {
         self.wider += 1;
         if !self.left_out.iter().any(|known| known == keyword) {
@@ -130,8 +130,8 @@ impl<'s> Walk<'s> {
         json!({})
     }
 
-    /// Returns a schema in the words of the newest draft, with its references and, where they are not
-    /// taken, its `allOf` written out; `None` when it allows nothing.
+    /// Returns a schema in the newest draft, with its references and, if they are not
+    /// accepted, its `allOf` inlined; `None` if it allows nothing.
     pub(super) fn opened(
         &mut self,
         mut fields: Fields,
@@ -178,11 +178,11 @@ impl<'s> Walk<'s> {
         for keyword in draft::modernise(fields, &self.unknown) {
             self.leave_out(&keyword);
         }
-        // Draft 7 checks formats, its successors do not.
+        // Draft 7 checks formats, later drafts do not.
         self.wider += usize::from(self.is_old() && fields.contains_key("format"));
     }
 
-    /// Returns what a reference stands for.
+    /// Returns the schema that a reference stands for.
     fn target(&mut self, reference: String) -> Value {
         let Some(target) = self.definitions.find(&reference) else {
             self.leave_out("$ref");
@@ -196,7 +196,7 @@ impl<'s> Walk<'s> {
         target.clone()
     }
 
-    /// Returns what both say, as far as it can be said.
+    /// Returns a schema that requires both, as far as it can be expressed.
     pub(super) fn both(
         &mut self,
         own: Fields,
@@ -214,7 +214,7 @@ impl<'s> Walk<'s> {
         if keyword == "allOf" { own } else { other }
     }
 
-    /// Rewrites the keywords of one level, whose references are written out; `before` is how it was.
+    /// Rewrites the keywords of one level, whose references are already inlined; `before` is the original.
     pub(super) fn fields(
         &mut self,
         mut fields: Fields,
@@ -247,7 +247,7 @@ impl<'s> Walk<'s> {
         if !fitted.contains_key("if") {
             fitted.retain(|key, _| key != "then" && key != "else");
         }
-        // They mean what the keywords around them leave.
+        // Their meaning depends on the keywords around them.
         if looks_around && fitted != *before {
             fitted.retain(|key, _| !key.starts_with("unevaluated"));
             self.leave_out("unevaluatedProperties");
@@ -259,7 +259,7 @@ impl<'s> Walk<'s> {
         Ok(fitted)
     }
 
-    /// Says `anyOf` for `oneOf`, which allows what two of them allow, too.
+    /// Replaces `oneOf` with `anyOf`, which also allows values that match two of the options.
     fn any_for_one(&mut self, fields: &mut Fields) {
         if let Some(options) = fields.shift_remove("oneOf") {
             self.leave_out("oneOf");
@@ -267,7 +267,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Leaves out the keywords that are not understood, and those that would mean another thing then.
+    /// Removes the keywords that are not supported, and those whose meaning would change as a result.
     fn drop_unknown(&mut self, fields: &mut Fields, depth: usize) {
         let keeps_places = self.rules.references == References::Kept && depth == 0;
         fields.retain(|key, _| !is_place(key) || keeps_places);
@@ -294,7 +294,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Rewrites the value of a keyword; `None` leaves it out.
+    /// Rewrites the value of a keyword; `None` removes the keyword.
     fn member(
         &mut self,
         key: &str,
@@ -345,7 +345,7 @@ impl<'s> Walk<'s> {
         Ok(fitted)
     }
 
-    /// Rewrites the one schema that a keyword holds.
+    /// Rewrites the single schema of a keyword.
     fn single(
         &mut self,
         key: &str,
@@ -368,7 +368,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Says that a list has no further items by its length.
+/// Expresses by its length that a list has no further items.
 fn closed_list(fields: &mut Fields) {
     if fields.get("items") != Some(&Value::Bool(false)) {
         return;
@@ -380,12 +380,12 @@ fn closed_list(fields: &mut Fields) {
     fields.insert("maxItems".to_owned(), json!(most));
 }
 
-/// Returns `true` for a keyword that holds definitions.
+/// Returns `true` for a keyword that contains definitions.
 pub(super) fn is_place(key: &str) -> bool {
     key == "$defs" || key == "definitions"
 }
 
-/// Returns `true` for a schema whose `type` is, or may be, an array.
+/// Returns `true` for a schema whose `type` is or includes an array.
 fn has_arrays(schema: &Fields) -> bool {
     match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
@@ -393,7 +393,7 @@ fn has_arrays(schema: &Fields) -> bool {
     }
 }
 
-/// Returns `true` for a list of schemas of which one only tells.
+/// Returns `true` if one of these schemas consists of annotations only.
 pub(super) fn allows_all(members: &[Fields]) -> bool {
     members.iter().any(says_nothing)
 }

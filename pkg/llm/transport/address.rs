@@ -1,17 +1,17 @@
-//! The parts of a URL, as they are written.
+//! The parts of a URL, as written.
 
 /// Names of query parameters whose values are not secret.
 const PUBLIC_VALUES: [&str; 4] = ["alt", "api-version", "version", "beta"];
 
-/// The parts of a URL; its fragment is left out.
+/// The parts of a URL, without its fragment.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "requests alone need the user"))]
 pub(crate) struct Address<'u> {
     /// The scheme with its `://`; empty in a relative URL.
     pub(crate) scheme: &'u str,
-    /// User and password; empty where there are none.
+    /// The user and password; empty if there are none.
     pub(crate) user: &'u str,
-    /// The host and its port.
+    /// The host and port.
     pub(crate) host: &'u str,
     /// The path with its leading slash.
     pub(crate) path: &'u str,
@@ -29,7 +29,7 @@ impl<'u> Address<'u> {
         Self { scheme, user, host, path, query }
     }
 
-    /// Returns the names and values of the query; a part without a `=` is a value without a name.
+    /// Returns the names and values of the query; a part without `=` is a value without a name.
     fn query(&self) -> impl Iterator<Item = (&'u str, &'u str)> {
         let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
         pairs.map(|pair| pair.split_once('=').unwrap_or(("", pair)))

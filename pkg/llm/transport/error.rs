@@ -17,10 +17,10 @@ pub enum TransportError {
         /// The HTTP client's error.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The transport does not send it, such as one that plays a recording of another request.
+    /// The transport does not send the request, such as one that replays a recording of another request.
     #[error("{message}")]
     Refused {
-        /// The reason, and what to do about it.
+        /// The reason, and the remedy.
         message: Text,
     },
     /// The server could not be reached.
@@ -36,7 +36,7 @@ pub enum TransportError {
     ConnectTimeout {
         /// Host and port.
         host: Text,
-        /// The time in force.
+        /// The time limit in force.
         after: Duration,
     },
     /// The connection broke.
@@ -48,7 +48,7 @@ pub enum TransportError {
 }
 
 impl TransportError {
-    /// Returns `true` when the same request may succeed if sent again.
+    /// Returns `true` if the same request may succeed when sent again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl TransportError {
         }
     }
 
-    /// Converts into the error of a provider whose body broke after `received` bytes, or before it
+    /// Converts the error into that of a provider whose body broke off after `received` bytes, or before it
     /// began.
     #[must_use]
     pub fn into_provider_error(self, received: u64) -> ProviderError {

@@ -1,4 +1,4 @@
-//! The transport that requests and responses go over.
+//! The transport that carries requests and responses.
 
 mod address;
 mod error;

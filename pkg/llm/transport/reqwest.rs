@@ -1,4 +1,4 @@
-//! The transport that the library brings: reqwest, by default over rustls with ring.
+//! The library's own transport: reqwest, by default over rustls with ring.
 
 use std::{
     collections::VecDeque,
@@ -24,15 +24,15 @@ use crate::{
     types::{Text, debug_fields},
 };
 
-/// The error of a request that needs TLS where there is none.
+/// The error of a request that needs TLS in a build without it.
 const NO_TLS: &str = "forgeline was built without the feature `tls` and reaches `http://` servers only; \
      enable it, or bring a client by `client(…)`";
 
-/// Sends requests with a [`reqwest::Client`].
+/// A transport that sends requests with a [`reqwest::Client`].
 ///
 /// # Examples
 ///
-/// Bring your own client, for its proxies, certificates or timeouts:
+/// Provide your own client for its proxies, certificates or timeouts:
 ///
 /// ```no_run
 /// use forgeline::llm::transport::ReqwestTransport;
@@ -44,7 +44,7 @@ const NO_TLS: &str = "forgeline was built without the feature `tls` and reaches 
 #[derive(Clone)]
 pub struct ReqwestTransport {
     client: Client,
-    /// The time to connect, where it is known and there is one.
+    /// The time limit for connecting, if there is a known one.
     connect_timeout: Option<Duration>,
     /// `false` for the library's own client when it was built without the feature `tls`.
     has_tls: bool,
@@ -54,33 +54,33 @@ impl ReqwestTransport {
     /// Creates a transport with the library's client: rustls with *ring*, the system's certificates
     /// and proxies, no redirects, 10 s to connect. Without the feature `tls` it speaks plain HTTP only.
     ///
-    /// If the process has no default `CryptoProvider` of rustls yet, this makes *ring* the default,
-    /// because `reqwest::Client::new()` elsewhere in the program panics without one. A program that
-    /// wants another installs it first.
+    /// If the process has no default `CryptoProvider` of rustls yet, this function makes *ring* the default,
+    /// because `reqwest::Client::new()` elsewhere in the program would panic without one. A program that
+    /// wants another provider must install it first.
     ///
     /// # Errors
     ///
-    /// When the HTTP client cannot be built.
+    /// Returns an error if the HTTP client cannot be built.
     pub fn new() -> Result<Self, TransportError> {
         Self::with_connect_timeout(Timeouts::default().connect)
     }
 
-    /// Creates a transport with another time to connect; zero waits for ever.
+    /// Creates a transport with another time limit for connecting; zero means no limit.
     ///
     /// # Errors
     ///
-    /// When the HTTP client cannot be built.
+    /// Returns an error if the HTTP client cannot be built.
     pub fn with_connect_timeout(connect_timeout: Duration) -> Result<Self, TransportError> {
         let connect_timeout = (!connect_timeout.is_zero()).then_some(connect_timeout);
         let client = client(connect_timeout, Policy::none())?;
         Ok(Self { client, connect_timeout, has_tls: cfg!(feature = "tls") })
     }
 
-    /// Creates a transport that looks names up in this way.
+    /// Creates a transport that resolves names with the given resolver.
     ///
     /// # Errors
     ///
-    /// When the HTTP client cannot be built.
+    /// Returns an error if the HTTP client cannot be built.
     #[cfg(feature = "mcp")]
     pub(crate) fn with_resolver(
         connect_timeout: Duration,
@@ -92,23 +92,23 @@ impl ReqwestTransport {
         Ok(Self { client, connect_timeout, has_tls: cfg!(feature = "tls") })
     }
 
-    /// Creates a transport with this client. It should follow no redirects; its own timeouts hold
-    /// besides the provider's, and how long it takes to connect is its own affair: when that takes
-    /// too long, it is a [`TransportError::Connect`] that says so.
+    /// Creates a transport with this client. It should follow no redirects; its own timeouts apply
+    /// in addition to the provider's. Its limit on connecting is not known here: exceeding it
+    /// is a [`TransportError::Connect`] that says so.
     #[must_use]
     pub fn from_client(client: Client) -> Self {
         Self { client, connect_timeout: None, has_tls: true }
     }
 }
 
-// The client's own form shows its default headers.
+// The client's own `Debug` shows its default headers.
 debug_fields!(ReqwestTransport, transport: connect_timeout = transport.connect_timeout);
 
-/// Builds the library's client, with these redirects.
+/// Builds the library's client, with this redirect policy.
 ///
 /// # Errors
 ///
-/// When the HTTP client cannot be built.
+/// Returns an error if the HTTP client cannot be built.
 pub(crate) fn client(
     connect_timeout: Option<Duration>,
     redirects: Policy,
@@ -183,7 +183,7 @@ fn build(
         value.set_sensitive(true);
         headers.insert(name, value);
     }
-    // The builder takes a user and password out of the URL, which lower layers log, and makes them a
+    // The builder takes user and password out of the URL, which lower layers log, and puts them into a
     // header.
     let mut built = client.request(method, url).headers(headers).build().map_err(invalid)?;
     if !request.body.is_empty() {

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use rustls::{ClientConfig, Error, RootCertStore, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-/// The configuration of all clients of the process: the system's certificates take 90 KiB.
+/// The configuration shared by all clients of the process: the system's certificates take 90 KiB.
 static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
 
-/// Configures TLS, and makes ring the default of a process that has none.
+/// Configures TLS, and makes ring the default of a process without one.
 ///
 /// The system's certificates are read once, by the first client that finds some.
 pub(super) fn config() -> Result<ClientConfig, Error> {
@@ -20,7 +20,7 @@ pub(super) fn config() -> Result<ClientConfig, Error> {
     ring::default_provider().install_default().ok();
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?;
-    // A machine without certificates can still talk to a local server over plain HTTP.
+    // A machine without certificates can still connect to a local server over plain HTTP.
     let verified = builder.clone().with_platform_verifier();
     let has_certificates = verified.is_ok();
     let mut config = match verified {

@@ -11,13 +11,13 @@ use crate::types::{Text, debug_fields, setters};
 /// The body of a response as it arrives. Dropping it closes the exchange.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, TransportError>> + Send>>;
 
-/// A future of a [`Transport`], which borrows nothing from it.
+/// A future returned by a [`Transport`], which borrows nothing from it.
 pub type TransportFuture = BoxFuture<'static, Result<HttpResponse, TransportError>>;
 
-/// Sends HTTP requests.
+/// A transport for HTTP requests.
 ///
-/// The library's own is [`ReqwestTransport`](super::ReqwestTransport); tests and other clients
-/// implement this trait. Redirects are not followed: a redirected request would carry its key to
+/// The library's own is [`ReqwestTransport`](super::ReqwestTransport); tests and other HTTP clients
+/// implement this trait. Redirects must not be followed: a redirected request would carry its key to
 /// another host.
 ///
 /// # Cancel safety
@@ -28,7 +28,7 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When the server cannot be reached. An error status is not an error here.
+    /// Returns an error if the server cannot be reached. An error status is not an error here.
     fn send(&self, request: HttpRequest) -> TransportFuture;
 }
 
@@ -38,8 +38,8 @@ impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
     }
 }
 
-/// One request. `Debug` shows nothing that may be secret: no header values, no user, password or query
-/// values of the URL, and no body.
+/// One request. `Debug` shows nothing that may be secret: no header values; no user, password or query
+/// values of the URL; and no body.
 ///
 /// # Examples
 ///
@@ -57,9 +57,9 @@ pub struct HttpRequest {
     pub method: Text,
     /// The absolute URL.
     pub url: Text,
-    /// Names and values.
+    /// The names and values of the headers.
     pub headers: Vec<(Text, Text)>,
-    /// The body in pieces, which are sent one after another under one `Content-Length`.
+    /// The body in pieces, which are sent one after another with a single `Content-Length`.
     pub body: Vec<Bytes>,
 }
 
@@ -111,7 +111,7 @@ debug_fields! { HttpRequest, request:
 pub struct HttpResponse {
     /// The status code.
     pub status: u16,
-    /// Names in lower case, and values.
+    /// The names of the headers in lower case, and their values.
     pub headers: Vec<(Text, Text)>,
     /// The body.
     pub body: BodyStream,

@@ -1,11 +1,11 @@
-//! Answers of a model in plain data, for subjects to write in their vendor's format.
+//! Answers of a model as plain data, for subjects to encode in their vendor's format.
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::types::FinishReason;
 
-/// One answer of a model, for a [`Subject`](super::Subject) to write in its wire format.
+/// An answer of a model, for a [`Subject`](super::Subject) to encode in its wire format.
 ///
 /// # Examples
 ///
@@ -21,13 +21,13 @@ use crate::types::FinishReason;
 pub struct Answer {
     /// The parts, in order.
     pub parts: Vec<AnswerPart>,
-    /// The tokens that the server reports; `None` omits the report where the protocol can.
+    /// The tokens that the server reports; `None` omits the report if the protocol allows it.
     pub usage: Option<AnswerUsage>,
-    /// The end.
+    /// The way in which the answer ends.
     pub end: AnswerEnd,
 }
 
-/// One part of an [`Answer`]. Each string is one delta: an event of its own.
+/// One part of an [`Answer`]. Each string is one delta, sent as a separate event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerPart {
@@ -37,7 +37,7 @@ pub enum AnswerPart {
     Thinking {
         /// The pieces of the reasoning.
         deltas: Vec<String>,
-        /// The vendor's signature of the reasoning, which must go back in the next request.
+        /// The vendor's signature of the reasoning, which must be sent back in the next request.
         signature: Option<String>,
     },
     /// Parallel calls. A protocol that can interleave their deltas should: the
@@ -51,11 +51,11 @@ pub enum AnswerPart {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AnswerCall {
-    /// The vendor's id of the call; protocols without ids leave it out.
+    /// The vendor's id of the call; protocols without ids omit it.
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The JSON text of the arguments in pieces; none at all for a call without arguments.
+    /// The JSON text of the arguments in pieces; empty for a call without arguments.
     pub arguments: Vec<String>,
 }
 
@@ -72,20 +72,20 @@ impl AnswerCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AnswerUsage {
-    /// Tokens of the prompt, those of a cache included.
+    /// Tokens of the prompt, including those of a cache.
     pub input: u64,
-    /// Tokens of the answer, those of its reasoning included.
+    /// Tokens of the answer, including those of its reasoning.
     pub output: u64,
-    /// The part of `input` that was read from a cache.
+    /// The portion of `input` that was read from a cache.
     pub cache_read: Option<u64>,
-    /// The part of `input` that was written to a cache.
+    /// The portion of `input` that was written to a cache.
     pub cache_write: Option<u64>,
-    /// The part of `output` that was reasoning.
+    /// The portion of `output` that was reasoning.
     pub reasoning: Option<u64>,
 }
 
 impl AnswerUsage {
-    /// Returns `true` when only input and output are counted.
+    /// Returns `true` if only input and output are counted.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.cache_read.is_none() && self.cache_write.is_none() && self.reasoning.is_none()
@@ -96,16 +96,16 @@ impl AnswerUsage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerEnd {
-    /// Complete, with the vendor's word for this reason and everything else that ends a stream.
+    /// A complete answer, with the vendor's value for this reason and everything else that ends a stream.
     Finish(FinishReason),
-    /// An error that the server reports inside the stream.
+    /// An error that the server reports in the stream.
     Error {
         /// The vendor's code or type.
         code: String,
         /// The vendor's message.
         message: String,
     },
-    /// Truncated: nothing follows the last delta.
+    /// A truncated answer: nothing follows the last delta.
     Cut,
 }
 
@@ -172,7 +172,7 @@ fn strings<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<String> {
     texts.into_iter().map(str::to_owned).collect()
 }
 
-/// Formats a frame of server-sent events, with the name of the event where the protocol has names.
+/// Formats a frame of server-sent events, with the name of the event if the protocol has names.
 ///
 /// # Examples
 ///

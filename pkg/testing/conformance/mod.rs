@@ -1,20 +1,20 @@
 //! The conformance suite: the contract of [`Provider`](crate::llm::Provider) as checks, for authors of
 //! providers.
 //!
-//! A [`Subject`] sets the provider up and writes answers in its vendor's wire format; [`check`] plays
-//! them through an in-memory [`Transport`] on a paused clock, complete, broken and cut at every byte,
-//! and reports every violation. No socket is opened, and no time passes.
+//! A [`Subject`] sets the provider up and encodes answers in its vendor's wire format; [`check`] plays
+//! them through an in-memory [`Transport`] on a paused clock, complete, broken and truncated at every byte,
+//! and reports every violation. No socket is opened, and no real time passes.
 //!
-//! Put `forgeline` with the feature `conformance` among the dev-dependencies, and call
+//! Add `forgeline` with the feature `conformance` to the dev-dependencies, and call
 //! [`assert_conforms`] in a test.
 //!
 //! [`Transport`]: crate::llm::transport::Transport
 //!
-//! What an application gives to an agent is checked by the packs of [`agent`].
+//! The components that an application gives to an agent are checked by the functions of [`agent`].
 //!
 //! # Examples
 //!
-//! A wire format of one's own, and its test. `cargo run --example own_provider --features conformance`
+//! A custom wire format, and its test. `cargo run --example own_provider --features conformance`
 //! prints the report:
 //!
 //! ```
@@ -41,7 +41,7 @@ use suite::{Miss, Suite, Verdict};
 
 /// Runs all checks.
 ///
-/// Each check runs on a thread of its own, on a paused clock; a panic fails its check.
+/// Each check runs on its own thread, on a paused clock; a panic fails the check.
 ///
 /// # Examples
 ///
@@ -57,7 +57,7 @@ pub fn check(subject: &dyn Subject) -> Report {
     Report { checks: CHECKS.iter().map(|check| report(subject, check)).collect() }
 }
 
-/// Runs the check of this name alone; `None` when there is none.
+/// Runs only the check with this name; returns `None` if there is none.
 ///
 /// # Examples
 ///
@@ -90,7 +90,7 @@ pub fn check_one(subject: &dyn Subject, name: &str) -> Option<CheckReport> {
 ///
 /// # Panics
 ///
-/// When a check fails.
+/// Panics if a check fails.
 pub fn assert_conforms(subject: &dyn Subject) {
     let report = check(subject);
     let failed: Vec<_> = report.failed().map(ToString::to_string).collect();

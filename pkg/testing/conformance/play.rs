@@ -1,4 +1,4 @@
-//! Checks on a thread and a clock of their own.
+//! Execution of checks, each on its own thread and clock.
 
 use std::{thread, time::Duration};
 
@@ -6,10 +6,10 @@ use futures_core::future::LocalBoxFuture;
 
 use super::suite::{Miss, Verdict};
 
-/// Longest time of a check, on its paused clock.
+/// Maximum duration of a check, on its paused clock.
 const MOST: Duration = Duration::from_hours(48);
 
-/// Plays a check to its end; one that panics or never ends fails.
+/// Runs a check to its end; one that panics or never ends fails.
 pub(super) fn on_a_thread<'s>(
     check: impl FnOnce() -> LocalBoxFuture<'s, Verdict> + Send,
 ) -> Verdict {

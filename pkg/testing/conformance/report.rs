@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The results of all checks.
 ///
-/// `Display` prints a line for each check, and below it each failure.
+/// `Display` prints one line for each check, followed by its failures.
 ///
 /// # Examples
 ///
@@ -28,7 +28,7 @@ pub struct Report {
 pub struct CheckReport {
     /// The name, such as `text-streams`.
     pub name: &'static str,
-    /// The reason for the check, in a line.
+    /// The reason for the check, on one line.
     pub reason: &'static str,
     /// The outcome.
     pub outcome: Outcome,
@@ -40,14 +40,14 @@ pub struct CheckReport {
 pub enum Outcome {
     /// The provider conforms.
     Passed,
-    /// The provider does not conform; each entry names a place and the difference.
+    /// The provider does not conform; each entry names a place and a difference.
     Failed(Vec<String>),
     /// The check does not apply, for this reason.
     NotApplicable(String),
 }
 
 impl Report {
-    /// Returns `true` when no check failed.
+    /// Returns `true` if no check failed.
     #[must_use]
     pub fn is_conforming(&self) -> bool {
         self.failed().next().is_none()

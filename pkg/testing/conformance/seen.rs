@@ -1,4 +1,4 @@
-//! The content of a stream, independent of the cuts between its pieces.
+//! The content of a stream, independent of the way in which it was split.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) struct Run {
 /// The joined chunks of a stream.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Seen {
-    /// Content and signatures in order; neighbours of one kind are joined.
+    /// Content and signatures in order; adjacent pieces of one kind are joined.
     pub(super) pieces: Vec<Piece>,
     pub(super) calls: Vec<Call>,
     pub(super) items: Vec<ProviderItem>,
@@ -51,7 +51,7 @@ pub(super) struct Call {
 }
 
 impl Run {
-    /// Sends `request` and reads until the end.
+    /// Sends `request` and reads the response until its end.
     pub(super) async fn of(provider: &(impl Provider + ?Sized), request: Request) -> Self {
         let start = Instant::now();
         let mut run = Self::default();
@@ -72,7 +72,7 @@ impl Run {
         }
     }
 
-    /// Joins the chunks until `time`.
+    /// Joins the chunks that arrived until `time`.
     pub(super) fn until(&self, time: Duration) -> Seen {
         let mut seen = Seen::default();
         for (_, chunk) in self.chunks.iter().filter(|(at, _)| *at <= time) {

@@ -1,4 +1,4 @@
-//! A server in memory that plays scripted replies and keeps the requests.
+//! An in-memory server that plays scripted replies and records the requests.
 
 use std::{
     collections::VecDeque,
@@ -50,7 +50,7 @@ impl Reply {
         Self::Answer { status: 200, headers: Vec::new(), steps }
     }
 
-    /// Creates a successful reply in these pieces.
+    /// Creates a successful reply that arrives in these pieces.
     pub(super) fn pieces(pieces: impl IntoIterator<Item = Bytes>) -> Self {
         Self::steps(pieces.into_iter().map(Step::Bytes).collect())
     }
@@ -76,7 +76,7 @@ impl Asked {
     }
 }
 
-/// The server. Clones share it.
+/// The server. Clones share the same server.
 #[derive(Clone, Default)]
 pub(super) struct Server(Arc<Mutex<State>>);
 
@@ -84,7 +84,7 @@ pub(super) struct Server(Arc<Mutex<State>>);
 struct State {
     replies: VecDeque<Reply>,
     asked: Vec<Asked>,
-    /// Exchanges that have neither ended nor been dropped.
+    /// The number of exchanges that have neither ended nor been dropped.
     open: usize,
 }
 
@@ -140,7 +140,7 @@ impl Transport for Server {
     }
 }
 
-/// Counts as open until it is dropped.
+/// An exchange, which counts as open until it is dropped.
 struct Exchange(Server);
 
 impl Drop for Exchange {

@@ -15,29 +15,29 @@ use crate::{
     types::{Capabilities, ErrorCode, Text, debug_fields},
 };
 
-/// A provider that can be printed, as every provider should.
+/// A provider that implements `Debug`, as every provider should.
 pub trait Candidate: Provider + fmt::Debug {}
 
 impl<P: Provider + fmt::Debug> Candidate for P {}
 
 /// A provider under test, and its vendor's wire format.
 ///
-/// Two methods are needed: [`provider`](Self::provider), which sets it up, and
-/// [`answer`](Self::answer), which writes what a server would send. The others have defaults that fit
+/// Two methods are required: [`provider`](Self::provider), which sets the provider up, and
+/// [`answer`](Self::answer), which returns what a server would send. The others have defaults that suit
 /// many vendors.
 pub trait Subject: Sync {
-    /// Builds the provider with the transport, key, model and the rest of `setup`.
+    /// Builds the provider with the transport, key, model and other options of `setup`.
     ///
     /// # Errors
     ///
-    /// When the provider's own setup fails.
+    /// Returns an error if the provider's own setup fails.
     fn provider(&self, setup: &Setup) -> Result<Arc<dyn Candidate>, ProviderError>;
 
-    /// Returns the body of `answer` as the vendor would send it, a frame for each event and each delta in
-    /// a frame of its own; `None` when the protocol cannot express it.
+    /// Returns the body of `answer` as the vendor would send it, with one frame for each event and each delta in
+    /// its own frame; `None` if the protocol cannot express it.
     fn answer(&self, answer: &Answer) -> Option<Vec<Bytes>>;
 
-    /// Returns an event of an unknown kind, or with unknown fields, which is put between the others.
+    /// Returns an event of an unknown kind, or with unknown fields, which is inserted between the others.
     /// Default: none.
     fn unknown(&self) -> Option<Bytes> {
         None
@@ -64,19 +64,19 @@ pub trait Subject: Sync {
         Bytes::from(json!({ "error": error }).to_string())
     }
 
-    /// Returns the body of a list of models that has `model`. Default: in OpenAI's format.
+    /// Returns the body of a model list that contains `model`. Default: in OpenAI's format.
     fn models_body(&self, model: &str) -> Bytes {
         Bytes::from(json!({ "object": "list", "data": [{ "id": model }] }).to_string())
     }
 
-    /// Returns the names of checks that do not apply to this provider, each with the reason for the
-    /// report. Default: none.
+    /// Returns the names of checks that do not apply to this provider, each with the reason to be
+    /// reported. Default: none.
     fn exempt(&self) -> &[(&str, &str)] {
         &[]
     }
 }
 
-/// The setup of the provider of a [`Subject`].
+/// The options for the provider of a [`Subject`].
 ///
 /// # Examples
 ///
@@ -95,7 +95,7 @@ pub trait Subject: Sync {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Setup {
-    /// The transport that takes the requests. No socket is opened.
+    /// The transport that receives the requests. No socket is opened.
     pub transport: Arc<dyn Transport>,
     /// The key, which must appear in a header and nowhere else.
     pub key: String,
@@ -103,14 +103,14 @@ pub struct Setup {
     pub model: Text,
     /// The timeouts.
     pub timeouts: Timeouts,
-    /// The policy for retries.
+    /// The retry policy.
     pub retry: RetryPolicy,
     /// The capabilities of the model; `None` for the provider's own.
     pub capabilities: Option<Capabilities>,
 }
 
 impl Setup {
-    /// Returns a builder of a provider over HTTP with this setup.
+    /// Returns a builder of a provider over HTTP with these options.
     #[must_use]
     pub fn http<W: WireFormat>(&self) -> HttpBuilder<W> {
         let builder = HttpBuilder::<W>::default()

@@ -1,4 +1,4 @@
-//! The parts that every check uses.
+//! The parts shared by all checks.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) const MODEL: &str = "conformance-model";
 /// The reason why a check did not pass.
 #[derive(Debug)]
 pub(super) enum Miss {
-    /// The provider fails; each entry names a place and the difference.
+    /// The provider does not conform; each entry names a place and a difference.
     Fails(Vec<String>),
     /// The check does not apply, for this reason.
     Absent(String),
@@ -82,7 +82,7 @@ pub(super) struct Trial {
 }
 
 impl Suite<'_> {
-    /// Builds a provider without timeouts and retries, apart from the changes by `change`.
+    /// Builds a provider without timeouts and retries, modified by `change`.
     pub(super) fn trial(&self, change: impl FnOnce(&mut Setup)) -> Result<Trial, Miss> {
         let server = Server::default();
         let mut setup = Setup {
@@ -100,19 +100,19 @@ impl Suite<'_> {
         Ok(Trial { server, provider, content_type: self.subject.content_type() })
     }
 
-    /// Returns the frames of an answer, unless the protocol cannot express it.
+    /// Returns the frames of an answer, or a miss if the protocol cannot express it.
     pub(super) fn frames(&self, answer: &Answer, what: &str) -> Result<Vec<Bytes>, Miss> {
         let frames = self.subject.answer(answer);
         frames.ok_or_else(|| Miss::Absent(format!("the protocol has no {what}")))
     }
 
-    /// Returns the frames of a plain answer, which every protocol has.
+    /// Returns the frames of a plain answer, which every protocol must support.
     pub(super) fn plain(&self, answer: &Answer) -> Result<Vec<Bytes>, Miss> {
         let frames = self.subject.answer(answer);
         frames.ok_or_else(|| Miss::Fails(vec!["the subject writes no plain answer".to_owned()]))
     }
 
-    /// Returns the frames of an answer that calls tools, with the end that the protocol has.
+    /// Returns the frames of an answer that calls tools, with the finish reason that the protocol has.
     pub(super) fn call_frames(&self, answer: &Answer) -> Result<Vec<Bytes>, Miss> {
         let of_calls = self.subject.answer(&answer.clone().finish(FinishReason::ToolCalls));
         of_calls.map_or_else(|| self.frames(answer, "native tool calls"), Ok)
@@ -123,7 +123,7 @@ impl Suite<'_> {
         Ok(self.trial(|_| ())?.provider.info().capabilities)
     }
 
-    /// Sends a simple prompt to a server that gives this reply.
+    /// Sends a simple prompt to a server that returns this reply.
     pub(super) async fn ask(&self, reply: Reply) -> Result<Run, Miss> {
         let trial = self.trial(|_| ())?;
         Ok(trial.ask(reply).await)
@@ -131,7 +131,7 @@ impl Suite<'_> {
 }
 
 impl Trial {
-    /// Plays `reply` to the next request, with the content type of an answer where it has none.
+    /// Queues `reply` for the next request, with the content type of an answer if it has none.
     pub(super) fn reply(&self, reply: Reply) {
         let has_type = match &reply {
             Reply::Answer { headers, .. } => headers.iter().any(|(name, _)| name == "content-type"),
@@ -150,7 +150,7 @@ impl Trial {
         Run::of(&*self.provider, request).await
     }
 
-    /// Sends a simple prompt to a server that gives this reply.
+    /// Sends a simple prompt to a server that returns this reply.
     pub(super) async fn ask(&self, reply: Reply) -> Run {
         self.reply(reply);
         self.run(prompt()).await

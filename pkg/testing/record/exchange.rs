@@ -12,7 +12,7 @@ use crate::{
     types::Text,
 };
 
-/// Longest time that is written, in milliseconds: a day.
+/// Maximum duration that is recorded, in milliseconds: one day.
 const MAX_MS: u64 = 86_400_000;
 
 /// One request and its outcome.
@@ -35,14 +35,14 @@ pub struct Exchange {
     pub turn: u32,
     /// The request.
     pub request: RecordedRequest,
-    /// The response, complete or not; `None` when the exchange failed before, or its reader stopped
+    /// The response, complete or not; `None` if the exchange failed before it, or its reader stopped
     /// waiting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<RecordedResponse>,
-    /// The cause when the exchange failed before there was a response.
+    /// The cause, if the exchange failed before there was a response.
     #[serde(default, rename = "failed", skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// The end of the response.
+    /// The way in which the exchange ended.
     pub ended: Ended,
 }
 
@@ -52,14 +52,14 @@ pub struct Exchange {
 pub struct RecordedRequest {
     /// The method, such as `POST`.
     pub method: Text,
-    /// The address, without user, password and the values of its query.
+    /// The URL, without user and password, and without the values of its query.
     pub url: Text,
-    /// The headers that hold no secret.
+    /// The headers that contain no secret.
     #[serde(with = "headers")]
     pub headers: Vec<(Text, Text)>,
-    /// The body: its JSON, else its text; null when it was empty.
+    /// The body: as JSON if it is JSON, or else as text; null if it was empty.
     pub body: Value,
-    /// `true` when the body was too long to be kept.
+    /// `true` if the body was too long to be kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
@@ -73,7 +73,7 @@ pub struct RecordedResponse {
     /// The time between the request and the head of the response.
     #[serde(rename = "head_ms", with = "milliseconds")]
     pub head: Duration,
-    /// The headers that hold no secret.
+    /// The headers that contain no secret.
     #[serde(with = "headers")]
     pub headers: Vec<(Text, Text)>,
     /// The body, as far as it arrived and was kept.
@@ -81,7 +81,7 @@ pub struct RecordedResponse {
     pub body: Bytes,
     /// The reads in which the body arrived.
     pub reads: Vec<Read>,
-    /// `true` when the body went on but was too long to be kept.
+    /// `true` if the body continued but was too long to be kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
@@ -117,27 +117,27 @@ impl From<Read> for (usize, u64) {
     }
 }
 
-/// The end of an exchange.
+/// The way in which an exchange ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// The body came to its end.
+    /// The body was read to its end.
     Whole,
-    /// The connection broke, or was never made.
+    /// The connection broke, or could not be made.
     Broken,
-    /// The reader stopped reading, as providers do when the answer is complete before its body ends.
+    /// The reader stopped reading, as providers do if the answer is complete before the body ends.
     Dropped,
 }
 
 impl Exchange {
-    /// Returns the path of the address, without its query.
+    /// Returns the path of the URL, without its query.
     #[must_use]
     pub fn path(&self) -> &str {
         Address::new(&self.request.url).path
     }
 
-    /// Returns the protocol of the address, else the one that the response looks like.
+    /// Returns the protocol of the URL, or else the one that the response looks like.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         let path = self.path();
@@ -158,7 +158,7 @@ impl Exchange {
         )
     }
 
-    /// Fails when the reads of the body do not add up to it.
+    /// Fails if the lengths of the reads do not add up to that of the body.
     pub(super) fn check(&self) -> Result<(), String> {
         let Some(RecordedResponse { body, reads, .. }) = &self.response else { return Ok(()) };
         let total = reads.iter().try_fold(0_usize, |sum, read| sum.checked_add(read.bytes));
@@ -169,7 +169,7 @@ impl Exchange {
     }
 }
 
-/// Headers as an object; of several with one name, the first counts.
+/// Headers as an object; the first one with each name counts.
 mod headers {
     use super::{BTreeMap, Deserialize as _, Deserializer, Serializer, Text};
 
@@ -211,7 +211,7 @@ mod milliseconds {
     }
 }
 
-/// A body as `body`, or as `body_base64` when it is not UTF-8.
+/// A body as `body`, or as `body_base64` if it is not UTF-8.
 mod body {
     use base64::prelude::{BASE64_STANDARD, Engine as _};
     use serde::de::Error as _;

@@ -12,7 +12,7 @@ use crate::{llm::transport::TransportError, types::Text};
 pub struct Failure {
     /// The kind: `invalid`, `refused`, `connect`, `connect_timeout` or `broken`.
     pub kind: Text,
-    /// Host and port, where they are known.
+    /// The host and port, if known.
     #[serde(default)]
     pub host: Text,
     /// The message of the HTTP client.
@@ -20,7 +20,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Describes `error` with its causes.
+    /// Describes `error` and its causes.
     pub(super) fn of(error: &TransportError) -> Self {
         let (kind, host) = match error {
             TransportError::Invalid { .. } => ("invalid", ""),
@@ -38,14 +38,14 @@ impl Failure {
         Self { kind: Text::from(kind), host: Text::from(host), message: Text::from(message) }
     }
 
-    /// Returns the error to fail with when the exchange is replayed.
+    /// Returns the error with which the replayed exchange fails.
     pub(crate) fn to_error(&self) -> TransportError {
         let source = self.message.as_str().into();
         match self.kind.as_str() {
             "invalid" => TransportError::Invalid { source },
             "refused" => TransportError::Refused { message: self.message.clone() },
             "connect" => TransportError::Connect { host: self.host.clone(), source },
-            // The time that was waited then is not waited again.
+            // The time until the timeout is not waited for again.
             "connect_timeout" => {
                 TransportError::ConnectTimeout { host: self.host.clone(), after: Duration::ZERO }
             }

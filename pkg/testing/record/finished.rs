@@ -1,4 +1,4 @@
-//! An exchange that has ended, before its secrets are removed.
+//! An exchange that has ended, before its secrets have been removed.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::{
     types::Text,
 };
 
-/// An exchange with its secrets still in it.
+/// An exchange that still contains its secrets.
 pub(super) struct Finished {
     pub(super) turn: u32,
     pub(super) request: HttpRequest,
-    /// The words that the user called secret.
+    /// The secrets that the user named.
     pub(super) redactor: Redactor,
     pub(super) max_body_bytes: usize,
     /// The response without its body.
@@ -23,7 +23,7 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// Removes the secrets. Slow: called on the writer's thread.
+    /// Removes the secrets. Slow, so it is called on the writer's thread.
     pub(super) fn into_exchange(mut self) -> Exchange {
         let mut redactor = self.redactor.request(&self.request);
         redactor.learn(&self.body);

@@ -20,13 +20,13 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Creates the header of a recording made at the date `recorded`.
+    /// Creates the header of a recording made on the date `recorded`.
     pub(super) fn new(recorded: impl Into<Text>) -> Self {
         Self { forgeline_recording: VERSION, recorded: recorded.into() }
     }
 }
 
-/// The exchanges of a file that [`RecordingTransport`](super::RecordingTransport) wrote. Clones share
+/// The exchanges in a file written by [`RecordingTransport`](super::RecordingTransport). Clones share
 /// them.
 ///
 /// # Examples
@@ -51,7 +51,7 @@ pub struct Recording {
     cut_at: Option<u64>,
 }
 
-/// An error of reading a recording.
+/// An error in reading a recording.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
@@ -61,7 +61,7 @@ pub enum RecordingError {
     /// The first line is not that of a recording.
     #[error("not a recording: \"forgeline_recording\" is missing from the first line")]
     NotARecording,
-    /// Another version of the library made it.
+    /// The file was written by another version of the library.
     #[error("unsupported recording format {found}, expected {VERSION}; record it anew")]
     Version {
         /// The version in the file.
@@ -70,10 +70,10 @@ pub enum RecordingError {
     /// The recording has no exchange.
     #[error("the recording is empty; record it anew and let the run come to its end")]
     Empty,
-    /// The program that wrote it was stopped inside its first exchange.
+    /// The program that wrote the file was stopped during its first exchange.
     #[error("the recording ends inside its first exchange, at byte {offset}; record it anew")]
     Cut {
-        /// The place at which the exchange begins, in bytes.
+        /// The offset at which the exchange begins, in bytes.
         offset: u64,
     },
     /// A line is not an exchange.
@@ -91,14 +91,14 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is not a recording, is of another version, is empty, or has an
+    /// Returns an error if the file cannot be read, is not a recording, has another version, is empty, or has an
     /// invalid line.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         Self::from_bytes(&fs::read(path).map_err(RecordingError::Read)?)
     }
 
-    /// Reads the content of a file. Where the program that wrote it was killed inside a line, the exchanges
-    /// before that line count, and [`cut_at`](Self::cut_at) says so.
+    /// Reads the content of a file. If the program that wrote it was killed in the middle of a line, the exchanges
+    /// before that line are read, and [`cut_at`](Self::cut_at) returns its offset.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Recording {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordingError> {
         match str::from_utf8(bytes) {
             Ok(text) => text.parse(),
-            // The end is inside a character, so it is inside a line.
+            // The end is inside a character, and therefore inside a line.
             Err(error) if error.error_len().is_none() => {
                 let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
                 String::from_utf8_lossy(whole).parse()
@@ -117,14 +117,14 @@ impl Recording {
         }
     }
 
-    /// Returns the place, in bytes, of an exchange at the end that is not whole; `None` in a recording that came
-    /// to its end.
+    /// Returns the offset, in bytes, of an incomplete exchange at the end; `None` if the recording is
+    /// complete.
     #[must_use]
     pub fn cut_at(&self) -> Option<u64> {
         self.cut_at
     }
 
-    /// Returns `true` when a file that begins with `head` is a recording, valid or not.
+    /// Returns `true` if a file that begins with `head` is a recording, valid or not.
     #[must_use]
     pub fn is_start(head: &[u8]) -> bool {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -132,7 +132,7 @@ impl Recording {
             .is_ok_and(|line| line.get("forgeline_recording").is_some())
     }
 
-    /// Returns a recording of exchange number `turn` alone; `None` when there is no such exchange.
+    /// Returns a recording of only the exchange with number `turn`; `None` if there is no such exchange.
     #[must_use]
     pub fn only(&self, turn: u32) -> Option<Self> {
         let exchange = self.exchanges.iter().find(|exchange| exchange.turn == turn)?;
@@ -145,7 +145,7 @@ impl Recording {
         &self.exchanges
     }
 
-    /// Returns the date at which it was made, in the format of RFC 3339.
+    /// Returns the date of the recording, in the format of RFC 3339.
     #[must_use]
     pub fn recorded(&self) -> &str {
         &self.recorded

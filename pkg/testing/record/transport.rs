@@ -1,4 +1,4 @@
-//! The transport that records what passes through it.
+//! A transport that records the exchanges of another one.
 
 use std::{
     fs, io,
@@ -26,13 +26,13 @@ use crate::{
     types::debug_fields,
 };
 
-/// A transport that writes every exchange of another one to a file, with secrets redacted: see
-/// [the module](super) for the format and for the definition of a secret.
+/// A transport that writes every exchange of another one to a file, with secrets redacted; see
+/// [the module](super) for the format and the definition of a secret.
 ///
-/// Responses pass unchanged and undelayed; a slow or full disk costs the recording, never the
-/// exchange. An exchange is written when it has ended: when its body was read to the end, broke off or
-/// was dropped; what had arrived by then is kept. Clones write to the same file, which is complete
-/// when the last clone and the last body are dropped, or after [`flush`](Self::flush).
+/// Responses pass unchanged and without delay; a slow or full disk affects the recording, never the
+/// exchange. An exchange is written when it has ended: when its body has been read to the end, broke off or
+/// was dropped; the part that had arrived by then is kept. Clones write to the same file, which is complete
+/// once the last clone and the last body have been dropped, or after [`flush`](Self::flush).
 ///
 /// # Examples
 ///
@@ -79,12 +79,12 @@ debug_fields! { <T> RecordingTransport, transport:
 }
 
 impl<T: Transport> RecordingTransport<T> {
-    /// Records what passes through `inner` to a new file at `path`, which only its owner can read.
+    /// Records the exchanges of `inner` in a new file at `path`, which only its owner can read.
     ///
     /// # Errors
     ///
-    /// When the file cannot be created, with [`AlreadyExists`](io::ErrorKind::AlreadyExists) when
-    /// there is one.
+    /// Returns an error if the file cannot be created; if it exists, an error of the kind
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists).
     pub fn create(path: impl AsRef<Path>, inner: T) -> io::Result<Self> {
         Ok(Self {
             inner: Arc::new(inner),
@@ -95,12 +95,12 @@ impl<T: Transport> RecordingTransport<T> {
         })
     }
 
-    /// Records as [`create`](Self::create) does, in place of the file at `path`. A link is
-    /// replaced, not the file it leads to.
+    /// Records like [`create`](Self::create), but replaces the file at `path`. A symbolic link is
+    /// replaced, not the file it points to.
     ///
     /// # Errors
     ///
-    /// When the old file cannot be removed or the new one cannot be created.
+    /// Returns an error if the old file cannot be removed or the new one cannot be created.
     pub fn overwrite(path: impl AsRef<Path>, inner: T) -> io::Result<Self> {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -108,14 +108,14 @@ impl<T: Transport> RecordingTransport<T> {
         }
     }
 
-    /// Adds a secret, beside those that are recognised by their place or form.
+    /// Adds a secret, in addition to those that are recognized by their place or form.
     #[must_use]
     pub fn secret(mut self, word: impl AsRef<str>) -> Self {
         self.redactor.add(word.as_ref());
         self
     }
 
-    /// Sets the longest body that is kept, in bytes. A longer response is recorded as `cut`, a longer
+    /// Sets the maximum size of a body that is kept, in bytes. A longer response is recorded as `cut`, a longer
     /// request without its body. Default: 8 MiB.
     #[must_use]
     pub fn max_body_bytes(mut self, bytes: usize) -> Self {
@@ -123,12 +123,12 @@ impl<T: Transport> RecordingTransport<T> {
         self
     }
 
-    /// Waits until every exchange that has ended is in the file, and returns their number. Blocks the
+    /// Waits until every exchange that has ended has been written to the file, and returns their number. Blocks the
     /// thread while it waits.
     ///
     /// # Errors
     ///
-    /// When writing failed, or when exchanges were lost because the disk was too slow.
+    /// Returns an error if writing failed, or if exchanges were lost because the disk was too slow.
     pub fn flush(&self) -> io::Result<u64> {
         self.writer.flush()
     }
@@ -185,7 +185,7 @@ impl Stream for Body {
     }
 }
 
-/// An exchange that goes on. The writer gets it when this value is dropped, at the latest.
+/// An exchange in progress. It is passed to the writer when this value is dropped, at the latest.
 struct Ongoing {
     writer: Arc<Writer>,
     finished: Option<Finished>,
@@ -213,7 +213,7 @@ impl Ongoing {
         {
             let kept = bytes.get(..max_body_bytes.saturating_sub(body.len())).unwrap_or(bytes);
             response.cut |= kept.len() < bytes.len();
-            // An empty read carries nothing.
+            // An empty read is not recorded.
             if !kept.is_empty() {
                 body.extend_from_slice(kept);
                 response.reads.push(Read::new(kept.len(), at));

@@ -17,16 +17,16 @@ use serde::Serialize;
 use super::{date::rfc3339, finished::Finished, recording::Header};
 use crate::own_file::own_file;
 
-/// Most exchanges that wait to be written; another one is lost and counted.
+/// Maximum number of exchanges waiting to be written; further ones are lost and counted.
 const QUEUE: usize = 64;
 
 enum Job {
     Exchange(Box<Finished>),
-    /// Asks for the outcome of everything before.
+    /// Requests the outcome of all previous jobs.
     Flush(SyncSender<Result<u64, Failed>>),
 }
 
-/// A failure of writing, kept for each [`flush`](Writer::flush).
+/// An error in writing, kept for each [`flush`](Writer::flush).
 #[derive(Debug, Clone)]
 struct Failed(io::ErrorKind, String);
 
@@ -39,7 +39,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Creates the file, which only its owner can read; a path that exists, a link too, is refused.
+    /// Creates the file, which only its owner can read; an existing path, including a symbolic link, is an error.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let mut file = own_file().create_new(true).open(path)?;
         line(&mut file, &Header::new(rfc3339(SystemTime::now())))?;
@@ -81,7 +81,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported by its own hook.
+            // A panic there was already reported by its hook.
             drop(thread.join());
         }
     }
@@ -92,13 +92,13 @@ fn write(file: File, queue: &Receiver<Job>) {
     while let Ok(job) = queue.recv() {
         match job {
             Job::Exchange(finished) => lines.add(&finished.into_exchange()),
-            // The caller may have gone.
+            // The caller may be gone.
             Job::Flush(answer) => drop(answer.try_send(lines.written.clone())),
         }
     }
 }
 
-/// The lines of a file, up to the first that could not be written whole: behind it there is none.
+/// The lines of a file, up to the first one that could not be written completely; none are written after it.
 struct Lines<W> {
     file: W,
     written: Result<u64, Failed>,

@@ -11,20 +11,20 @@ use crate::{
     types::Text,
 };
 
-/// Most characters of a value that an error shows.
+/// Maximum number of characters of a value that an error shows.
 const MAX_SHOWN: usize = 60;
 
-/// Largest relative difference of two spellings of a number: the error of reading and writing.
+/// Maximum relative difference of two spellings of a number: the error of parsing and formatting.
 const SAME_NUMBER: f64 = 1e-12;
 
-/// Fails when `request` is not the one in `exchange`, apart from `ignored`, and names the difference.
+/// Fails if `request` differs from the one in `exchange`, apart from `ignored`, and names the difference.
 pub(super) fn compare(
     exchange: &Exchange,
     request: &HttpRequest,
     redactor: &Redactor,
     ignored: &[String],
 ) -> Result<(), Text> {
-    // A request is compared in the form in which it would be recorded.
+    // The request is compared in the form in which it would be recorded.
     let redactor = redactor.clone().request(request);
     let path = redactor.same_length(Address::new(&request.url).path);
     let place = if request.method != exchange.request.method {
@@ -46,12 +46,12 @@ pub(super) fn compare(
     Err(stale(exchange.turn, &place, "record it anew"))
 }
 
-/// Formats the message of a recording that no longer fits.
+/// Formats the message for a recording that no longer matches.
 pub(super) fn stale(turn: u32, what: &str, advice: &str) -> Text {
     Text::from(format!("the recording is stale: in turn {turn}, {what}; {advice}"))
 }
 
-/// Returns the first difference between `recorded` and `sent`; `pointer` is then its place.
+/// Returns the first difference between `recorded` and `sent`; `pointer` is then set to its place.
 fn differ(
     recorded: &Value,
     sent: &Value,
@@ -88,7 +88,7 @@ fn differ(
             .find_map(|at| step(&at.to_string(), recorded.get(at), sent.get(at))),
         (Value::Number(one), Value::Number(other)) => {
             let (a, b) = (one.as_f64().unwrap_or(0.0), other.as_f64().unwrap_or(0.0));
-            // Whole numbers are exact; their floats may not be.
+            // Integers are exact; their floats may not be.
             let is_float = one.is_f64() || other.is_f64();
             let same =
                 one == other || is_float && (a - b).abs() <= SAME_NUMBER * a.abs().max(b.abs());
@@ -99,7 +99,7 @@ fn differ(
     }
 }
 
-/// Returns `true` when `pattern` names `pointer`; a `*` in it is any one step.
+/// Returns `true` if `pattern` matches `pointer`; a `*` in it matches any single step.
 fn is_at(pattern: &str, pointer: &str) -> bool {
     let (mut pattern, mut pointer) = (pattern.split('/'), pointer.split('/'));
     loop {

@@ -1,8 +1,8 @@
-//! Replay of recorded answers through the real decode path.
+//! Replay of recorded answers through the real decoders.
 //!
-//! [`ReplayProvider`] is a provider that answers with bodies or a [`Recording`](super::record::Recording).
+//! [`ReplayProvider`] is a provider that answers with given bodies or a [`Recording`](super::record::Recording).
 //! [`ReplayTransport`] is a transport below a real provider: its requests are compared with the
-//! recorded ones, so that a stale recording is noticed.
+//! recorded ones, so that an outdated recording is detected.
 
 mod compare;
 mod provider;

@@ -29,17 +29,17 @@ use crate::{
     types::{ModelInfo, debug_fields, setters},
 };
 
-/// Longest error body that is read.
+/// Maximum size of an error body that is read.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// A provider that answers with recorded responses, one a call, through the real decode path.
+/// A provider that answers with recorded responses, one per call, through the real decoders.
 ///
-/// Of a [`recording`](Self::recording), status, reads and failures are replayed too, and a request with
-/// a text that the recorded one lacks is refused, since the answer no longer fits. Omitted texts, other
-/// settings and other tools are not noticed: a [`ReplayTransport`](super::ReplayTransport) below the
-/// real provider compares those. Each attempt of a retried request is an answer of its own.
+/// For a [`recording`](Self::recording), statuses, reads and failures are replayed too, and a request with
+/// a text that the recorded one lacks is rejected, since the answer no longer matches. Omitted texts, other
+/// settings and other tools are not detected: a [`ReplayTransport`](super::ReplayTransport) below the
+/// real provider compares those. Each attempt of a retried request is a separate answer.
 ///
-/// With plain bodies the request is not compared. Clones share their place in the recording.
+/// With plain bodies, requests are not compared. Clones share their position in the recording.
 ///
 /// # Examples
 ///
@@ -75,14 +75,14 @@ enum Answers {
 }
 
 impl ReplayProvider {
-    /// Creates a provider that answers with `bodies`, the first call with the first.
+    /// Creates a provider that answers with `bodies`, in order.
     #[must_use]
     pub fn new<B: Into<Bytes>>(bodies: impl IntoIterator<Item = B>) -> Self {
         Self::of(Answers::Bodies(bodies.into_iter().map(Into::into).collect()))
     }
 
-    /// Creates a provider that answers as recorded, the first call with the first answer, in the
-    /// recorded reads without pauses. Other requests, such as for a list of models, are skipped.
+    /// Creates a provider that answers as recorded, in order, with the
+    /// recorded reads but without pauses. Other requests, such as for a model list, are skipped.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "as the transport of a recording takes it")]
     pub fn recording(recording: Recording) -> Self {
@@ -107,25 +107,25 @@ impl ReplayProvider {
 
     setters! {
         ReplayProvider:
-        /// Sets the wire protocol. Default: that of the recorded address, else guessed from each body.
+        /// Sets the wire protocol. Default: that of the recorded URL, or else guessed from each body.
         protocol(some Protocol),
-        /// Sets the dialect of reasoning in text. Default: recognised by its opener.
+        /// Sets the dialect of reasoning in text. Default: recognized by its opening tag.
         thinking(ThinkingDialect),
-        /// Sets the times at which the pieces arrive; a duration is the pause between two. Default: no
+        /// Sets the times at which the pieces arrive; a duration is the pause between two pieces. Default: no
         /// pauses.
         pace(into Pace),
         /// Sets the value of [`Provider::info`].
         info(ModelInfo),
     }
 
-    /// Sets the dialect of tool calls in text. Default: recognised by their opener.
+    /// Sets the dialect of tool calls in text. Default: recognized by their opening markers.
     #[must_use]
     pub fn tools_dialect(mut self, dialect: ToolDialect) -> Self {
         self.tools = dialect;
         self
     }
 
-    /// Sets the pieces in which a body arrives. Default: the recorded reads, else one piece.
+    /// Sets the pieces in which a body arrives. Default: the recorded reads, or else one piece.
     #[must_use]
     pub fn chunks(mut self, sizes: ChunkSizes) -> Self {
         self.sizes = Some(sizes);
@@ -139,7 +139,7 @@ impl ReplayProvider {
         self
     }
 
-    /// Decodes a body of the protocol that was set, else of `protocol`.
+    /// Decodes a body in the protocol that was set, or else in `protocol`.
     fn chunks_of(&self, body: BodyStream, protocol: Protocol) -> ChunkStream {
         let typer = ContentTyper::new(&self.thinking, &self.tools);
         let decoder = self.protocol.unwrap_or(protocol).decoder();

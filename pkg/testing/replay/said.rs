@@ -1,4 +1,4 @@
-//! Comparison of a request with a recorded one, without the wire format.
+//! Comparison of a request with a recorded one, independent of the wire format.
 
 use serde_json::Value;
 
@@ -9,9 +9,9 @@ use crate::{
     types::{Part, Text},
 };
 
-/// Fails when a text of `request` is missing from the recorded request.
+/// Fails if a text of `request` is missing from the recorded request.
 ///
-/// Texts of the system prompt, of messages and of tool results count: every protocol sends them in
+/// The texts of the system prompt, messages and tool results are compared: every protocol sends them in
 /// strings. Omissions, settings and tools are not compared.
 pub(super) fn compare(exchange: &Exchange, request: &Request) -> Result<(), Text> {
     if exchange.request.cut {
@@ -19,11 +19,11 @@ pub(super) fn compare(exchange: &Exchange, request: &Request) -> Result<(), Text
     }
     let mut strings = Vec::new();
     collect(&exchange.request.body, &mut strings);
-    // What looks like a key was redacted there.
+    // Everything that looks like a key was redacted there.
     let redactor = Redactor::default();
     let is_there = |text: &str| {
         let redacted = redactor.same_length(text);
-        // A string may hold a part in JSON once more.
+        // A string may itself contain a part encoded as JSON.
         let quoted = Value::String(redacted.clone()).to_string();
         let quoted = quoted.trim_matches('"');
         strings.iter().any(|string| string.contains(redacted.trim()) || string.contains(quoted))

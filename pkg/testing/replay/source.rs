@@ -28,7 +28,7 @@ pub enum ChunkSizes {
     /// One piece.
     #[default]
     Whole,
-    /// Pieces of this many bytes; zero means whole. Cuts fall anywhere, inside characters too.
+    /// Pieces of this number of bytes; zero means whole. The splits may fall anywhere, even inside characters.
     Bytes(usize),
     /// Pieces of these sizes, in bytes; the rest is one piece.
     Sizes(Arc<[usize]>),
@@ -67,8 +67,8 @@ pub enum Pace {
     Every(Duration),
     /// At the recorded times. A body without recorded times arrives at once.
     Recorded,
-    /// At the recorded times multiplied by this factor: `0.5` is twice as fast. A factor that is not
-    /// positive means at once.
+    /// At the recorded times multiplied by this factor: `0.5` is twice as fast. If the factor is not
+    /// positive, at once.
     Scaled(f32),
 }
 
@@ -80,7 +80,7 @@ impl From<Duration> for Pace {
 }
 
 impl Pace {
-    /// Returns the time after the request that stands for the time `recorded`.
+    /// Returns the time after the request that corresponds to the time `recorded`.
     fn scaled(self, recorded: Duration) -> Duration {
         let factor = match self {
             Self::None | Self::Every(_) => return Duration::ZERO,
@@ -99,7 +99,7 @@ impl Pace {
     }
 }
 
-/// A body, the pieces in which it arrives and their times.
+/// A body, with the pieces in which it arrives and their times.
 pub(super) struct Source {
     body: Bytes,
     sizes: ChunkSizes,
@@ -116,7 +116,7 @@ impl Source {
         Self { body, sizes, pace, start: Instant::now(), times: Vec::new(), end: None }
     }
 
-    /// Creates the body of a recorded response to a request sent at `start`, in the recorded reads unless
+    /// Creates the body of a recorded response to a request sent at `start`, with the recorded reads unless
     /// `sizes` are given.
     pub(super) fn recorded(
         response: &RecordedResponse,
@@ -158,8 +158,8 @@ impl Source {
         Box::pin(reads.fuse())
     }
 
-    /// Returns the time at which piece number `index`, which ends at byte `end`, is due; `None` for at
-    /// once.
+    /// Returns the time at which piece number `index`, which ends at byte `end`, is due; `None` if it is due
+    /// immediately.
     fn due(&self, index: usize, end: usize) -> Option<Instant> {
         match self.pace {
             Pace::None => None,

@@ -17,14 +17,14 @@ use crate::{
     types::{Text, debug_fields},
 };
 
-/// A transport that replays a recording below a real provider: the first request gets the first
+/// A transport that replays a recording below a real provider: the first request receives the first
 /// recorded response.
 ///
-/// Each request must be the recorded one: the same method, the same path, and a body with the same
-/// value in every field. Any other is refused with [`TransportError::Refused`], which names the turn
+/// Each request must match the recorded one: the same method, the same path, and a body with the same
+/// value in every field. Any other is rejected with [`TransportError::Refused`], which names the turn
 /// and the JSON pointer; a provider turns it into
-/// [`ProviderError::Config`](crate::llm::ProviderError::Config). Host, headers and the query are not
-/// compared. Clones share their place in the recording.
+/// [`ProviderError::Config`](crate::llm::ProviderError::Config). The host, headers and query are not
+/// compared. Clones share their position in the recording.
 ///
 /// # Examples
 ///
@@ -65,7 +65,7 @@ pub struct ReplayTransport {
 }
 
 impl ReplayTransport {
-    /// Creates a transport that replays `recording` in its recorded reads, without pauses.
+    /// Creates a transport that replays `recording` with its recorded reads, without pauses.
     #[must_use]
     pub fn new(recording: Recording) -> Self {
         Self {
@@ -93,15 +93,15 @@ impl ReplayTransport {
         self
     }
 
-    /// Excludes a field of the request from the comparison, named by a JSON pointer such as `/seed`; a
-    /// `*` in it is any one step, as in `/messages/*/id`.
+    /// Excludes a field of the request from the comparison, named by a JSON pointer such as `/seed`, in which a
+    /// `*` matches any single step, as in `/messages/*/id`.
     #[must_use]
     pub fn ignore(mut self, pointer: impl Into<String>) -> Self {
         self.ignored.push(pointer.into());
         self
     }
 
-    /// Adds a secret that the recorder was given too: requests are compared without it.
+    /// Adds a secret that the recorder was also given: requests are compared without it.
     #[must_use]
     pub fn secret(mut self, word: impl AsRef<str>) -> Self {
         self.redactor.add(word.as_ref());
@@ -128,12 +128,12 @@ impl ReplayTransport {
     }
 }
 
-/// Formats the message of a recording that has fewer answers than requests.
+/// Formats the message for a recording that has fewer answers than requests.
 pub(super) fn used_up(answers: usize, call: usize) -> Text {
     Text::from(format!("the recording has {answers} answers, and this is call {call}; record more"))
 }
 
-/// Returns the message of a response that was not kept completely.
+/// Returns the message for a response that was not kept completely.
 pub(super) fn cut(exchange: &Exchange) -> Option<Text> {
     let is_cut = exchange.response.as_ref().is_some_and(|response| response.cut);
     is_cut.then(|| {

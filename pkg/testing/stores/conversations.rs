@@ -1,4 +1,4 @@
-//! The suite for stores of conversations.
+//! The checks for conversation stores.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     types::{Message, Part},
 };
 
-/// Checks a store of conversations.
+/// Checks a conversation store.
 pub async fn check_conversation_store<S: ConversationStore>(
     make: impl AsyncFn() -> Arc<S>,
 ) -> Report {
@@ -164,7 +164,7 @@ async fn list(store: Arc<impl ConversationStore>) -> Found {
         let pick =
             |of: [&'static str; 2], by: u64| if at.is_multiple_of(by) { of[0] } else { of[1] };
         let key = key(&format!("c{at}"));
-        // Two have the same time.
+        // Each pair has the same time.
         let new = Conversation::new(key, pick(owner, 2), pick(agent, 3), 1_000 + at / 2);
         done("begin", store.begin(new).await)?;
     }

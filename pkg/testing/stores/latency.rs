@@ -1,4 +1,4 @@
-//! The suite for stores of latency records.
+//! The checks for stores of latency records.
 
 use std::sync::Arc;
 

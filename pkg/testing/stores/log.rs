@@ -1,4 +1,4 @@
-//! The suite for logs of events.
+//! The checks for event logs.
 
 use std::{pin::pin, sync::Arc};
 
@@ -19,7 +19,7 @@ fn key(name: &str) -> LogKey {
     LogKey::new("team-a", name)
 }
 
-/// Checks a log of events.
+/// Checks an event log.
 pub async fn check_event_log<L: EventLog>(make: impl AsyncFn() -> Arc<L>) -> Report {
     let checks = vec![
         check("round-trip", "records are read as they were, by number", whole(make().await)).await,
@@ -263,7 +263,7 @@ async fn drops(log: Arc<impl EventLog>) -> Found {
         let end = texts(&*log, &key, 0).await?.len();
         same("records", &(end % 3), &0)?;
         let mut append = log.append(&key, end as u64, vec![record("x"); 3]);
-        // A budget of polls, then the future is dropped.
+        // The future is dropped after this number of polls.
         for _ in 0..polls {
             if futures_util::poll!(&mut append).is_ready() {
                 count += 1;
@@ -272,7 +272,7 @@ async fn drops(log: Arc<impl EventLog>) -> Found {
             tokio::task::yield_now().await;
         }
         drop(append);
-        // What was queued may be under way; another write is behind it.
+        // Queued events may still be written; another write comes after them.
         let other = filled(&*log, &format!("other-{polls}"), 1).await?;
         done("retire", log.retire(&other).await)?;
     }

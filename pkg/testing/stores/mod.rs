@@ -1,7 +1,7 @@
-//! The conformance suite for stores, for authors of engines.
+//! Conformance checks for stores, for authors of storage engines.
 //!
-//! Each function takes a factory, which returns a store that is empty, and asks it for a new one for each check; it returns a
-//! [`Report`]. It runs on the runtime of the test, in real time: an engine may have threads of its own.
+//! Each function takes a factory that returns an empty store, calls it once for each check, and returns a
+//! [`Report`]. The checks run on the test's runtime, in real time: an engine may have threads of its own.
 //!
 //! # Examples
 //!

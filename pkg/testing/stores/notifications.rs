@@ -1,4 +1,4 @@
-//! The suite for channels of notifications.
+//! The checks for notification channels.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::store::{Notification, NotificationChannel, StoreError};
 
-/// Checks a channel of notifications.
+/// Checks a notification channel.
 pub async fn check_notification_channel<C: NotificationChannel>(
     make: impl AsyncFn() -> Arc<C>,
 ) -> Report {

@@ -1,4 +1,4 @@
-//! The suite for stores of runs.
+//! The checks for run stores.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     types::UsageInfo,
 };
 
-/// Checks a store of runs.
+/// Checks a run store.
 pub async fn check_run_store<S: RunStore>(make: impl AsyncFn() -> Arc<S>) -> Report {
     let checks = vec![
         check("round-trip", "a run is read as it was", whole(make().await)).await,
@@ -120,7 +120,7 @@ async fn ends(store: Arc<impl RunStore>) -> Found {
 
 async fn open(store: Arc<impl RunStore>) -> Found {
     for at in 0..6 {
-        // Their times say the contrary of their order.
+        // The times contradict the order of the runs.
         let new = run(&at.to_string(), "ann", 1_000 - at);
         done("begin", store.begin(new).await)?;
     }

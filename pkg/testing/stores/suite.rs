@@ -1,16 +1,16 @@
-//! Means that all suites use.
+//! Helpers shared by all checks of stores.
 
 use std::{fmt::Debug, time::Duration};
 
 use crate::testing::conformance::{CheckReport, Outcome};
 
-/// Longest that a check may take, and longer than any wait of a store.
+/// Maximum duration of a check, longer than any wait of a store.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The time in which nothing is to happen, where nothing is to.
+/// The time for which nothing may happen, in checks that expect nothing.
 pub(super) const QUIET: Duration = Duration::from_millis(20);
 
-/// The finding of a check: what is wrong, in words.
+/// The result of a check, or a description of the fault.
 pub(super) type Found = Result<(), String>;
 
 /// Runs one check.
@@ -27,17 +27,17 @@ pub(super) async fn check(
     CheckReport { name, reason, outcome }
 }
 
-/// Holds when both are equal.
+/// Passes if both values are equal.
 pub(super) fn same<T: PartialEq + Debug>(what: &str, got: &T, want: &T) -> Found {
     if got == want { Ok(()) } else { Err(format!("{what}: {got:?}, not {want:?}")) }
 }
 
-/// Holds when it is true.
+/// Passes if `is_true`.
 pub(super) fn hold(what: &str, is_true: bool) -> Found {
     if is_true { Ok(()) } else { Err(what.to_owned()) }
 }
 
-/// Returns a result, or says that it failed.
+/// Returns the result, or a description of its failure.
 pub(super) fn done<T, E: std::fmt::Display>(what: &str, result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| format!("{what} fails: {error}"))
 }

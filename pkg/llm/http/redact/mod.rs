@@ -1,5 +1,5 @@
-//! Removal of secrets: from errors, where a mark takes their place, and from recordings, byte for
-//! byte, so that sizes stay true.
+//! Removal of secrets: from errors, where a placeholder takes their place, and from recordings, byte for
+//! byte, so that lengths do not change.
 
 #[cfg(feature = "record")]
 mod pieces;

@@ -1,19 +1,19 @@
-//! The strings of a streamed body, joined by their keys.
+//! The strings of a streamed body, joined by key.
 
 use std::{collections::HashMap, ops::Range};
 
 use crate::types::subslice;
 
-/// The strings under one key of a body, joined, as they are written there.
+/// The strings under one key of a body, joined as written.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
     pub(super) bytes: Vec<u8>,
-    /// The start of each string, here and in the body.
+    /// The start of each string, in `bytes` and in the body.
     starts: Vec<(usize, usize)>,
 }
 
 impl Joined {
-    /// Returns the ranges in the body of a range of `bytes`.
+    /// Returns the ranges in the body that a range of `bytes` comes from.
     pub(super) fn places(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let ends = self.starts.iter().skip(1).map(|(start, _)| *start);
         let ends = ends.chain([self.bytes.len()]);
@@ -24,9 +24,9 @@ impl Joined {
     }
 }
 
-/// Joins the strings of `body` that follow the same key; keys with one string are left out.
+/// Joins the strings of `body` that follow the same key; keys with only one string are left out.
 ///
-/// Reads any JSON in any frame, server-sent events and lines alike, without parsing it.
+/// Works on any JSON in any framing, such as server-sent events and lines, without parsing it.
 pub(super) fn by_key(body: &[u8]) -> Vec<Joined> {
     let mut joined: HashMap<&[u8], Joined> = HashMap::new();
     let mut key: Option<&[u8]> = None;
@@ -48,8 +48,8 @@ pub(super) fn by_key(body: &[u8]) -> Vec<Joined> {
     joined.into_values().filter(|joined| joined.starts.len() > 1).collect()
 }
 
-/// Returns the end of the string that begins at `start`: its quote, or the end of its line, since a
-/// text that is not JSON may hold a single quote.
+/// Returns the end of the string that begins at `start`: its quote, or the end of its line, since
+/// text that is not JSON may contain a single quote.
 fn string_end(body: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(byte) = body.get(at) {

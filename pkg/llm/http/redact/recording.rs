@@ -1,4 +1,4 @@
-//! Redaction of requests and responses for a recording: no byte more, no byte less.
+//! Redaction of requests and responses for a recording, without changing their length.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use crate::{
     types::Text,
 };
 
-/// Shortest word that is learnt because it looks like a key, in bytes.
+/// Minimum length of a word that is learned because it looks like a key, in bytes.
 const MIN_LEARNT: usize = 10;
 
-/// Headers that hold no secret and tell what a recording is.
+/// Headers that hold no secret and describe the recording.
 #[rustfmt::skip]
 const PUBLIC_HEADERS: [&str; 27] = [
     "accept", "accept-encoding", "accept-language", "anthropic-beta", "anthropic-version",
@@ -26,7 +26,7 @@ const PUBLIC_HEADERS: [&str; 27] = [
     "x-should-retry",
 ];
 
-/// First parts of the names of public headers: rate limits and what is left of them.
+/// Prefixes of public headers, such as those about rate limits.
 const PUBLIC_STARTS: [&str; 3] = ["ratelimit-", "x-ratelimit-", "anthropic-ratelimit-"];
 
 fn is_public(name: &str) -> bool {
@@ -52,7 +52,7 @@ impl Redactor {
         self
     }
 
-    /// Adds what looks like a key in `text`, so that its other spellings are found too.
+    /// Adds everything in `text` that looks like a key, so that its other spellings are found too.
     pub(crate) fn learn(&mut self, text: &[u8]) {
         look_alikes(text, |range| {
             let word = text.get(range).and_then(|word| std::str::from_utf8(word).ok());
@@ -62,10 +62,10 @@ impl Redactor {
         });
     }
 
-    /// Overwrites the secrets, and what looks like a key, in `text`.
+    /// Overwrites the secrets in `text`, and everything that looks like a key.
     pub(crate) fn bytes(&self, text: &mut [u8]) {
         let mut ranges = self.places(text);
-        // A model may write one in pieces: a word in each delta.
+        // A model may write a key in pieces, a word in each delta.
         for joined in by_key(text) {
             for found in self.places(&joined.bytes) {
                 ranges.extend(joined.places(found));
@@ -87,7 +87,7 @@ impl Redactor {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Returns the public ones of `headers`, redacted, with names in lower case.
+    /// Returns the public headers among `headers`, redacted, with names in lower case.
     pub(crate) fn headers(&self, headers: &[(Text, Text)]) -> Vec<(Text, Text)> {
         let public = headers.iter().filter(|(name, _)| is_public(name));
         let redacted = public.map(|(name, value)| {
@@ -101,12 +101,12 @@ impl Redactor {
         redacted.collect()
     }
 
-    /// Returns `url` without user, password, fragment and the values of its query.
+    /// Returns `url` without user, password and fragment, and without the values of its query.
     pub(crate) fn recorded_url(&self, url: &str) -> Text {
         Text::from(self.same_length(&Address::new(url).redacted("x")))
     }
 
-    /// Returns the redacted body of a request: its JSON, else its text; null when it is empty.
+    /// Returns the redacted body of a request: as JSON if it is JSON, or else as text; null if it is empty.
     pub(crate) fn body(&self, segments: &[Bytes]) -> Value {
         let mut bytes = segments.concat();
         if bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! The secrets of an exchange, and where a text holds them.
+//! The secrets of an exchange, and their places in a text.
 
 use std::{borrow::Cow, fmt, ops::Range};
 
@@ -15,14 +15,14 @@ use crate::{
     types::{Json, Text},
 };
 
-/// Shortest value of a header or URL that counts as a secret, in bytes: removing shorter ones would
+/// Minimum length of a header or URL value that counts as a secret, in bytes: removing shorter ones would
 /// garble texts.
 const MIN_BYTES: usize = 4;
 
-/// Schemes that stand before the secret in the value of a header.
+/// Schemes that precede the secret in the value of a header.
 const SCHEMES: [&str; 4] = ["basic", "bearer", "token", "key"];
 
-/// Secrets, and their removal. `Debug` shows how many there are.
+/// A set of secrets to remove. `Debug` shows only their number.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor(Vec<String>);
 
@@ -33,7 +33,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Adds a word that is secret, however short.
+    /// Adds a secret, however short.
     pub(crate) fn add(&mut self, word: &str) {
         let word = word.trim();
         if !word.is_empty() && !self.0.iter().any(|known| known == word) {
@@ -41,16 +41,16 @@ impl Redactor {
         }
     }
 
-    /// Adds a value that counts as secret because of where it stands.
+    /// Adds a value that counts as secret because of its position.
     pub(crate) fn guess(&mut self, value: &str) {
-        // Without these words, JSON would not be JSON any more.
+        // Without these words, JSON would no longer be JSON.
         let is_json_word = matches!(value, "true" | "false" | "null" | "none");
         if value.trim().len() >= MIN_BYTES && !is_json_word {
             self.add(value);
         }
     }
 
-    /// Adds the value of a header, and the key in it where a scheme stands before: `Bearer KEY`.
+    /// Adds the value of a header, and the key in it if a scheme precedes it: `Bearer KEY`.
     pub(crate) fn header(&mut self, value: &str) {
         self.guess(value);
         let Some((scheme, key)) = value.split_once(' ') else { return };
@@ -66,7 +66,7 @@ impl Redactor {
         }
     }
 
-    /// Adds user and password of `url`, also as the header that they become, and the values of its
+    /// Adds the user and password of `url`, also in the form of the header made from them, and the values of its
     /// query.
     pub(crate) fn url(&mut self, url: &str) {
         let address = Address::new(url);
@@ -99,8 +99,8 @@ impl Redactor {
         self.guess(&percent_decode_str(part).decode_utf8_lossy());
     }
 
-    /// Returns where the secrets stand in `text`, in any spelling, and the values of names that say
-    /// that they are secret; the ranges may overlap.
+    /// Returns the ranges of the secrets in `text`, in any spelling, and of the values whose names
+    /// mark them as secret; the ranges may overlap.
     pub(super) fn find(&self, text: &[u8]) -> Vec<Range<usize>> {
         let coded = self.0.iter().flat_map(|word| in_base64(word)).map(Cow::Owned);
         let words = self.0.iter().map(|word| Cow::Borrowed(word.as_str())).chain(coded);
@@ -125,14 +125,14 @@ impl Redactor {
         ranges
     }
 
-    /// Returns `text` with `[key]` in place of each secret, and of the start of one where the text was
+    /// Returns `text` with `[key]` in place of each secret, and in place of the start of one if the text was
     /// shortened.
     pub(crate) fn text(&self, text: &str) -> String {
         let kept = text.trim_end_matches(['…', '"']);
         replaced(text, self.find(kept.as_bytes()))
     }
 
-    /// Returns `error` with the secrets removed from what the server said.
+    /// Returns `error` with the secrets removed from the server's text.
     pub(crate) fn error(&self, mut error: ProviderError) -> ProviderError {
         self.redact(&mut error);
         error
@@ -163,7 +163,7 @@ impl Redactor {
     }
 }
 
-/// Overwrites `ranges` with letters, or with digits where a number stands.
+/// Overwrites `ranges` with letters, or with digits if a number is overwritten.
 pub(super) fn fill(text: &mut [u8], ranges: Vec<Range<usize>>) {
     for range in ranges {
         if let Some(found) = text.get_mut(range) {

@@ -1,20 +1,20 @@
-//! The spellings of a word in plain text, JSON, URLs and base64.
+//! The spellings of a secret in plain text, JSON, URLs and base64.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 use crate::types::subslice;
 
-/// Fewest letters at the end of a text that count as the start of a word.
+/// Minimum number of letters at the end of a text that count as the start of a secret.
 const MIN_CUT: usize = 4;
 
-/// Shortest base64 of a word that is searched for, in letters: shorter ones would match by chance.
+/// Minimum length of a secret's base64 that is searched for, in letters: shorter ones would match by chance.
 const MIN_BASE64: usize = 8;
 
-/// Returns the length of `word`, or of its start at the end of a cut text, when `text` begins with it:
-/// plain, with JSON escapes of any depth, or percent-encoded, each letter in its own way.
+/// Returns the length of `word`, or of its start at the end of a truncated text, if `text` begins with it:
+/// plain, with JSON escapes at any depth, or percent-encoded, in any mixture.
 pub(super) fn at_start(text: &[u8], word: &str) -> Option<usize> {
     let mut at = 0;
-    // Backslashes are skipped wherever they stand, so those of the word itself do not count.
+    // Backslashes are skipped wherever they are, so those of the word itself do not count.
     for (count, letter) in word.chars().filter(|letter| *letter != '\\').enumerate() {
         let rest = subslice(text, at..);
         match spelled(rest, letter) {
@@ -32,7 +32,7 @@ fn spelled(text: &[u8], letter: char) -> Option<usize> {
     let after = text.get(slashes..)?;
     let mut buffer = [0; 4];
     let plain = letter.encode_utf8(&mut buffer).as_bytes();
-    // An escape comes first: `\u0075` is the letter u, not a backslash before one.
+    // Escapes are checked first: `\u0075` is the letter u, not a backslash before one.
     if slashes > 0 {
         let short = match letter {
             '\n' => b'n',
@@ -86,20 +86,20 @@ fn hex(digits: Option<&[u8]>) -> Option<u32> {
     digits?.iter().try_fold(0, |value, byte| Some(value << 4 | digit(byte)?))
 }
 
-/// Returns `true` when a text that ends with `rest` may have been cut inside a letter.
+/// Returns `true` if a text that ends with `rest` may have been truncated inside a letter.
 fn is_cut(rest: &[u8]) -> bool {
     let starts_escape = matches!(rest.first(), None | Some(b'\\' | b'%' | 0x80..));
     starts_escape && rest.len() < 12
 }
 
-/// Returns the spellings of `word` inside longer base64: one for each place in a group of three bytes,
+/// Returns the spellings of `word` inside longer base64: one for each position in a group of three bytes,
 /// in both alphabets.
 pub(super) fn in_base64(word: &str) -> Vec<String> {
     let mut spellings = Vec::new();
     for offset in 0..3 {
         let bytes = [&[0; 2][..offset.min(2)], word.as_bytes()].concat();
         let coded = BASE64_STANDARD.encode(&bytes);
-        // Letters at the borders hold bits of the neighbours too.
+        // Letters at the edges also hold bits of the neighboring bytes.
         let inner = (offset * 8).div_ceil(6)..bytes.len() * 8 / 6;
         let Some(inner) = coded.get(inner).filter(|inner| inner.len() >= MIN_BASE64) else {
             continue;

@@ -1,4 +1,4 @@
-//! The checks of a description: what the parser relies on.
+//! Checks of a description: the properties that the parser relies on.
 
 use super::{
     error::{DialectError, MAX_FRAMING, MAX_MARKERS},
@@ -11,8 +11,8 @@ use crate::llm::parser::{
     marker::Marker,
 };
 
-/// Longest marker, in bytes. With the whitespace that may stand in a tag, and the line ends that may
-/// stand before a closer, it has to fit where bytes are held back.
+/// Maximum length of a marker, in bytes. Including the whitespace that may occur in a tag, and the line ends that may
+/// precede a closer, it must fit into the buffer for held text.
 const MAX_MARKER_BYTES: usize = 96;
 
 impl ToolDialectBuilder<'_> {
@@ -35,7 +35,7 @@ impl ToolDialectBuilder<'_> {
         self.calls.iter().try_for_each(|call| self.check_call(call, &all))
     }
 
-    /// Checks that the grammar of a call has all its parts, and that no marker may be a part of the
+    /// Checks that the grammar of a call is complete, and that no marker may occur in the
     /// payload.
     fn check_call(&self, call: &CallForm<'_>, all: &AllMarkers) -> Result<(), DialectError> {
         let CallForm { opener, closers, grammar, needs_closer, .. } = call;
@@ -82,10 +82,10 @@ impl ThinkingDialectBuilder<'_> {
     }
 }
 
-/// The markers of a dialect, as they were given.
+/// The markers of a dialect, as given.
 #[derive(Debug, Default)]
 struct AllMarkers {
-    /// Those that are looked for in the same text: each means one thing.
+    /// The markers that are searched for in the same text: each must have a single meaning.
     in_text: Vec<String>,
     others: Vec<String>,
 }
@@ -141,23 +141,23 @@ fn check_one(marker: &str) -> Result<(), DialectError> {
     Ok(())
 }
 
-/// Returns the marker as it is compared: tags count in any case.
+/// Returns the marker as it is compared: tags are case-insensitive.
 fn folded(marker: &str) -> String {
     marker.to_ascii_lowercase()
 }
 
-/// Returns `true` when `marker`, outside of strings, may stand in JSON, a Python call or the like.
+/// Returns `true` if `marker` may occur outside strings in JSON, a Python call or similar syntax.
 fn is_punctuation(marker: &str) -> bool {
     marker.bytes().all(|byte| b"{}[]():,\"'".contains(&byte))
 }
 
-/// Returns `true` when the end of a payload may be the front of its closer.
+/// Returns `true` if the end of a payload may be the beginning of its closer.
 fn overlaps(payload_end: &str, closer: &str) -> bool {
     let mut tails = payload_end.char_indices().filter_map(|(at, _)| payload_end.get(at..));
     tails.any(|tail| closer.starts_with(tail))
 }
 
-/// Returns the tags of a grammar that has nothing else.
+/// Returns the tags of a grammar that consists of nothing else.
 fn tags_of(grammar: &Grammar) -> Option<&Tags> {
     match grammar {
         Grammar { json: None, markup: Some(Markup::Tags(tags)), text: None }
@@ -170,9 +170,9 @@ fn tags_of(grammar: &Grammar) -> Option<&Tags> {
 struct Facts {
     /// The texts that a payload may end with.
     ends: [&'static str; 2],
-    /// `true` when the grammar says where a call ends.
+    /// `true` if the grammar itself determines where a call ends.
     ends_itself: bool,
-    /// The part that is missing or not of the form that it needs.
+    /// The part that is missing or does not have the required form.
     missing: Option<&'static str>,
 }
 
@@ -198,7 +198,7 @@ fn facts(grammar: &Grammar) -> Facts {
     }
 }
 
-/// Returns `true` when text between such quotes is read with one look ahead, and never taken for JSON.
+/// Returns `true` if text between these quotes can be read with one byte of lookahead, and never mistaken for JSON.
 fn is_quote(quote: &str) -> bool {
     let Some((first, rest)) = quote.as_bytes().split_first() else { return false };
     let has_length = (2..=MAX_MARKER_BYTES).contains(&quote.len());

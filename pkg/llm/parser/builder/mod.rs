@@ -1,4 +1,4 @@
-//! Descriptions of dialects: plain data, and the checks before it is used.
+//! Descriptions of dialects as plain data, and the checks before they are used.
 
 mod check;
 mod error;

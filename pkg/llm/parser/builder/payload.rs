@@ -1,4 +1,4 @@
-//! The grammars of payloads, as users choose them.
+//! The payload grammars that users can choose.
 
 use crate::llm::parser::{
     description::{Grammar, JsonShape, Markup, Textual},
@@ -7,16 +7,16 @@ use crate::llm::parser::{
 
 /// The grammar of the payload between the markers of a call.
 ///
-/// In each of them the arguments stream as JSON, whatever the model wrote, and mistakes that have one
-/// sensible reading are repaired and reported.
+/// With every grammar, the arguments stream as JSON, whatever the model wrote, and mistakes with only one
+/// sensible interpretation are repaired and reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PayloadGrammar {
     /// One JSON object with a name and arguments, such as `{"name":…,"arguments":{…}}`, or an array
-    /// of such; the keys may be `tool_name`, `tool`, `function` and `args`, `parameters`, `input`
-    /// too.
+    /// of them; the keys may also be `tool_name`, `tool`, `function` and `args`, `parameters`,
+    /// `input`.
     Json,
-    /// An array of objects whose one key is the name: `[{"NAME":{…arguments…}}]`.
+    /// An array of objects whose only key is the name: `[{"NAME":{…arguments…}}]`.
     KeyedJson,
     /// The name, then the separator, then the arguments as one JSON object.
     NameThenJson {
@@ -25,24 +25,24 @@ pub enum PayloadGrammar {
     },
     /// A function and its parameters in tags, each of at most 96 bytes.
     ///
-    /// A closer of the call that stands inside a value is data when the tag that ends the value
-    /// ends with `>`; with other tags such a call is malformed.
+    /// A closer of the call inside a value is data if the tag that ends the value
+    /// ends with `>`; with other tags, such a call is malformed.
     Tags(Tags),
-    /// `call:NAME{key:value,…}`, with bare numbers and truth values.
+    /// `call:NAME{key:value,…}`, with unquoted numbers and booleans.
     CallSyntax {
-        /// The text on both sides of a string: ASCII of 2 to 96 bytes, the first of which is one
-        /// of `<>|@$%^&=!?*;` and does not come again.
+        /// The text on both sides of a string: 2 to 96 bytes of ASCII, the first of which is one
+        /// of `<>|@$%^&=!?*;` and does not occur again.
         quote: &'static str,
     },
     /// Calls as Python writes them: `[name(key="value")]`, or without the brackets.
     Python,
-    /// The form that Forge asks of models: JSON as [`Json`](Self::Json), or XML with `<tool_name>`
+    /// The form that Forge asks models to use: JSON as in [`Json`](Self::Json), or XML with `<tool_name>`
     /// and `<arguments>`.
     Forge,
 }
 
 impl PayloadGrammar {
-    /// Returns the grammar as the parser knows it.
+    /// Returns the grammar in the parser's own form.
     pub(crate) const fn grammar(self) -> Grammar {
         match self {
             Self::Json => Grammar::JSON,

@@ -5,14 +5,14 @@ use crate::llm::parser::{
     marker::Marker,
 };
 
-/// The description of a thinking dialect: the markers around reasoning, and the line ends that belong
+/// A description of a thinking dialect: the markers around reasoning, and the line ends that belong
 /// to them.
 ///
-/// A marker is spelled as the model writes it. One that is spelled `<name>` or `</name>` is a tag: it
-/// counts in any ASCII case and with whitespace before its `>`. All others count exactly as they are.
-/// In code spans and fences openers are text.
+/// A marker is spelled as the model writes it. A marker of the form `<name>` or `</name>` is a tag, which
+/// matches in any ASCII case and with whitespace before its `>`. All other markers must match exactly.
+/// Inside code spans and fences, openers are text.
 ///
-/// The description is plain data, which a `const` may hold;
+/// The description is plain data, which can be stored in a `const`;
 /// [`build`](ThinkingDialectBuilder::build) checks it.
 ///
 /// # Examples
@@ -34,11 +34,11 @@ pub struct ThinkingDialectBuilder<'a> {
     pub(crate) example: &'static str,
     pub(crate) sections: &'a [Section<'a>],
     pub(crate) framing: Framing,
-    /// Markers in the answer that are not part of it, such as those around it.
+    /// Markers in the answer that are not part of it, such as those surrounding it.
     pub(crate) ignored: Markers<'a>,
-    /// Markers inside reasoning and answer, around parts of them.
+    /// Markers inside reasoning and answer, surrounding parts of them.
     pub(crate) inline: &'a [Marker<'a>],
-    /// Special tokens that begin another section: they end one of reasoning too.
+    /// Special tokens that begin another section, and thereby end one of reasoning.
     pub(crate) headers: &'a [Marker<'a>],
     pub(crate) rules: ThinkingRules,
 }
@@ -51,7 +51,7 @@ impl<'a> ThinkingDialectBuilder<'a> {
         Self { name, example: "", sections: &[], framing, ignored, inline, headers, rules }
     }
 
-    /// Sets a text in this dialect. Default: none.
+    /// Sets an example of text in this dialect. Default: none.
     pub const fn example(mut self, example: &'static str) -> Self {
         self.example = example;
         self
@@ -63,8 +63,8 @@ impl<'a> ThinkingDialectBuilder<'a> {
         self
     }
 
-    /// Sets how many line ends, at most, belong to the markers of all sections and are dropped: behind
-    /// the opener, before the closer, and behind the closer or an ignored marker. Default: none; at
+    /// Sets the maximum numbers of line ends that belong to the markers of all sections and are dropped: after
+    /// the opener, before the closer, and after the closer or an ignored marker. Default: none; at
     /// most 8 each.
     pub const fn framing(mut self, after_opener: u8, before_closer: u8, after_closer: u8) -> Self {
         self.framing = Framing { after_opener, before_closer, after_closer };
@@ -72,65 +72,65 @@ impl<'a> ThinkingDialectBuilder<'a> {
         self
     }
 
-    /// Sets the markers in the answer that are not part of it and are passed over. Default: none.
+    /// Sets the markers in the answer that are not part of it and are skipped. Default: none.
     pub const fn ignored(mut self, markers: &'a [&'a str]) -> Self {
         self.ignored = Markers::Spelled(markers);
         self
     }
 
-    /// Treats the openers as plain words, which count at the start of a response only. Default: they
+    /// Treats the openers as plain words, which count only at the start of a response. Default: they
     /// count anywhere.
     pub const fn only_at_start(mut self) -> Self {
         self.rules.only_at_start = true;
         self
     }
 
-    /// Lets responses begin inside reasoning, because the prompt's template opens it. Default: they
+    /// Lets responses begin inside reasoning, because the prompt template opens it. Default: they
     /// begin with the message.
     pub const fn starts_inside(mut self) -> Self {
         self.rules.starts_inside = true;
         self
     }
 
-    /// Sets whether complete calls in reasoning that is never closed are calls when the response ends.
-    /// Default: they are.
+    /// Sets whether complete calls in reasoning that is never closed count as calls when the response ends.
+    /// Default: they do.
     pub const fn recovers_calls(mut self, recovers: bool) -> Self {
         self.rules.recovers_calls = recovers;
         self
     }
 
-    /// Sets the markers that are not part of the answer, of any form.
+    /// Sets the markers, in any form, that are not part of the answer.
     pub(crate) const fn ignored_markers(mut self, markers: &'a [Marker<'a>]) -> Self {
         self.ignored = Markers::Many(markers);
         self
     }
 
-    /// Sets the markers inside reasoning and answer, which go on behind them.
+    /// Sets the markers inside reasoning and answer, which continue after them.
     pub(crate) const fn inline(mut self, markers: &'a [Marker<'a>]) -> Self {
         self.inline = markers;
         self
     }
 
-    /// Returns this dialect without the parts that prose may look like, for use beside others.
+    /// Returns this dialect without the parts that may resemble prose, for use together with others.
     pub(crate) fn beside_others(mut self) -> Self {
         self.inline = &[];
         self
     }
 
-    /// Sets the special tokens that begin another section, whose closer the model may leave out.
+    /// Sets the special tokens that begin another section, before which the model may omit the closer.
     pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
         self.headers = markers;
         self
     }
 
-    /// Sets how many line ends belong to an ignored marker before them, at most.
+    /// Sets the maximum number of line ends that belong to an ignored marker before them.
     pub(crate) const fn after_ignored(mut self, count: u8) -> Self {
         self.rules.after_ignored = count;
         self
     }
 
-    /// Takes the first closer without an opener as a sign that the response began inside thinking; not
-    /// where it is plain words.
+    /// Takes the first closer without an opener as a sign that the response began inside thinking, except for
+    /// closers that are plain words.
     pub(crate) const fn finds_late_closer(mut self) -> Self {
         self.rules.finds_late_closer = !self.rules.only_at_start;
         self
@@ -157,13 +157,13 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Creates a form of reasoning between two markers.
+    /// Creates a form of reasoning between an opener and a closer.
     #[must_use]
     pub const fn new(opener: &'a str, closer: &'a str) -> Self {
         Self::of(Marker::spelled(opener), Markers::One(Marker::spelled(closer)))
     }
 
-    /// Creates a form of reasoning that any of several markers closes.
+    /// Creates a form of reasoning that any of several closers ends.
     #[must_use]
     pub const fn with_closers(opener: &'a str, closers: &'a [&'a str]) -> Self {
         Self::of(Marker::spelled(opener), Markers::Spelled(closers))

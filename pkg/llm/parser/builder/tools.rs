@@ -9,16 +9,16 @@ use crate::llm::parser::{
     offered::Offered,
 };
 
-/// The description of a tool-call dialect: markers, and the grammar of the payload between them.
+/// A description of a tool-call dialect: markers, and the grammar of the payload between them.
 ///
-/// A marker is spelled as the model writes it. One that is spelled `<name>` or `</name>` is a tag: it
-/// counts in any ASCII case and with whitespace before its `>`. All others count exactly as they are.
-/// In code spans and fences openers are text.
+/// A marker is spelled as the model writes it. A marker of the form `<name>` or `</name>` is a tag, which
+/// matches in any ASCII case and with whitespace before its `>`. All other markers must match exactly.
+/// Inside code spans and fences, openers are text.
 ///
-/// Text without a byte that a marker begins with passes fastest, so let all of them begin with the
+/// Text without any byte that a marker begins with passes fastest, so all markers should begin with the
 /// same rare byte.
 ///
-/// The description is plain data, which a `const` may hold;
+/// The description is plain data, which can be stored in a `const`;
 /// [`build`](ToolDialectBuilder::build) checks it.
 ///
 /// # Examples
@@ -40,9 +40,9 @@ pub struct ToolDialectBuilder<'a> {
     pub(crate) example: &'static str,
     pub(crate) wrappers: &'a [Wrapper<'a>],
     pub(crate) calls: &'a [CallForm<'a>],
-    /// Special tokens of the family that begin something else: they end a call too.
+    /// Special tokens of the family that begin something else, and thereby end a call.
     pub(crate) headers: &'a [Marker<'a>],
-    /// Markers inside the text, around parts of it.
+    /// Markers inside the text, surrounding parts of it.
     pub(crate) inline: &'a [Marker<'a>],
     /// The form of a call that begins without a marker, at the start of a message.
     pub(crate) bare: Option<Bare>,
@@ -55,14 +55,14 @@ impl<'a> ToolDialectBuilder<'a> {
         Self { name, example: "", wrappers, calls, headers, inline, bare: None }
     }
 
-    /// Sets a text in this dialect that makes at least one call; required. An agent in text mode shows
-    /// it to the model and says what it calls.
+    /// Sets an example of text in this dialect with at least one call; required. An agent in text mode shows
+    /// it to the model and states which call it makes.
     pub const fn example(mut self, example: &'static str) -> Self {
         self.example = example;
         self
     }
 
-    /// Sets the markers around several calls. They are not part of a call and are passed over.
+    /// Sets the markers around several calls. They are not part of a call and are skipped.
     pub const fn wrappers(mut self, wrappers: &'a [Wrapper<'a>]) -> Self {
         self.wrappers = wrappers;
         self
@@ -74,25 +74,25 @@ impl<'a> ToolDialectBuilder<'a> {
         self
     }
 
-    /// Sets the special tokens that begin something else than a call, and so end one.
+    /// Sets the special tokens that begin something other than a call, and thereby end one.
     pub(crate) const fn headers(mut self, markers: &'a [Marker<'a>]) -> Self {
         self.headers = markers;
         self
     }
 
-    /// Sets the markers inside the text, which goes on behind them.
+    /// Sets the markers inside the text, which continues after them.
     pub(crate) const fn inline(mut self, markers: &'a [Marker<'a>]) -> Self {
         self.inline = markers;
         self
     }
 
-    /// Sets how a call begins without a marker.
+    /// Sets the form of a call without a marker.
     pub(crate) const fn bare(mut self, bare: Bare) -> Self {
         self.bare = Some(bare);
         self
     }
 
-    /// Returns the opener of `wrapper` as it counts in message text: calls, or their wrappers, follow.
+    /// Returns the opener of `wrapper` as it is matched in message text: calls, or their wrappers, must follow.
     pub(crate) fn opener_in_text(&self, wrapper: &Wrapper<'a>) -> Marker<'a> {
         if wrapper.holds != Holds::Calls || self.calls.is_empty() {
             return wrapper.opener;
@@ -101,7 +101,7 @@ impl<'a> ToolDialectBuilder<'a> {
         wrapper.opener.before_calls(calls.chain(self.wrappers.iter().map(|it| it.opener)))
     }
 
-    /// Returns this dialect without the parts that prose may look like, for use beside others.
+    /// Returns this dialect without the parts that may resemble prose, for use together with others.
     pub(crate) fn beside_others(mut self) -> Self {
         self.bare = self.bare.and_then(Bare::in_auto);
         self.inline = &[];
@@ -121,7 +121,7 @@ impl<'a> ToolDialectBuilder<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'a> {
     pub(crate) opener: Marker<'a>,
-    /// Counts once a call or a wrapper has begun.
+    /// The closer, which counts once a call or a wrapper has begun.
     pub(crate) closer: Marker<'a>,
     pub(crate) holds: Holds,
 }
@@ -131,9 +131,9 @@ pub struct Wrapper<'a> {
 pub(crate) enum Holds {
     /// Calls.
     Calls,
-    /// Text, and calls in it.
+    /// Text that may contain calls.
     Text,
-    /// Text for a person: what looks like a call in it is text too.
+    /// Text for a person: anything in it that looks like a call is text too.
     Prose,
 }
 
@@ -148,12 +148,12 @@ impl<'a> Wrapper<'a> {
         Self { opener, closer, holds: Holds::Calls }
     }
 
-    /// Lets text stand between the markers.
+    /// Allows text between the markers.
     pub(crate) const fn around_text(self) -> Self {
         Self { holds: Holds::Text, ..self }
     }
 
-    /// Lets text stand between the markers in which nothing is a call.
+    /// Allows text between the markers, without calls in it.
     pub(crate) const fn around_prose(self) -> Self {
         Self { holds: Holds::Prose, ..self }
     }
@@ -180,26 +180,26 @@ impl<'a> Wrapper<'a> {
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub struct CallForm<'a> {
     pub(crate) opener: Marker<'a>,
-    /// Without closers the grammar itself says where the call ends.
+    /// The closers. If there are none, the grammar itself determines where the call ends.
     pub(crate) closers: Markers<'a>,
     pub(crate) grammar: Grammar,
-    /// `true` if the opener is the front of the payload, because it holds the name.
+    /// `true` if the opener is the beginning of the payload, because it contains the name.
     pub(crate) opener_is_payload: bool,
-    /// The names with which the call counts; it ends with its grammar.
+    /// The names for which the call counts; the call then ends with its grammar.
     pub(crate) offered: Offered,
-    /// `true` if the call needs a closer.
+    /// `true` if the call requires a closer.
     pub(crate) needs_closer: bool,
 }
 
 impl<'a> CallForm<'a> {
-    /// Creates a form of a call between two markers.
+    /// Creates a form of a call between an opener and a closer.
     #[must_use]
     pub const fn new(opener: &'a str, closer: &'a str, grammar: PayloadGrammar) -> Self {
         let closer = Markers::One(Marker::spelled(closer));
         Self::of(Marker::spelled(opener), closer, grammar.grammar())
     }
 
-    /// Creates a form of a call that any of several markers closes.
+    /// Creates a form of a call that any of several closers ends.
     #[must_use]
     pub const fn with_closers(
         opener: &'a str,
@@ -209,18 +209,18 @@ impl<'a> CallForm<'a> {
         Self::of(Marker::spelled(opener), Markers::Spelled(closers), grammar.grammar())
     }
 
-    /// Creates a form of a call that ends where its grammar ends: behind the last bracket of JSON or
+    /// Creates a form of a call that ends where its grammar ends: after the last bracket of JSON or
     /// Python, or the end of a function in tags.
     #[must_use]
     pub const fn without_closer(opener: &'a str, grammar: PayloadGrammar) -> Self {
         Self::open(Marker::spelled(opener), grammar.ending_itself().grammar())
     }
 
-    /// Creates a form of a call that a function's tag opens and its end closes, without markers around
+    /// Creates a form of a call that is opened by the tag of a function and closed by its end, without markers around
     /// it.
     ///
-    /// The opener is that of the function's tag, whatever follows it: `<run` begins a call in
-    /// `<running>` too.
+    /// The opener is that of the function's tag, whatever follows it: `<run` also begins a call in
+    /// `<running>`.
     #[must_use]
     pub const fn tagged(tags: Tags) -> Self {
         Self::front(
@@ -248,7 +248,7 @@ impl<'a> CallForm<'a> {
         Self { needs_closer: false, ..Self::of(opener, Markers::NONE, grammar) }
     }
 
-    /// Creates a form of a call without a closer, whose opener is the front of the payload.
+    /// Creates a form of a call without a closer, whose opener is the beginning of the payload.
     #[expect(
         clippy::large_types_passed_by_value,
         reason = "constant functions, run by the compiler"
@@ -257,19 +257,19 @@ impl<'a> CallForm<'a> {
         Self::open(opener, grammar).opener_is_payload()
     }
 
-    /// Lets the call count only with the name of an offered tool, where it is known what is offered.
+    /// Makes the call count only with the name of an offered tool, if the offered tools are known.
     pub(crate) const fn offered(mut self) -> Self {
         self.offered = Offered::IfKnown;
         self
     }
 
-    /// Returns the markers that may end such a call, that of its function included.
+    /// Returns the markers that may end such a call, including that of its function.
     pub(crate) fn ends(&self) -> impl Iterator<Item = Marker<'a>> + use<'a> {
         let function = self.grammar.function_end().map(Marker::spelled);
         self.closers.iter().chain(function)
     }
 
-    /// Returns the opener as it counts in message text: where its payload may follow, or one of the
+    /// Returns the opener as it is matched in message text: where its payload may follow, or one of the
     /// other markers of `tools`.
     pub(crate) fn opener_in_text(&self, tools: &ToolDialectBuilder<'a>) -> Marker<'a> {
         let wrappers = tools.wrappers.iter().flat_map(|it| [it.closer, it.opener]);
@@ -283,7 +283,7 @@ impl<'a> CallForm<'a> {
         }
     }
 
-    /// Makes the opener the front of the payload.
+    /// Makes the opener the beginning of the payload.
     pub(crate) const fn opener_is_payload(mut self) -> Self {
         self.opener_is_payload = true;
         self

@@ -11,7 +11,7 @@ use crate::{
     types::slice,
 };
 
-/// Longest text that is held back, in bytes with the closer; a longer one was data.
+/// Maximum length of the held text, in bytes including the closer; if it is exceeded, the closer was data.
 const MAX_HELD_BYTES: usize = 64 << 10;
 
 /// The meaning of an ambiguous closer.
@@ -36,15 +36,15 @@ pub(super) struct AmbiguousClose {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In a string, or behind it; one `in_value` may be broken without an end of the call.
+    /// In a string, or directly after it; a string `in_value` may be broken without ending the call.
     InString { string: OpenString, in_value: bool },
-    /// In a value that a tag of its grammar ends, which is looked for from byte `from` on; with the
-    /// opener of another call so far.
+    /// In a value that is ended by a tag of its grammar, which is searched for from byte `from`; with
+    /// `has_opener` if the opener of another call has been found.
     InValue { from: usize, has_opener: bool },
 }
 
 impl AmbiguousClose {
-    /// Holds `closer`, a marker of this role seen under `guard`; returns `None` where it is unambiguous.
+    /// Holds `closer`, a marker with this role found under `guard`; returns `None` if it is unambiguous.
     pub(super) fn new(closer: &str, role: Inside, guard: Guard) -> Option<Self> {
         let state = match guard {
             Guard::InString(quote) => {
@@ -64,7 +64,7 @@ impl AmbiguousClose {
         self.role
     }
 
-    /// Returns all held text, the closer first.
+    /// Returns the held text, beginning with the closer.
     pub(super) fn text(&self) -> &str {
         &self.held
     }
@@ -74,7 +74,7 @@ impl AmbiguousClose {
         slice(&self.held, ..self.closer_bytes)
     }
 
-    /// Returns the text held behind the closer.
+    /// Returns the held text after the closer.
     pub(super) fn behind_closer(&self) -> &str {
         slice(&self.held, self.closer_bytes..)
     }
@@ -89,7 +89,7 @@ impl AmbiguousClose {
         matches!(self.state, State::InString { in_value: true, .. })
     }
 
-    /// Returns `true` when only the byte behind the string is still missing.
+    /// Returns `true` if only the byte after the string is still missing.
     pub(super) fn has_string_ended(&self) -> bool {
         matches!(self.state, State::InString { string, .. } if string.has_ended())
     }
@@ -99,7 +99,7 @@ impl AmbiguousClose {
         matches!(self.state, State::InString { string, .. } if string.is_in_json_string())
     }
 
-    /// Holds more of a JSON string; returns `false` where there may be more to see.
+    /// Holds more of a JSON string; returns `false` if `text` must be examined.
     pub(super) fn hold(&mut self, text: &str) -> bool {
         const STOPS: Finder<2> = Finder::new([BACKSLASH, QUOTE]);
         let is_more = self.held.len() + text.len() < MAX_HELD_BYTES
@@ -110,8 +110,8 @@ impl AmbiguousClose {
         is_more
     }
 
-    /// Reads on from `*at`. In a value, text up to the first tag that ends it is held, wherever the
-    /// pieces are cut.
+    /// Continues from `*at`. In a value, text up to the first tag that ends it is held, independently of how the
+    /// input is split.
     pub(super) fn feed(
         &mut self,
         text: &str,
@@ -154,7 +154,7 @@ impl AmbiguousClose {
         Verdict::Unknown
     }
 
-    /// Decides by the tag that the held text ends with: one that ends the value, unless it belongs to
+    /// Decides by the tag at the end of the held text: the closer is data if the tag ends the value, unless it belongs to
     /// another call.
     fn by_tag(&mut self, from: usize, body: &Body, form: &CompiledForm) -> Verdict {
         /// Longer than the longest tag that ends a value.

@@ -1,4 +1,4 @@
-//! The body of a call: its bytes, counted against their limit, and the grammar that reads them.
+//! The body of a call: its length, checked against the limit, and the grammar that reads it.
 
 use crate::{
     llm::parser::{
@@ -13,37 +13,37 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// Longest text that is held because it holds no call so far, in bytes.
+/// Maximum length of the text that is held because it contains no call yet, in bytes.
 const MAX_BLANK_BYTES: usize = 4096;
 
-/// The text between the markers of a call, which holds one call or several.
+/// The text between the markers of a call, which contains one call or several.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Body {
     grammar: Grammar,
     tools: Tools,
-    /// Set when the call has no closer: its grammar says where it ends.
+    /// `true` if the call has no closer: its grammar determines where it ends.
     ends_itself: bool,
     state: State,
     max_bytes: usize,
-    /// Bytes of the current call, and of the calls before it in the same body.
+    /// The length of the current call, and of the earlier calls in the same body, in bytes.
     bytes: usize,
     earlier_bytes: usize,
-    /// Bytes before the first one that the grammar reads.
+    /// The number of bytes before the first one that the grammar reads.
     lead_bytes: usize,
     /// Repairs outside of the grammar.
     repairs: RepairSet,
-    /// Set when a call without a closer has a mistake behind which others may follow.
+    /// `true` after a mistake in a call without a closer, which other calls may follow.
     is_lost: bool,
-    /// The text so far, while it holds no call: whitespace, or an empty list.
+    /// The text so far, while it contains no call: whitespace, or an empty list.
     blank: Option<Blank>,
 }
 
-/// Text that holds no call.
+/// Text that contains no call.
 #[derive(Debug, Default)]
 struct Blank {
     text: String,
-    /// The brackets of an empty list in it.
+    /// The brackets of an empty list in the text.
     brackets: u8,
 }
 
@@ -54,12 +54,12 @@ enum State {
     /// In the line that opens a Markdown fence around the payload.
     Fence,
     Reading(Box<dyn Reader>),
-    /// In text that is not of this dialect.
+    /// In text that does not belong to this dialect.
     Unknown,
 }
 
 impl Body {
-    /// Creates the body of a call in `grammar`, which `ends_itself` if it has no closer.
+    /// Creates the body of a call in `grammar`, which `ends_itself` if there is no closer.
     pub(super) fn new(
         grammar: &Grammar,
         ends_itself: bool,
@@ -94,7 +94,7 @@ impl Body {
         if let State::Reading(reader) = &self.state { Some(reader.as_ref()) } else { None }
     }
 
-    /// Returns the number of bytes so far.
+    /// Returns the length so far, in bytes.
     fn len(&self) -> usize {
         self.earlier_bytes + self.bytes
     }
@@ -104,12 +104,12 @@ impl Body {
         self.len() == 0
     }
 
-    /// Returns `true` when the limit was passed, which ends the call.
+    /// Returns `true` if the limit was exceeded, which ends the call.
     pub(super) fn is_too_long(&self) -> bool {
         self.len() > self.max_bytes
     }
 
-    /// Returns `true` when the grammar says where the call ends.
+    /// Returns `true` if the grammar determines where the call ends.
     pub(super) fn ends_itself(&self) -> bool {
         self.ends_itself
     }
@@ -120,13 +120,13 @@ impl Body {
         (plain, self.max_bytes.saturating_sub(self.len()))
     }
 
-    /// Gives the JSON of text that goes on as markup; see [`Reader::pass_escaped`].
+    /// Emits the JSON of text that continues as markup; see [`Reader::pass_escaped`].
     pub(super) fn pass_escaped(&mut self, text: &str, out: &mut dyn FnMut(&str)) -> Option<Plain> {
         let State::Reading(reader) = &mut self.state else { return None };
         reader.pass_escaped(text, out)
     }
 
-    /// Counts text that was passed on without a look.
+    /// Counts text that was passed on without being examined.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.bytes += bytes;
         if let State::Reading(reader) = &mut self.state {
@@ -134,23 +134,23 @@ impl Body {
         }
     }
 
-    /// Returns `true` when the payload is complete, so that a missing closer can be forgiven.
+    /// Returns `true` if the payload is complete, so that a missing closer can be tolerated.
     pub(super) fn is_whole(&self) -> bool {
         self.reader().is_some_and(Reader::is_whole)
     }
 
-    /// Returns `true` when the payload is complete where the closer of a block around the call
+    /// Returns `true` if the payload is complete where the closer of a surrounding block
     /// follows.
     pub(super) fn is_whole_in_block(&self) -> bool {
         self.reader().is_some_and(Reader::is_whole_in_block)
     }
 
-    /// Returns `true` when the grammar says that the call has ended.
+    /// Returns `true` if the call has ended according to the grammar.
     pub(super) fn has_ended(&self) -> bool {
         self.reader().is_some_and(Reader::has_ended)
     }
 
-    /// Returns `true` when the grammar says that the call has ended if no more text comes.
+    /// Returns `true` if the call has ended according to the grammar, provided that no more text follows.
     pub(super) fn ends_with_text(&self) -> bool {
         self.reader().is_some_and(Reader::ends_with_text)
     }
@@ -160,8 +160,8 @@ impl Body {
         matches!(self.state, State::Unknown) || self.reader().is_some_and(Reader::has_failed)
     }
 
-    /// Returns `true` behind a mistake in a call without a closer, where markers are looked for while
-    /// the grammar looks for the next call.
+    /// Returns `true` after a mistake in a call without a closer: markers are searched for while
+    /// the grammar searches for the next call.
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost
     }
@@ -171,12 +171,12 @@ impl Body {
         self.reader().map_or(Guard::Open, Reader::guard)
     }
 
-    /// Returns the tag in `text`, which follows an ambiguous closer inside a value, that ends a value.
+    /// Returns the tag that ends a value, if there is one in `text`, which follows an ambiguous closer inside a value.
     pub(super) fn value_tag(&self, text: &str, anywhere: bool) -> Option<ValueTag> {
         self.reader()?.value_tag(text, anywhere)
     }
 
-    /// Ends a value that has no end of its own.
+    /// Ends a value that has no end marker of its own.
     pub(super) fn end_value(&mut self, out: &mut Emit<'_>) {
         if let State::Reading(reader) = &mut self.state {
             reader.end_value(&mut |piece| give_late(piece, out));
@@ -197,7 +197,7 @@ impl Body {
         }
     }
 
-    /// Takes the JSON string of a value for broken.
+    /// Treats the JSON string of a value as broken.
     pub(super) fn break_string(&mut self, out: &mut Emit<'_>) {
         if let State::Reading(reader) = &mut self.state {
             reader.break_string(&mut |piece| give_late(piece, out));
@@ -216,7 +216,7 @@ impl Body {
         repairs
     }
 
-    /// Emits the next piece and the content found in it; returns how many bytes belong to the call.
+    /// Emits the next piece and its content; returns the number of bytes that belong to the call.
     pub(super) fn pass(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
         if text.is_empty() || self.is_too_long() {
             return text.len();
@@ -247,12 +247,12 @@ impl Body {
         self.reader().is_some_and(Reader::may_recover)
     }
 
-    /// Returns `true` once the text holds something: until then it is held.
+    /// Returns `true` once the text contains something; until then it is held.
     pub(super) fn has_begun(&self) -> bool {
         self.blank.is_none()
     }
 
-    /// Begins the call, whose text holds something.
+    /// Begins the call once its text contains something.
     pub(super) fn begin(&mut self, out: &mut Emit<'_>) {
         if let Some(Blank { text, .. }) = self.blank.take() {
             out(ParsedContent::CallStart);
@@ -260,7 +260,7 @@ impl Body {
         }
     }
 
-    /// Ends a block without a call: its text is framing. Returns `true` when it is one.
+    /// Ends a block without a call, whose text is framing. Returns `true` if there is one.
     pub(super) fn end_blank(&mut self, out: &mut Emit<'_>) -> bool {
         let blank = self.blank.take_if(|blank| blank.brackets != 1);
         if let Some(Blank { text, .. }) = &blank
@@ -276,9 +276,9 @@ impl Body {
         self.blank.as_ref().is_some_and(Blank::is_list)
     }
 
-    /// Emits body text before the content found in it, so that both keep their order at any cut.
+    /// Emits body text before its content, so that both keep their order however the text is split.
     fn read(&mut self, text: &str, out: &mut Emit<'_>) -> usize {
-        // Up to a closer, all text is body.
+        // All text before a closer belongs to the body.
         let is_read = self.ends_itself && (!self.has_failed() || self.may_recover());
         let is_known = !matches!(self.state, State::Unknown);
         let lead = self.lead(text);
@@ -323,7 +323,7 @@ impl Body {
         read
     }
 
-    /// Returns the bytes of `text` before the payload, whose first byte chooses its grammar.
+    /// Returns the number of bytes of `text` before the payload, whose first byte selects the grammar.
     fn lead(&mut self, text: &str) -> usize {
         if !matches!(self.state, State::Lead | State::Fence) {
             return 0;
@@ -346,7 +346,7 @@ impl Body {
         text.len()
     }
 
-    /// Returns the reader of a payload that begins with `first`.
+    /// Returns the reader for a payload that begins with `first`.
     fn reader_of(&self, first: u8) -> Option<Box<dyn Reader>> {
         let Grammar { json, markup, text } = &self.grammar;
         let tools = || self.tools.clone();
@@ -378,7 +378,7 @@ impl Body {
         })
     }
 
-    /// Ends the current call where its closer stands, completing what is missing.
+    /// Ends the current call at its closer, completing what is missing.
     pub(super) fn close(&mut self, out: &mut Emit<'_>) -> CallEnd {
         let (length, lead) = (self.len(), self.lead_bytes);
         let closed = match &mut self.state {
@@ -401,8 +401,8 @@ impl Body {
 }
 
 impl Blank {
-    /// Takes text up to the first byte that is part of a call; where it `may_be_list`, the brackets of
-    /// an empty one are none, and the last where the text `ends_itself`.
+    /// Counts text up to the first byte that is part of a call; if it `may_be_list`, the brackets of
+    /// an empty list are not, except for the last one if the text `ends_itself`.
     fn take(&mut self, text: &str, may_be_list: bool, ends_itself: bool) -> usize {
         let mut read = 0;
         for byte in text.bytes().take(MAX_BLANK_BYTES.saturating_sub(self.text.len())) {
@@ -423,19 +423,19 @@ impl Blank {
     }
 }
 
-/// Returns `true` for a grammar of a list of calls in brackets.
+/// Returns `true` for a grammar of calls listed in brackets.
 fn lists_calls(grammar: &Grammar) -> bool {
     let is_json = grammar.json.is_some_and(|shape| shape != JsonShape::OneCall);
     is_json || grammar.text == Some(Textual::Python)
 }
 
-/// Returns the outcome of a call with a mistake at byte `offset` of a body, of which the call has these
-/// bytes.
+/// Returns the outcome of a call with a mistake at byte `offset` of a body, after `earlier_bytes` of other
+/// calls; the call itself is `bytes` long.
 fn malformed(reason: &'static str, offset: usize, earlier_bytes: usize, bytes: usize) -> CallEnd {
     CallEnd::Malformed { reason, offset: offset.saturating_sub(earlier_bytes).min(bytes) }
 }
 
-/// Emits what is told behind the text that it stood in.
+/// Emits content that must follow the text that contains it.
 fn give_late(piece: PayloadOut<'_>, out: &mut Emit<'_>) {
     match piece {
         PayloadOut::Arguments(json) => out(ParsedContent::CallArguments(json)),

@@ -1,4 +1,4 @@
-//! One call: the text between its markers, and where it ends.
+//! The reader of one call: the text between its markers, and its end.
 
 mod ambiguous_close;
 mod body;

@@ -1,4 +1,4 @@
-//! One call, from behind its opener to behind its closer.
+//! One call, from after its opener to after its closer.
 
 use super::{
     ambiguous_close::{AmbiguousClose, Verdict},
@@ -16,34 +16,34 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// The reason for the end of a call.
+/// The reason why a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Closer,
-    /// The grammar itself.
+    /// The grammar itself ended the call.
     Grammar,
     /// The closer of a block around the call.
     Block,
-    /// The next opener, or the end of a stream that may have left the closer out.
+    /// The next opener, or the end of a stream from which the closer may be missing.
     Implicit,
     /// The stream was truncated.
     Cut,
 }
 
-/// The reader of one call, from behind its opener to behind its closer.
+/// A reader of one call, from after its opener to after its closer.
 ///
-/// A closer inside a string is ambiguous: it is data if the string goes on to end where a string
-/// may, otherwise the string was broken and the call ended at that closer.
+/// A closer inside a string is ambiguous: it is data if the string continues to an end at which a string
+/// may end; otherwise the string was broken and the call ended at that closer.
 #[derive(Debug)]
 pub(crate) struct Region {
     dialect: ToolDialect,
     form: usize,
-    /// Set where a function in tags may be the call.
+    /// `true` if a function in tags may be the call.
     has_functions: bool,
     body: Body,
     scan: Scan,
     ambiguous: Option<AmbiguousClose>,
-    /// Message text behind a closer that was ambiguous for a while.
+    /// Message text after a closer that was ambiguous for a while.
     rest: String,
 }
 
@@ -74,22 +74,22 @@ impl Region {
         self.form == form
     }
 
-    /// Returns `true` for a call that a marker ends.
+    /// Returns `true` for a call that is ended by a marker.
     pub(crate) fn has_closers(&self) -> bool {
         self.dialect.compiled().form(self.form).closers > 0
     }
 
-    /// Returns `true` when the body has passed its limit; the call has then been ended.
+    /// Returns `true` if the body has exceeded its limit; the call has then been ended.
     pub(crate) fn is_too_long(&self) -> bool {
         self.body.is_too_long()
     }
 
-    /// Takes the message text that this call had held back.
+    /// Takes the message text that was held back during this call.
     pub(crate) fn take_rest(&mut self) -> String {
         std::mem::take(&mut self.rest)
     }
 
-    /// Reads on from `*at`; returns `true` when the call ended, with `*at` behind its closer.
+    /// Continues from `*at`; returns `true` if the call ended, with `*at` after its closer.
     pub(crate) fn feed(
         &mut self,
         text: &str,
@@ -137,7 +137,7 @@ impl Region {
         }
     }
 
-    /// Reads text again that was held; returns `true` when the call ended in it.
+    /// Reads held text again; returns `true` if the call ended in it.
     fn feed_again(&mut self, held: &str, token: TokenKind, out: &mut Emit<'_>) -> bool {
         let mut to = 0;
         let has_ended = self.feed(held, &mut to, token, out);
@@ -147,13 +147,13 @@ impl Region {
         has_ended
     }
 
-    /// Returns `true` when the function that is the call has ended.
+    /// Returns `true` if the function that forms the call has ended.
     fn has_ended(&self) -> bool {
         let is_looked_for = self.has_functions && self.body.ends_itself();
         (is_looked_for || self.body.is_lost()) && self.body.has_ended()
     }
 
-    /// Ends the call where its function has ended; a marker that was found behind it is text again.
+    /// Ends the call if its function has ended; a marker found after it becomes text again.
     fn end_behind_function(&mut self, has_found: bool, out: &mut Emit<'_>) -> bool {
         let has_ended = self.has_ended();
         if has_ended {
@@ -167,7 +167,7 @@ impl Region {
         has_ended
     }
 
-    /// Reads on in a call without a closer; returns `None` at a mistake, behind which the call ends
+    /// Continues in a call without a closer; returns `None` after a mistake, after which the call ends
     /// at a marker.
     fn feed_to_own_end(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) -> Option<bool> {
         let rest = slice(text, *at..);
@@ -177,7 +177,7 @@ impl Region {
             return Some(self.body.end_blank(out));
         }
         if self.body.has_failed() && self.body.is_empty() {
-            // What failed at once may look like the next opener: it belongs to this call.
+            // Text that failed immediately may look like the next opener, but belongs to this call.
             let first = text.ceil_char_boundary(text.len().min(*at + 1));
             self.body.pass(slice(text, *at..first), out);
             *at = first;
@@ -211,29 +211,29 @@ impl Region {
         (if is_safe { plain } else { Plain::Nothing }, room)
     }
 
-    /// Returns `true` when no marker begins in text without `<`.
+    /// Returns `true` if no marker begins in text without `<`.
     #[inline]
     pub(crate) fn has_angles_only(&self) -> bool {
         self.dialect.compiled().form(self.form).has_angles_only
     }
 
-    /// Returns `true` while text is held that more of a JSON string makes longer.
+    /// Returns `true` while held text can be extended by more of a JSON string.
     pub(crate) fn holds_string(&self) -> bool {
         self.ambiguous.as_ref().is_some_and(AmbiguousClose::is_in_json_string)
     }
 
-    /// Holds more of such a string; returns `false` where it may end in `text`.
+    /// Holds more of such a string; returns `false` if it may end in `text`.
     pub(crate) fn hold(&mut self, text: &str) -> bool {
         self.ambiguous.as_mut().is_some_and(|ambiguous| ambiguous.hold(text))
     }
 
-    /// Returns `true` when no marker begins in `text`.
+    /// Returns `true` if no marker begins in `text`.
     pub(crate) fn is_unmarked(&self, text: &str) -> bool {
         self.dialect.compiled().form(self.form).stops().are_absent(text)
     }
 
-    /// Reads text in which no marker begins, within the limit, behind `skipped` bytes that were passed on
-    /// without a look. Returns `false`, and reads nothing, where text is held or the grammar may end the call.
+    /// Reads text in which no marker begins, within the limit, after `skipped` bytes that were passed on
+    /// without being examined. Returns `false`, and reads nothing, if text is held or the grammar may end the call.
     pub(crate) fn pass_unmarked(&mut self, skipped: usize, text: &str, out: &mut Emit<'_>) -> bool {
         let is_read = self.body.has_begun() && !self.body.ends_itself();
         if is_read {
@@ -246,9 +246,9 @@ impl Region {
         is_read
     }
 
-    /// Emits text of a value that is `plain` and in which no marker begins, but for bytes which need a
-    /// look: where the value goes on, it may be [skipped](Self::skip). Says which of the next text passes;
-    /// returns `None`, and emits nothing, for other text.
+    /// Emits text of a value that is `plain` and in which no marker begins, apart from bytes that must be
+    /// examined: if the value continues, it may be [skipped](Self::skip). Returns which of the following text may pass,
+    /// or `None`, emitting nothing, for other text.
     pub(crate) fn pass_plain(
         &mut self,
         plain: Plain,
@@ -275,12 +275,12 @@ impl Region {
         self.body.guard()
     }
 
-    /// Counts text that was passed on without a look.
+    /// Counts text that was passed on without being examined.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.body.skip(bytes);
     }
 
-    /// Emits the body up to the next marker, whose role it returns. Without `text` the stream has
+    /// Emits the body up to the next marker, whose role it returns. If there is no `text`, the stream has
     /// ended.
     fn next_marker(
         &mut self,
@@ -305,11 +305,11 @@ impl Region {
         Some(form.role(which))
     }
 
-    /// Judges a marker that stands in the body; returns `true` when the call ends there.
+    /// Decides about a marker in the body; returns `true` if the call ends there.
     fn at_marker(&mut self, role: Inside, token: TokenKind, out: &mut Emit<'_>) -> bool {
         let guard = self.body.guard();
         let is_closer = matches!(role, Inside::Closer | Inside::BlockCloser);
-        // A special token is a marker wherever it stands.
+        // A special token is a marker anywhere.
         let is_special = token == TokenKind::Special;
         let is_data = match (guard, role) {
             (Guard::Closed, _) => true,
@@ -335,7 +335,7 @@ impl Region {
         }
         let is_blank = self.body.end_blank(out);
         if role == Inside::Opener {
-            // An opener that an earlier piece began cannot be read again from this one.
+            // An opener that began in an earlier piece cannot be read again from this one.
             self.rest.push_str(self.scan.found());
             if !is_blank {
                 self.end(End::Implicit, out);
@@ -355,7 +355,7 @@ impl Region {
         true
     }
 
-    /// Emits an opener that is the front of the body.
+    /// Emits an opener that is the beginning of the body.
     pub(crate) fn pass(&mut self, text: &str, out: &mut Emit<'_>) {
         self.body.pass(text, out);
     }
@@ -367,8 +367,8 @@ impl Region {
         }
     }
 
-    /// Ends the call at the ambiguous closer; in a string of a value, that string is broken, and the tags
-    /// of the value say what the closer is. Returns `true` when the call ended.
+    /// Ends the call at the ambiguous closer; in a string of a value, that string is broken instead, and the value's
+    /// tags decide what the closer means. Returns `true` if the call ended.
     fn end_or_break_string(&mut self, out: &mut Emit<'_>) -> bool {
         let broken = self.ambiguous.take_if(|ambiguous| ambiguous.is_in_value_string());
         let Some(broken) = broken else { return self.end_at_ambiguous(out) };
@@ -382,8 +382,8 @@ impl Region {
         self.feed_again(broken.behind_closer(), TokenKind::Unknown, out)
     }
 
-    /// Takes the ambiguous closer for one: ends the call there, or the function whose end it was.
-    /// Returns `true` when the call ended.
+    /// Treats the ambiguous closer as a real one: ends the call there, or the function whose end it was.
+    /// Returns `true` if the call ended.
     fn end_at_ambiguous(&mut self, out: &mut Emit<'_>) -> bool {
         let Some(ambiguous) = self.ambiguous.take() else { return false };
         let behind = ambiguous.behind_closer();
@@ -408,8 +408,8 @@ impl Region {
         true
     }
 
-    /// Ends the call because content of another kind follows: where that `is_outside` a call, or
-    /// behind an ambiguous closer whose string has ended. Returns `true` when it did.
+    /// Ends the call because content of another kind follows: if that `is_outside` a call, or
+    /// after an ambiguous closer whose string has ended. Returns `true` if the call ended.
     pub(crate) fn settle(&mut self, is_outside: bool, out: &mut Emit<'_>) -> bool {
         if is_outside {
             self.finish(true, out);
@@ -419,7 +419,7 @@ impl Region {
         is_closer && self.end_or_break_string(out)
     }
 
-    /// Ends the stream; with `may_close`, a complete payload is forgiven a missing closer.
+    /// Ends the stream; with `may_close`, a complete payload may lack its closer.
     pub(crate) fn finish(&mut self, may_close: bool, out: &mut Emit<'_>) {
         loop {
             let is_cut_value =
@@ -480,11 +480,11 @@ impl Region {
     }
 }
 
-/// Emits text of the body; what stands behind its end goes to `rest`.
+/// Emits text of the body; text after its end is added to `rest`.
 fn pass_all(body: &mut Body, rest: &mut String, text: &str, out: &mut Emit<'_>) {
     let mut read = body.pass(text, out);
     while read < text.len() && !body.has_ended() {
-        // Behind a mistake, all up to the end of the call is body.
+        // After a mistake, everything up to the end of the call is body.
         read += body.pass(slice(text, read..), out);
     }
     if read < text.len() {

@@ -1,4 +1,4 @@
-//! The parts of an entry.
+//! The parts of a family's entry.
 
 use super::results::ResultForm;
 use crate::llm::parser::{
@@ -8,7 +8,7 @@ use crate::llm::parser::{
     marker::Marker,
 };
 
-/// A family of models: how it writes calls and reasoning, and how its models are named.
+/// A family of models: its notation of calls and reasoning, and the names of its models.
 #[derive(Debug)]
 pub(crate) struct Family {
     pub(crate) tools: Option<ToolDialectBuilder<'static>>,
@@ -16,13 +16,13 @@ pub(crate) struct Family {
     pub(crate) models: &'static [Models],
     #[cfg_attr(not(feature = "runtime"), expect(dead_code, reason = "the agent sends results"))]
     pub(crate) results: ResultForm,
-    /// The special tokens with which its models end a turn.
+    /// The special tokens with which the family's models end a turn.
     pub(crate) turn_ends: &'static [&'static str],
-    /// Special tokens besides those around calls and in them: framing wherever they stand.
+    /// Special tokens other than those around and inside calls, which are framing wherever they occur.
     pub(crate) strays: &'static [&'static str],
     /// The part of the calls that `auto` reads.
     pub(crate) in_auto: InAuto,
-    /// `true` when `auto` reads the reasoning.
+    /// `true` if `auto` reads the reasoning.
     pub(crate) thinking_in_auto: bool,
 }
 
@@ -31,30 +31,30 @@ pub(crate) struct Family {
 pub(crate) enum InAuto {
     /// All of them.
     Whole,
-    /// Those with a marker of their own, or those of several families that share a marker.
+    /// The calls with a marker of their own, or those of several families that share a marker.
     As(ToolDialectBuilder<'static>),
-    /// Nothing: there is no marker, or another family's entry has it.
+    /// None of them: there is no marker, or another family's entry has it.
     Nothing,
 }
 
-/// Names of models that write alike.
+/// Names of models with the same notation.
 ///
-/// Patterns are words. Between words any separator of the id fits, and none where letters meet
-/// digits: `llama-3.1` is llama3.1, `Llama_3_1` and llama-v3p1 too. `*` skips words. `x` is any number
-/// after a dot. A number ends where another part of a version does not follow (`glm-4` is not
-/// GLM-4.5) and where no size begins (`qwen3.8` is not Qwen3-8B).
+/// Patterns consist of words. Between words any separator in the id matches, and none is needed where letters meet
+/// digits: `llama-3.1` also matches llama3.1, `Llama_3_1` and llama-v3p1. `*` skips words. `x` is any number
+/// after a dot. A number matches only if no further part of a version follows (`glm-4` is not
+/// GLM-4.5) and no size begins (`qwen3.8` is not Qwen3-8B).
 ///
-/// Of several patterns that fit an id the most specific one counts: that of a fine-tune, whose name
-/// carries the name of what it was made from, then the one with the longest text before its first
-/// `*`, then the longest, then the one that tells the number.
+/// If several patterns match an id, the most specific one counts: that of a fine-tune, whose name
+/// contains the name of its base model, then the one with the longest text before its first
+/// `*`, then the longest, then the one that contains the number.
 #[derive(Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct Models {
     /// The name of the thinking dialect.
     pub(crate) thinking: &'static str,
-    /// `true` if the template ends the prompt with the opener of thinking unless told otherwise.
-    /// Where
-    /// a switch decides that, this is the switch's default; the end of the prompt settles it.
+    /// `true` if the template ends the prompt with the opener of thinking unless configured otherwise.
+    /// If
+    /// a switch controls this, this is the switch's default; the actual end of the prompt decides.
     pub(crate) starts_inside: bool,
     /// Patterns, separated by spaces.
     pub(crate) patterns: &'static str,
@@ -73,12 +73,12 @@ impl Family {
         thinking_in_auto: false,
     };
 
-    /// Creates a family that writes calls, whose dialect has this name; `auto` reads them.
+    /// Creates a family that writes calls in the dialect `name`, which `auto` reads.
     pub(super) const fn new(name: &'static str) -> Self {
         Self { tools: Some(ToolDialectBuilder::new(name)), ..Self::EMPTY }
     }
 
-    /// Sets a text with at least one call.
+    /// Sets an example with at least one call.
     pub(super) const fn example(self, example: &'static str) -> Self {
         Self { tools: Some(self.calls_of().example(example)), ..self }
     }
@@ -93,17 +93,17 @@ impl Family {
         Self { tools: Some(self.calls_of().calls(calls)), ..self }
     }
 
-    /// Sets the special tokens that begin something else than a call.
+    /// Sets the special tokens that begin something other than a call.
     pub(super) const fn headers(self, markers: &'static [Marker<'static>]) -> Self {
         Self { tools: Some(self.calls_of().headers(markers)), ..self }
     }
 
-    /// Sets the markers inside the text, which goes on behind them; in `auto` they are text.
+    /// Sets the markers inside the text, which continues after them; in `auto` they are text.
     pub(super) const fn inline(self, markers: &'static [Marker<'static>]) -> Self {
         Self { tools: Some(self.calls_of().inline(markers)), ..self }
     }
 
-    /// Sets how a call begins without a marker.
+    /// Sets the form of a call without a marker.
     pub(super) const fn bare(self, bare: Bare) -> Self {
         Self { tools: Some(self.calls_of().bare(bare)), ..self }
     }
@@ -116,18 +116,18 @@ impl Family {
         }
     }
 
-    /// Creates a family that has a form of its own for reasoning only, which `auto` does not read.
+    /// Creates a family with a notation of its own only for reasoning, which `auto` does not read.
     pub(super) const fn of_thinking(thinking: ThinkingDialectBuilder<'static>) -> Self {
         Self::EMPTY.own_thinking(thinking)
     }
 
-    /// Sets how the family marks reasoning; `auto` reads it.
+    /// Sets the notation of reasoning, which `auto` reads.
     pub(super) const fn thinking(self, thinking: ThinkingDialectBuilder<'static>) -> Self {
         Self { thinking_in_auto: true, ..self.own_thinking(thinking) }
     }
 
-    /// Sets how the family marks reasoning, in a form that `auto` does not read: `<think>`, which it
-    /// knows, or a form without a marker of its own.
+    /// Sets the notation of reasoning, in a form that `auto` does not read: `<think>`, which it
+    /// already knows, or a form without a marker of its own.
     pub(super) const fn own_thinking(self, thinking: ThinkingDialectBuilder<'static>) -> Self {
         Self { thinking: Some(thinking.finds_late_closer()), ..self }
     }
@@ -137,22 +137,22 @@ impl Family {
         Self { models, ..self }
     }
 
-    /// Sets how results go back. Default: as Forge writes them.
+    /// Sets the form in which results are sent back. Default: Forge's.
     pub(super) const fn results(self, results: ResultForm) -> Self {
         Self { results, ..self }
     }
 
-    /// Sets the special tokens with which a turn ends: at the end of an answer they are framing.
+    /// Sets the special tokens that end a turn, which are framing at the end of an answer.
     pub(super) const fn turn_ends(self, turn_ends: &'static [&'static str]) -> Self {
         Self { turn_ends, ..self }
     }
 
-    /// Sets special tokens besides those around calls and in them: wherever they stand they are framing.
+    /// Sets special tokens other than those around and inside calls, which are framing wherever they occur.
     pub(super) const fn strays(self, strays: &'static [&'static str]) -> Self {
         Self { strays, ..self }
     }
 
-    /// Sets what `auto` reads of the calls. Default: all of them.
+    /// Sets the part of the calls that `auto` reads. Default: all of them.
     pub(super) const fn in_auto(self, in_auto: InAuto) -> Self {
         Self { in_auto, ..self }
     }
@@ -185,7 +185,7 @@ impl Models {
     }
 }
 
-/// Describes a call between two markers, as [`Marker::spelled`] takes them.
+/// Describes a call between two markers, in the spelling of [`Marker::spelled`].
 #[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
 pub(super) const fn call(
     opener: &'static str,
@@ -201,7 +201,7 @@ pub(super) const fn open(opener: &'static str, grammar: Grammar) -> CallForm<'st
     CallForm::open(Marker::spelled(opener), grammar)
 }
 
-/// Describes a call whose name stands before its arguments.
+/// Describes a call whose name comes before its arguments.
 pub(super) const fn named(
     opener: &'static str,
     closer: &'static str,

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::llm::parser::builder::{ThinkingDialectBuilder, ToolDialectBuilder};
 
-/// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and that of
-/// `<think>` are the first.
+/// All families, in the order in which their dialects are listed; `none`, `auto`, Forge's and
+/// `<think>` come first.
 const GROUPS: [&[Family]; 5] =
     [shared::FAMILIES, vendors::FAMILIES, others::FAMILIES, newer::FAMILIES, recent::FAMILIES];
 
@@ -56,7 +56,7 @@ pub(crate) fn by_tools(name: &str) -> Option<&'static Family> {
     all().find(|family| family.tools.is_some_and(|tools| tools.name == name))
 }
 
-/// Returns what `auto` reads of calls: dialects with markers of their own.
+/// Returns the parts of calls that `auto` reads: dialects with markers of their own.
 pub(crate) fn auto_tools() -> Vec<ToolDialectBuilder<'static>> {
     let in_auto = |family: &Family| match family.in_auto {
         InAuto::Whole => family.tools,
@@ -71,12 +71,12 @@ pub(crate) fn turn_ends(at: usize) -> &'static [&'static str] {
     all().filter(|family| family.tools.is_some()).nth(at).map_or(&[], |family| family.turn_ends)
 }
 
-/// Returns the special tokens of tool-call dialect number `at` that no part of its description names.
+/// Returns the special tokens of tool-call dialect number `at` that its description does not name.
 pub(crate) fn strays(at: usize) -> &'static [&'static str] {
     all().filter(|family| family.tools.is_some()).nth(at).map_or(&[], |family| family.strays)
 }
 
-/// Returns those of all families that prose does not hold.
+/// Returns the end-of-turn tokens of all families that do not occur in prose.
 pub(crate) fn auto_turn_ends() -> Vec<&'static str> {
     const OTHERS: [&str; 4] = ["<turn|>", "<eos>", "<end_of_turn>", "[e~["];
     let is_special = |end: &str| end.starts_with("<|") || end.starts_with("<｜");
@@ -84,7 +84,7 @@ pub(crate) fn auto_turn_ends() -> Vec<&'static str> {
     ends.filter(|end| is_special(end) || OTHERS.contains(end)).collect()
 }
 
-/// Returns what `auto` reads of reasoning: its own tags, then the sections of families.
+/// Returns the parts of reasoning that `auto` reads: its own tags, then the sections of families.
 pub(crate) fn auto_thinking() -> Vec<ThinkingDialectBuilder<'static>> {
     let families = all().filter(|family| family.thinking_in_auto);
     let sections = families.filter_map(|family| family.thinking);

@@ -1,4 +1,4 @@
-//! The families of models that the library knows: one entry each.
+//! The families of models known to the library, with one entry each.
 
 mod family;
 mod list;

@@ -42,11 +42,11 @@ const MUSE_CALLS: Wrapper<'static> =
     Wrapper::of(Marker::exact("<atem:function_calls>"), Marker::exact("</atem:function_calls>"));
 const MUSE_END: Marker<'static> = Marker::exact("<|eot|>");
 const MUSE_END_OF_CHANNEL: Marker<'static> = Marker::exact("<|eom|>");
-/// The prompt holds the front of the first header, up to this.
+/// The first header begins in the prompt, up to this marker.
 const MUSE_FIRST: Marker<'static> = Marker::header("to=", "<|message|>", Header::Name);
 const MUSE_NEXT: Marker<'static> =
     Marker::header("<|start|>assistant to=", "<|message|>", Header::Name);
-/// Without a recipient the user is meant.
+/// A header without a recipient, which means the user.
 const MUSE_FIRST_PLAIN: Marker<'static> = Marker::exact("<|message|>");
 const MUSE_NEXT_PLAIN: Marker<'static> = Marker::exact("<|start|>assistant<|message|>");
 const MUSE_FIRST_USER: Marker<'static> = Marker::exact("to=user<|message|>");
@@ -63,7 +63,7 @@ const fn inkling(opener: Marker<'static>, style: HeaderStyle) -> CallForm<'stati
     CallForm::of(opener, closers, Grammar::text(Textual::Named(style))).opener_is_payload()
 }
 
-/// Describes a call of Hugind: JSON, tags or call syntax, whichever marker ends it.
+/// Describes a call of Hugind: JSON, tags or call syntax, ended by any of its markers.
 const fn hugind(opener: &'static str) -> CallForm<'static> {
     CallForm::of(
         Marker::spelled(opener),
@@ -95,7 +95,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::inside("think", "gigachat-3.5"),
             Models::plain("gigachat-3.1 gigachat-3"),
         ]),
-    // Ernie 4.5: JSON in `<tool_call>`; answers stand in `<response>`. The thinking builds have the
+    // Ernie 4.5: JSON in `<tool_call>`; answers are in `<response>`. The thinking builds have the
     // opener in the prompt.
     Family::new("ernie45")
         .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
@@ -116,7 +116,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::inside("ernie45", "ernie-4.5*thinking"),
             Models::plain("ernie-4.5"),
         ]),
-    // Olmo 3: Python calls, one a line.
+    // Olmo 3: Python calls, one per line.
     Family::new("olmo3")
         .example(r#"<function_calls>calculator(expression="6 * 7")</function_calls>"#)
         .calls(&[call("<function_calls>", "</function_calls>", Grammar::text(Textual::Python))])
@@ -158,7 +158,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<function name="calculator"><param name="expression">6 * 7</param></function>"#)
         .calls(&[
             CallForm::front(Marker::exact("<function name="), Grammar::tags(MINICPM)),
-            // Decoders lose the tokenizer's blank, or show it as its letter.
+            // Decoders lose the tokenizer's space, or show it as the letter that stands for it.
             CallForm::front(Marker::exact("<functionname="), Grammar::tags(MINICPM)),
             CallForm::front(Marker::exact("<function\u{120}name="), Grammar::tags(MINICPM)),
         ])
@@ -230,8 +230,8 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<|plamo:eot:plamo|>", "<|plamo:op|>"])
         .models(&[Models::inside("plamo3", "plamo-3")]),
-    // Inkling: blocks with a marker for their content; the block of a call begins with its name. The
-    // prompt ends with the marker of the first block, so that a message may begin with a name.
+    // Inkling: blocks with a marker for their content; the block of a call begins with the call's name. The
+    // prompt ends with the marker of the first block, so a message may begin with a name.
     Family::new("inkling")
         .example(r#"<|message_model|>calculator<|content_invoke_tool_json|>{"name":"calculator","args":{"expression":"6 * 7"}}<|end_message|>"#)
         .wrappers(&[
@@ -261,8 +261,8 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<|end_message|>", "<|content_model_end_sampling|>"])
         .models(&[Models::thinking("inkling", "inkling")]),
-    // Muse: a message for each channel, whose header names who it is for; what is for the user calls
-    // nothing. Calls are functions and parameters in tags. In `auto` the headers do not count, whose first is a part of the prompt.
+    // Muse: a message for each channel, whose header names the recipient; messages for the user contain
+    // no calls. Calls are functions and parameters in tags. In `auto` the headers do not count, because the first is part of the prompt.
     Family::new("muse")
         .example("<atem:function_calls>\n<atem:invoke name=\"calculator\">\n<atem:parameter name=\"expression\">6 * 7</atem:parameter>\n</atem:invoke>\n</atem:function_calls>")
         .wrappers(&[
@@ -301,7 +301,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::new("<tool_output name=\"{name}\">\n{content}\n</tool_output>", "\n"))
         .turn_ends(&["<|eot|>", "<|eom|>"])
         .models(&[Models::thinking("muse", "muse-glimmer")]),
-    // JSON that a grammar forces on any model (`tool_choice` required).
+    // JSON enforced by a grammar on any model (`tool_choice` required).
     Family::new("guided")
         .example(r#"[{"name": "calculator", "parameters": {"expression": "6 * 7"}}]"#)
         .bare(Bare::Json)

@@ -36,13 +36,13 @@ const LONGCAT: Tags = Tags::pairs(
     ["<longcat_arg_value>", "</longcat_arg_value>"],
     "",
 );
-/// The markers around what Cohere's models take from a document; the second tells from which.
+/// The markers around text that Cohere's models take from a document; the second one names the document.
 const COHERE_SPANS: &[Marker<'static>] =
     &[Marker::numbered_tag("<co"), Marker::numbered_tag("</co")];
 const GRANITE_ANSWERS: Markers<'static> =
     Markers::Spelled(&["Here is my response:", "Here's my response:"]);
 
-/// Describes a tag of Hunyuan that may carry a suffix, and its end.
+/// Describes a tag of Hunyuan that may have a suffix, and its end.
 #[expect(clippy::large_types_passed_by_value, reason = "constant functions, run by the compiler")]
 const fn suffixed(
     opener: Marker<'static>,
@@ -102,14 +102,14 @@ pub(super) const FAMILIES: &[Family] = &[
         .example(r#"<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="calculator"><steptml:parameter name="expression">6 * 7</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>"#)
         .wrappers(&[
             Wrapper::new("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
-            // Some write the separator between calls, not in them.
+            // Some models write the separator between calls instead of inside them.
             Wrapper::new("<｜tool_sep｜>", "<｜tool_call_end｜>"),
         ])
         .calls(&[
             call(
                 "<｜tool_call_begin｜>function<｜tool_sep｜>",
                 "<｜tool_call_end｜>",
-                // The name may stand before the function too.
+                // The name may also come before the function.
                 Grammar::tags(STEP).or_text(Textual::Tags(STEP)),
             ),
             CallForm::of(
@@ -134,8 +134,8 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::plain("internlm-3 internlm-2.5 internlm-2"),
             Models::inside("think", "intern-s1"),
         ]),
-    // Phi-4-mini: `functools` and an array of calls. In `auto` the word counts at the start of a
-    // message only.
+    // Phi-4-mini: `functools` and an array of calls. In `auto` the word counts only at the start of a
+    // message.
     Family::new("phi4")
         .example(r#"functools[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
         .calls(&[
@@ -149,7 +149,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::plain("phi-4*mini phi-4*multimodal"),
         ]),
     // Granite 3: a marker and an array of calls, or a marker and one call; reasoning in plain words.
-    // In `auto`, JSON behind `<|tool_call|>` ends itself, and all else is call syntax.
+    // In `auto`, JSON after `<|tool_call|>` ends itself, and everything else is call syntax.
     Family::new("granite")
         .example(r#"<|tool_call|>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]"#)
         .wrappers(&[Wrapper::of(
@@ -206,8 +206,8 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::thinking("think", "minimax-m1"),
             Models::plain("minimax-text jamba jamba-2"),
         ]),
-    // Hunyuan: an array of calls in `<tool_calls>` (A13B), or calls with keys and values in it (3 and
-    // 4), which think when an effort is asked for; their tags may have a suffix.
+    // Hunyuan: an array of calls in `<tool_calls>` (A13B), or calls with keys and values inside it (3 and
+    // 4), which think if an effort is requested; their tags may have a suffix.
     Family::new("hunyuan")
         .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
         .wrappers(&[Wrapper::of(
@@ -263,7 +263,7 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<seed:eos>"])
         .models(&[Models::thinking("seed-oss", "seed-oss")]),
-    // Apertus: an array of objects whose one key is the name.
+    // Apertus: an array of objects whose only key is the name.
     Family::new("apertus")
         .example(r#"<|tools_prefix|>[{"calculator": {"expression": "6 * 7"}}]<|tools_suffix|>"#)
         .calls(&[call(
@@ -279,7 +279,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .turn_ends(&["<|assistant_end|>"])
         .models(&[Models::thinking("apertus", "apertus")]),
     // Nemotron (Deci, Ultra, Nano 2): an array of calls in `<TOOLCALL>`. The first generation thinks
-    // when it is told to.
+    // when told to.
     Family::new("nemotron")
         .example(r#"<TOOLCALL>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</TOOLCALL>"#)
         .calls(&[call("<TOOLCALL>", "</TOOLCALL>", Grammar::JSON)])

@@ -13,7 +13,7 @@ use crate::llm::parser::{
     marker::Marker,
 };
 
-/// The tags of a call of Solar Open 2: a key, what ends it, the value.
+/// The tags of a call of Solar Open 2: a key, its end marker, the value.
 const SOLAR: Tags =
     Tags::pairs(["<|tool_arg:start|>", "<|tool_arg:value|>"], ["", "<|tool_arg:end|>"], "");
 /// The tags of `HyperCLOVA` X: those of GLM, with values that are JSON.
@@ -58,8 +58,8 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["<|end|>"])
         .models(&[Models::thinking("solar-open", "solar-open")]),
-    // Qwen2.5-Coder: JSON in `<tools>`, with which its prompt lists the tools, or as Hermes writes it. The
-    // tag means something else elsewhere, so that `auto` does not read it.
+    // Qwen2.5-Coder: JSON in `<tools>`, the tag with which its prompt lists the tools, or as Hermes writes it. The
+    // tag has another meaning elsewhere, so `auto` does not read it.
     Family::new("qwen25-coder")
         .example("<tools>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tools>")
         .calls(&[
@@ -70,7 +70,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::TOOL_RESPONSE)
         .turn_ends(&["<|im_end|>", "<|endoftext|>"])
         .models(&[Models::plain("qwen2.5-coder")]),
-    // Apriel: an array of calls in `<tool_calls>`, as Jamba writes it; the answer begins behind a marker.
+    // Apriel: an array of calls in `<tool_calls>`, as Jamba writes it; the answer begins after a marker.
     Family::new("apriel")
         .example(r#"<tool_calls>[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]</tool_calls>"#)
         .calls(&[call("<tool_calls>", "</tool_calls>", Grammar::JSON)])
@@ -106,8 +106,8 @@ pub(super) const FAMILIES: &[Family] = &[
         )
         .turn_ends(&["[unused10]", "<|im_end|>"])
         .models(&[Models::thinking("pangu", "openpangu pangu")]),
-    // HyperCLOVA X: a name with keys and JSON values; the 14B writes an array of calls behind a role, and
-    // either may be forced to write the array alone.
+    // HyperCLOVA X: a name with keys and JSON values; the 14B writes an array of calls after a role, and
+    // either may be forced to write only the array.
     Family::new("hyperclovax")
         .example("<tool_call>calculator\n<arg_key>expression</arg_key>\n<arg_value>\"6 * 7\"</arg_value>\n</tool_call>")
         .calls(&[

@@ -1,15 +1,15 @@
-//! The forms in which results of calls written as text go back.
+//! The forms in which results of calls written as text are sent back.
 
 /// The form of results in the user message that follows the calls.
 ///
-/// Markers that can stand inside a message are the family's own. Where a family has none, because a
-/// result is a turn of its own that only the server's prompt template can write, results go back in
+/// Markers that can occur inside a message are the family's own. If a family has none, because a
+/// result is a separate turn that only the server's prompt template can write, results are sent back in
 /// Forge's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ResultForm {
     pub(crate) before: &'static str,
-    /// One result: `{name}` of the tool, `{id}` of the call, `{content}`, `{json}` (the content when
-    /// it is JSON, else as a JSON string), `{outcome}` (`ok` or `error`), `{is_error}` (`true` or
+    /// One result: the tool's `{name}`, the call's `{id}`, `{content}`, `{json}` (the content if
+    /// it is JSON, or else as a JSON string), `{outcome}` (`ok` or `error`), `{is_error}` (`true` or
     /// `null`); other braces are text.
     pub(crate) each: &'static str,
     pub(crate) between: &'static str,
@@ -17,14 +17,14 @@ pub(crate) struct ResultForm {
 }
 
 impl ResultForm {
-    /// Forge's own.
+    /// Forge's own form.
     pub(crate) const FORGE: Self = Self::new(
         "<tool_result name=\"{name}\" outcome=\"{outcome}\">\n{content}\n</tool_result>",
         "\n\n",
     )
     .within("Results of the tool calls:\n\n", "");
 
-    /// The form of Qwen's templates, which many others took over.
+    /// The form of Qwen's templates, adopted by many others.
     pub(super) const TOOL_RESPONSE: Self =
         Self::new("<tool_response>\n{content}\n</tool_response>", "\n");
 

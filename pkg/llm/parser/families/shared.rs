@@ -1,4 +1,4 @@
-//! The forms that models of several vendors write.
+//! The forms written by models of several vendors.
 
 use super::{
     family::{Family, InAuto, Models, call},
@@ -11,13 +11,13 @@ use crate::llm::parser::{
     marker::Marker,
 };
 
-/// The tags of Qwen3-Coder; one line end each side of a value is framing.
+/// The tags of Qwen3-Coder; one line end on each side of a value is framing.
 const QWEN: Tags =
     Tags::new(["<function", "</function>"], ["<parameter", "</parameter>"], ">").framing();
 /// The tags of GLM: a name, then keys and values.
 pub(super) const GLM: Tags =
     Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "");
-/// The tags of Hunyuan 3 and 4: those of GLM, and one more behind the name.
+/// The tags of Hunyuan 3 and 4: those of GLM, and one more after the name.
 pub(super) const HUNYUAN: Tags =
     Tags::pairs(["<arg_key>", "</arg_key>"], ["<arg_value>", "</arg_value>"], "<tool_sep>")
         .suffixes();
@@ -35,7 +35,7 @@ pub(super) const SUFFIXED_THINK: Section<'static> = Section::of(
 
 pub(super) const FAMILIES: &[Family] = &[
     Family::new("none").own_thinking(Thinking::new("none")).in_auto(InAuto::Nothing),
-    // Every dialect with an opener of its own; the tags are those that plain prose does not hold.
+    // Every dialect with an opener of its own; the tags are those that do not occur in plain prose.
     Family::new("auto")
         .example(r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#)
         .own_thinking(
@@ -71,7 +71,7 @@ pub(super) const FAMILIES: &[Family] = &[
             ),
             Models::inside("auto", "exaone-deep"),
         ]),
-    // Forge's own: what a prompt asks of models without function calling.
+    // Forge's own: the form that a prompt requests from models without function calling.
     Family::new("forge")
         .example(r#"<tool>{"tool_name":"calculator","arguments":{"expression":"6 * 7"}}</tool>"#)
         .calls(&[CallForm::of(
@@ -92,8 +92,8 @@ pub(super) const FAMILIES: &[Family] = &[
             .sections(&[Section::new("<think>", "</think>")])
             .framing(1, 1, 2),
     ),
-    // Hermes: JSON in `<tool_call>`, as Qwen 2.5 and 3, Granite 4 and many others write it. The tag
-    // belongs to several families: in `auto`, what stands in it tells them apart.
+    // Hermes: JSON in `<tool_call>`, as written by Qwen 2.5 and 3, Granite 4 and many others. The tag
+    // is used by several families: in `auto`, its content distinguishes them.
     Family::new("hermes")
         .example("<tool_call>\n{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6 * 7\"}}\n</tool_call>")
         .calls(&[call("<tool_call>", "</tool_call>", JSON_OR_QWEN)])
@@ -107,7 +107,7 @@ pub(super) const FAMILIES: &[Family] = &[
             Models::thinking("think", "deephermes hermes-4 hermes-4.x cogito holo2").tuned(),
             Models::plain("hermes-2 hermes-3 llama-3-groq").tuned(),
             Models::inside("think", "qwen3*thinking qwq qwen*thinking ring k-exaone"),
-            // The fourth generation of Granite; Ring is what thinks of Ant's second generation.
+            // The fourth generation of Granite; Ring is the thinking model of Ant's second generation.
             Models::plain(
                 "qwen3*instruct qwen2.5 qwen2 qwen1.5 qwen granite-4.x granite-4 ling falcon-h1 falcon3",
             ),

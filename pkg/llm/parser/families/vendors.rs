@@ -1,4 +1,4 @@
-//! The models of the vendors that are used most: Moonshot, DeepSeek, Meta, Mistral, Google, OpenAI
+//! The models of the most widely used vendors: Moonshot, DeepSeek, Meta, Mistral, Google, OpenAI
 //! and `MiniMax`.
 
 use super::{
@@ -49,7 +49,7 @@ const GEMMA_RESULTS: Wrapper<'static> = Wrapper::new("<|tool_response>", "<turn|
 const GEMMA_CALL: CallForm<'static> =
     call("<|tool_call>", "<tool_call|>", Grammar::JSON.or_text(GEMMA));
 
-/// Describes a call of Gemma 4 whose marker the model left out, or the server.
+/// Describes a call of Gemma 4 whose marker was omitted by the model or the server.
 const fn gemma_without_marker(opener: &'static str) -> CallForm<'static> {
     CallForm::front(Marker::call(opener), Grammar::text(GEMMA)).offered()
 }
@@ -64,7 +64,7 @@ const fn harmony_call(start: &'static str) -> CallForm<'static> {
     .opener_is_payload()
 }
 
-/// The headers of Harmony; llm-jp writes a blank behind each special token.
+/// The headers of Harmony; llm-jp writes a space after each special token.
 const HARMONY_HEADERS: &[Marker<'static>] = &[
     Marker::header("<|channel|>", "<|message|>", Header::Any),
     Marker::header("<|start|>assistant", "<|message|>", Header::Any),
@@ -80,7 +80,7 @@ const fn harmony_section(start: &'static str) -> Section<'static> {
 }
 
 pub(super) const FAMILIES: &[Family] = &[
-    // Kimi K2: sections of calls, each with an id that holds its name. K2-Thinking writes the opener
+    // Kimi K2: sections of calls, each with an id that contains its name. K2-Thinking writes the opener
     // of thinking itself.
     Family::new("kimi-k2")
         .example(r#"<|tool_calls_section_begin|><|tool_call_begin|>functions.calculator:0<|tool_call_argument_begin|>{"expression": "6 * 7"}<|tool_call_end|><|tool_calls_section_end|>"#)
@@ -162,7 +162,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::new("<｜tool▁output▁begin｜>{content}<｜tool▁output▁end｜>", ""))
         .turn_ends(&["<｜end▁of▁sentence｜>"])
         .models(&[Models::thinking("think", "deepseek-v3.2-exp deepseek-v3.1")]),
-    // DeepSeek V3.2, V4 and V4.1: functions and typed parameters in tags of their own.
+    // DeepSeek V3.2, V4 and V4.1: functions and typed parameters in special tags.
     Family::new("dsml")
         .example("<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"calculator\">\n<｜DSML｜parameter name=\"expression\" string=\"true\">6 * 7</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>")
         .wrappers(&[
@@ -174,7 +174,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::new("<tool_result>{content}</tool_result>", "\n\n"))
         .turn_ends(&["<｜end▁of▁sentence｜>"])
         .models(&[Models::thinking("think", "deepseek-v4.x deepseek-v4 deepseek-v3.2")]),
-    // Llama 3: bare JSON, or JSON behind `<|python_tag|>`.
+    // Llama 3: bare JSON, or JSON after `<|python_tag|>`.
     Family::new("llama3-json")
         .example(r#"{"name": "calculator", "parameters": {"expression": "6 * 7"}}"#)
         .calls(&[open("<|python_tag|>", Grammar::JSON.or_text(Textual::Python))])
@@ -262,7 +262,7 @@ pub(super) const FAMILIES: &[Family] = &[
         ))
         .turn_ends(&["<end_of_turn>", "<eos>"])
         .models(&[Models::plain("functiongemma")]),
-    // Harmony (gpt-oss, and those that write as it does): channels, whose headers tell thinking from
+    // Harmony (gpt-oss and models with the same notation): channels, whose headers distinguish thinking from
     // text.
     Family::new("harmony")
         .example(r#"<|channel|>commentary to=functions.calculator <|constrain|>json<|message|>{"expression":"6 * 7"}<|call|>"#)
@@ -301,7 +301,7 @@ pub(super) const FAMILIES: &[Family] = &[
         .results(ResultForm::new("<response>{content}</response>", "\n"))
         .turn_ends(&["[e~["])
         .models(&[Models::inside("think", "minimax-m2.x minimax-m2")]),
-    // MiniMax M3: elements behind a marker. It decides for itself whether it thinks.
+    // MiniMax M3: elements after a marker. The model decides whether to think.
     Family::new("minimax-m3")
         .example("]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"calculator\">]<]minimax[>[<expression>6 * 7]<]minimax[>[</expression>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>")
         .wrappers(&[Wrapper::new("]<]minimax[>[<tool_call>", "]<]minimax[>[</tool_call>")])

@@ -1,4 +1,4 @@
-//! The JSON object that every grammar writes from the arguments of a call.
+//! The JSON object that every grammar writes for the arguments of a call.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ pub(crate) trait JsonOut: FnMut(&str) {}
 
 impl<F: FnMut(&str)> JsonOut for F {}
 
-/// The number of keys that are compared one by one, which is cheaper than a tree of them.
+/// The number of keys that are compared one by one, which is cheaper than a tree.
 const FEW_KEYS: usize = 16;
 
 /// The writer of the JSON object of a call's arguments: its braces, commas and keys.
 #[derive(Debug, Default)]
 pub(crate) struct ArgumentsWriter {
-    /// The first keys: almost all calls have no others.
+    /// The first keys; almost all calls have no more.
     keys: Vec<CompactString>,
     /// The other keys so far; bounded by the limit of a call's body.
     others: BTreeSet<CompactString>,
@@ -34,12 +34,12 @@ impl ArgumentsWriter {
         self.keys.len() + self.others.len()
     }
 
-    /// Returns `true` when `key` was begun before.
+    /// Returns `true` if the member `key` has already been begun.
     pub(crate) fn holds(&self, key: &str) -> bool {
         self.keys.iter().any(|known| known == key) || self.others.contains(key)
     }
 
-    /// Begins the member `key`; returns `false` for a key that was begun before.
+    /// Begins the member `key`; returns `false` if it has already been begun.
     pub(crate) fn begin(&mut self, key: &str, out: &mut impl FnMut(&str)) -> bool {
         out(if self.keys.is_empty() { "{\"" } else { ",\"" });
         escape_into(key, out);
@@ -59,7 +59,7 @@ impl ArgumentsWriter {
         self.clear();
     }
 
-    /// Forgets the keys.
+    /// Clears the keys.
     pub(crate) fn clear(&mut self) {
         self.keys.clear();
         self.others.clear();

@@ -1,4 +1,4 @@
-//! Text between tags as the inside of a JSON string, after one look at all of it.
+//! Conversion of text between tags to the content of a JSON string, after a single check of all of it.
 
 use super::{reader::Plain, tagged::predefined};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
 };
 
 const ANGLE: Finder<1> = Finder::new([ByteKind::of(b'<')]);
-/// One bit is all that tells `&` from `"`.
+/// One bit distinguishes `&` from `"`.
 const QUOTE_OR_AND: ByteKind = ByteKind::new(!0x04, b'&');
 
-/// Text between tags without a `<`, and its bytes that do not stand for themselves in a JSON string, a bit
+/// Text between tags without a `<`, and its bytes that must be escaped in a JSON string, as one bit
 /// each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Escapable<'t> {
@@ -20,7 +20,7 @@ pub(crate) struct Escapable<'t> {
 
 impl<'t> Escapable<'t> {
     /// Returns text of at most a wide block inside a value that is `plain`; `None` for text of another length or
-    /// place, and where a tag, or the line end before one, may stand in it.
+    /// place, and if it may contain a tag, or the line end before one.
     #[inline(always)]
     pub(crate) fn of(plain: Plain, text: &'t str) -> Option<Self> {
         let quote = match plain {
@@ -49,9 +49,9 @@ impl<'t> Escapable<'t> {
         self.others == 0
     }
 
-    /// Gives the text as the inside of a JSON string; returns the number of bytes that were given, which is less
-    /// than all where more than a look at the text tells what follows: an entity without a name of XML's own, or
-    /// the front of one.
+    /// Emits the text as the content of a JSON string; returns the number of bytes emitted, which is less
+    /// than all if the check does not determine what follows: an entity whose name is not one of XML's own, or
+    /// the beginning of one.
     #[inline(always)]
     pub(crate) fn give(self, out: &mut impl FnMut(&str)) -> usize {
         let Self { text, mut others } = self;
@@ -80,30 +80,30 @@ impl<'t> Escapable<'t> {
     }
 }
 
-/// The entities that XML names, and what they stand for in a JSON string.
+/// The entities named by XML, and their meaning in a JSON string.
 const ENTITIES: [(&str, &str); 5] =
     [("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"), ("&quot;", "\\\""), ("&apos;", "'")];
 
-/// An entity with a name whose front ended a piece of text.
+/// A named entity whose beginning ended a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CutEntity(&'static str);
 
 impl CutEntity {
-    /// The most bytes of a front.
+    /// The maximum length of such a beginning, in bytes.
     pub(crate) const MAX_BYTES: usize = 5;
 
-    /// Returns the entity that `text` is the front of.
+    /// Returns the entity that begins with `text`.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let (entity, _) = ENTITIES.iter().find(|(entity, _)| entity.starts_with(text))?;
         Some(Self(slice(entity, ..text.len())))
     }
 
-    /// Returns its front.
+    /// Returns the beginning that was read.
     pub(crate) fn text(self) -> &'static str {
         self.0
     }
 
-    /// Returns the whole entity and what it stands for in a JSON string, if `text` begins with the rest of it.
+    /// Returns the whole entity and its meaning in a JSON string, if `text` begins with the rest of it.
     pub(crate) fn whole(self, text: &str) -> Option<(&'static str, &'static str)> {
         let is_whole = |(entity, _): &&(&str, &str)| {
             entity.strip_prefix(self.0).is_some_and(|rest| text.starts_with(rest))

@@ -1,4 +1,4 @@
-//! Calls whose name stands in a header before their arguments.
+//! Calls whose name is in a header before their arguments.
 
 use compact_str::CompactString;
 
@@ -17,7 +17,7 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// Longest header, in bytes: a name, an id, and the text around them.
+/// Maximum length of a header, in bytes: a name, an id, and the text around them.
 const MAX_HEADER_BYTES: usize = 2048;
 
 /// The format of a header: a list of fields, each with the text that ends it.
@@ -32,28 +32,28 @@ pub(crate) struct HeaderStyle {
 enum Payload {
     /// A JSON object.
     Json,
-    /// A JSON object that repeats the name, or has it where the header has none.
+    /// A JSON object that repeats the name, or contains it if the header does not.
     Call,
-    /// Text, which is the argument `text`.
+    /// Text, which becomes the argument `text`.
     Text,
 }
 
 /// A field of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    /// The name, perhaps behind this text.
+    /// The name, possibly after this text.
     Name { behind: &'static str },
-    /// The name; this word instead of it says that the name is the next field.
+    /// The name; this word in its place means that the name is the next field.
     NameOrWord(&'static str),
-    /// The name, perhaps with this text and the id of the call behind it.
+    /// The name, possibly followed by this text and the id of the call.
     NameAndId(&'static str),
     /// The id of the call.
     CallId,
-    /// The id of the call, which is `functions.name:index`.
+    /// The id of the call in the form `functions.name:index`.
     Id,
     /// Words, one of which is `to=functions.name`.
     Recipient,
-    /// Text without meaning; nothing, where no text ends it.
+    /// Text without meaning; empty if no text ends it.
     Ignored,
 }
 
@@ -63,41 +63,41 @@ impl HeaderStyle {
     /// `function`, a marker, the name, and the arguments in a fence; or the name, the marker.
     pub(crate) const DEEPSEEK: Self =
         Self::new(Field::NameOrWord("function"), "<｜tool▁sep｜>").and(NAME, "\n");
-    /// The name, perhaps `[CALL_ID]` and the id, then `[ARGS]`.
+    /// The name, possibly `[CALL_ID]` and the id, then `[ARGS]`.
     pub(crate) const MISTRAL: Self = Self::new(Field::NameAndId("[CALL_ID]"), "[ARGS]");
     /// The id of the call, a marker, the name, a marker.
     pub(crate) const SOLAR: Self =
         Self::new(Field::CallId, "<|tool_call:name|>").and(NAME, "<|tool_call:args|>");
     /// The header of a channel.
     pub(crate) const HARMONY: Self = Self::new(Field::Recipient, "<|message|>");
-    /// The name, the marker of a call, and an object that repeats the name.
+    /// The name, the opener of a call, and an object that repeats the name.
     pub(crate) const INKLING: Self = Self {
         payload: Payload::Call,
         ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_json|>")
     };
-    /// The name, the marker of a call, and text.
+    /// The name, the opener of a call, and text.
     pub(crate) const INKLING_TEXT: Self = Self {
         payload: Payload::Text,
         ..Self::new(Field::Name { behind: "<|message_model|>" }, "<|content_invoke_tool_text|>")
     };
 
-    /// Creates the format of a name, then `separator`.
+    /// Creates the format of a name, followed by `separator`.
     pub(crate) const fn before(separator: &'static str) -> Self {
         Self::new(NAME, separator)
     }
 
-    /// Creates the format of a name, then `separator`; the arguments follow `last`.
+    /// Creates the format of a name, followed by `separator`; the arguments follow `last`.
     pub(crate) const fn between(separator: &'static str, last: &'static str) -> Self {
         Self::new(NAME, separator).and(Field::Ignored, last)
     }
 
-    /// Returns the texts that may follow the first name or word; empty where there is none.
+    /// Returns the texts that may follow the first name or word; empty if there are none.
     pub(crate) fn separators(&self) -> [&'static str; 2] {
         let [(field, end), _] = self.fields;
         [end, if let Field::NameAndId(id) = field { id } else { "" }]
     }
 
-    /// Returns the texts that end its fields and parts of them; empty where there is none.
+    /// Returns the texts that end the fields and parts of them; empty if there are none.
     pub(crate) fn all_separators(&self) -> [&'static str; 3] {
         let [first, id] = self.separators();
         [first, id, self.fields[1].1]
@@ -114,7 +114,7 @@ impl HeaderStyle {
 
 const NAME: Field = Field::Name { behind: "" };
 
-/// The reader of a header with the name, then the arguments as JSON.
+/// A reader of a header that contains the name, followed by the arguments as JSON.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct HeaderCall {
@@ -123,12 +123,12 @@ pub(crate) struct HeaderCall {
     /// The current field, or the text before the arguments; bounded by [`MAX_HEADER_BYTES`].
     text: CompactString,
     has_name: bool,
-    /// Bytes before the arguments.
+    /// The number of bytes before the arguments.
     header_bytes: usize,
     arguments: Option<Box<JsonCall>>,
     ends_itself: bool,
     tools: Tools,
-    /// The arguments so far, where they have to tell the tool.
+    /// The arguments so far, if they must determine the tool.
     unnamed: Option<Box<Unnamed>>,
     repairs: RepairSet,
     fault: Option<Fault>,
@@ -136,9 +136,9 @@ pub(crate) struct HeaderCall {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In this field, which ends with this text.
+    /// In this field, which is ended by this text.
     Field(Field, &'static str),
-    /// Behind the last field: whitespace, or the line that opens a fence.
+    /// After the last field: whitespace, or the line that opens a fence.
     Lead,
     Arguments,
     /// In arguments that are text.
@@ -147,7 +147,7 @@ enum State {
 }
 
 impl HeaderCall {
-    /// Creates the reader of a call that `ends_itself` where no closer follows the arguments; a missing
+    /// Creates the reader of a call that `ends_itself` if no closer follows the arguments; a missing
     /// name is found among `tools`.
     pub(crate) fn new(style: HeaderStyle, ends_itself: bool, tools: Tools) -> Self {
         let [(field, end), _] = style.fields;
@@ -166,7 +166,7 @@ impl HeaderCall {
         }
     }
 
-    /// Takes one more character before the arguments, which ends before byte `at`.
+    /// Reads one more character before the arguments, which ends before byte `at`.
     fn header_char(&mut self, next: char, at: usize, out: &mut Sink<'_>) {
         if self.text.len() + next.len_utf8() > MAX_HEADER_BYTES {
             return self.fail(LONG_NAME);
@@ -181,7 +181,7 @@ impl HeaderCall {
         }
     }
 
-    /// Takes a complete field, which was ended by its text.
+    /// Processes a complete field, which was ended by its text.
     fn end_field(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
         let [_, (next, end)] = self.style.fields;
         let is_last = end.is_empty() || self.state == State::Field(next, end);
@@ -203,7 +203,7 @@ impl HeaderCall {
         }
     }
 
-    /// Takes a field that something else than its text has ended: what there is of it is the name.
+    /// Processes a field that was ended by something other than its text: the part that was read is the name.
     fn end_early(&mut self, field: Field, text: &str, at: usize, out: &mut Sink<'_>) {
         match field {
             Field::Ignored | Field::CallId => {}
@@ -226,7 +226,7 @@ impl HeaderCall {
         }
     }
 
-    /// Takes the name in an id; an id without one means the only tool, or the only one that fits.
+    /// Reads the name in an id; an id without one means the only tool, or the only one that fits.
     fn name_of_id(&mut self, id: &str, at: usize, out: &mut Sink<'_>) {
         let name = name_in_id(id);
         if self.tools.may_be_called(name) || !is_mere_id(name) {
@@ -268,7 +268,7 @@ impl HeaderCall {
             State::Field(field, end) if field != Field::Ignored => {
                 self.state = State::Lead;
                 let text = std::mem::take(&mut self.text);
-                // The word before the name was the name itself.
+                // The word before the name was itself the name.
                 let first = self.style.fields[0];
                 if let Field::NameOrWord(word) = first.0
                     && text.is_empty()
@@ -300,12 +300,12 @@ impl HeaderCall {
         self.state = State::Failed;
     }
 
-    /// Returns `true` when the arguments begin with `byte`.
+    /// Returns `true` if the arguments begin with `byte`.
     fn begins_arguments(&self, byte: u8) -> bool {
         match self.state {
             State::Field(field, _) => byte == b'{' && field != Field::Recipient,
             State::Lead if byte == b'{' => true,
-            // The word behind the ticks of a fence is text, up to the end of its line.
+            // The word after the backticks of a fence is text, up to the end of its line.
             State::Lead => {
                 let lead = self.text.trim_start();
                 let is_fence = lead.starts_with('`') && lead.contains('\n');
@@ -316,7 +316,7 @@ impl HeaderCall {
         }
     }
 
-    /// Takes arguments that are text.
+    /// Processes arguments that are text.
     fn argument_text(&mut self, text: &str, out: &mut Sink<'_>) {
         if self.state == State::Lead {
             self.state = State::Text;
@@ -326,7 +326,7 @@ impl HeaderCall {
         give_source(text, out);
     }
 
-    /// Returns `true` where the arguments are all that may be missing.
+    /// Returns `true` if only the arguments may be missing.
     fn may_be_whole(&self) -> bool {
         self.has_name || self.unnamed.is_some() || self.style.payload == Payload::Call
     }

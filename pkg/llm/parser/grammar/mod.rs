@@ -1,4 +1,4 @@
-//! The grammars of calls: each reads the text between the markers of a call and gives the name, and
+//! The grammars of calls: each reads the text between the markers of a call and emits the name, and
 //! the arguments as strict JSON.
 
 mod arguments;

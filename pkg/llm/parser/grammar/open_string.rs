@@ -1,6 +1,6 @@
-//! A string, followed from its inside to what shows how it ended.
+//! Strings tracked from their inside to the text that shows how they ended.
 
-/// A string from its inside on, up to the first byte behind it that is not blank.
+/// A string from its inside up to the first byte after it that is not whitespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenString {
     quote: &'static str,
@@ -9,16 +9,16 @@ pub(crate) struct OpenString {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Inside, behind this many bytes of the closing quote.
+    /// Inside, after this number of bytes of the closing quote.
     Inside(usize),
-    /// Behind a backslash.
+    /// After a backslash.
     Escape,
-    /// Behind the string.
+    /// After the string.
     Behind,
 }
 
 impl OpenString {
-    /// Creates the rest of a string that `quote` ends.
+    /// Creates the rest of a string that is ended by `quote`.
     pub(crate) const fn new(quote: &'static str) -> Self {
         Self { quote, place: Place::Inside(0) }
     }
@@ -28,17 +28,17 @@ impl OpenString {
         self.quote
     }
 
-    /// Returns `true` when only the byte behind the string is still missing.
+    /// Returns `true` if only the byte after the string is still missing.
     pub(crate) fn has_ended(self) -> bool {
         self.place == Place::Behind
     }
 
-    /// Returns `true` inside a string in `"`, outside of an escape.
+    /// Returns `true` inside a string in `"`, outside an escape.
     pub(crate) fn is_in_json_string(self) -> bool {
         self.quote == "\"" && self.place == Place::Inside(0)
     }
 
-    /// Returns the number of bytes at the front of `text` that are only more of the string.
+    /// Returns the number of bytes at the beginning of `text` that only continue the string.
     pub(crate) fn plain_bytes(self, text: &str) -> usize {
         let quote = self.quote.bytes().next().unwrap_or(b'\\');
         match self.place {
@@ -49,8 +49,8 @@ impl OpenString {
         }
     }
 
-    /// Takes the next character; once one shows it, returns `true` for a string that goes on as one
-    /// inside of a value does (R7), and `false` for one that is broken.
+    /// Reads the next character; once it decides, returns `true` for a string that ended as one
+    /// inside a value does (R7), and `false` for one that is broken.
     pub(crate) fn push(&mut self, next: char) -> Option<bool> {
         self.place = match (self.place, next) {
             (Place::Inside(_), '\\') if self.quote.len() == 1 => Place::Escape,

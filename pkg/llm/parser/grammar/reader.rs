@@ -1,4 +1,4 @@
-//! The reader of a payload, whatever its grammar.
+//! The interface of payload readers, independent of the grammar.
 
 use std::fmt::Debug;
 
@@ -10,26 +10,26 @@ use crate::{
     llm::parser::RepairSet,
 };
 
-/// The content of a payload, in order. `at` is where the reader knew it, in bytes of the current piece:
-/// the same byte of the payload however it is cut.
+/// The content of a payload, in order. `at` is the offset at which the reader knew it, in bytes of the current piece:
+/// the same byte of the payload however it is split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PayloadOut<'a> {
-    /// The tool's name was read whole.
+    /// The complete name of the tool.
     Name { name: &'a str, at: usize },
-    /// The model's own id of the call was read whole; comes before the name or right behind it.
+    /// The complete id that the model gave the call; emitted before the name or directly after it.
     Id { id: &'a str, at: usize },
-    /// The tool server's name was read whole.
+    /// The complete name of the tool server.
     Server { name: &'a str, at: usize },
     /// Strict JSON text of the arguments.
     Arguments(&'a str),
     /// Source text of the arguments.
     Source(&'a str),
-    /// Another call begins in the same payload; the one before is whole, or has a fault.
+    /// Another call begins in the same payload; the one before is complete, or has a fault.
     NextCall { at: usize, repairs: RepairSet, fault: Option<Fault> },
 }
 
 impl PayloadOut<'_> {
-    /// Returns the same for a piece that begins `bytes` bytes before.
+    /// Returns the same content for a piece that begins `bytes` bytes earlier.
     pub(crate) fn behind(self, bytes: usize) -> Self {
         match self {
             Self::Name { name, at } => Self::Name { name, at: at + bytes },
@@ -43,7 +43,7 @@ impl PayloadOut<'_> {
     }
 }
 
-/// The receiver of what a payload gives.
+/// A receiver of the content of a payload.
 pub(crate) type Sink<'o> = dyn FnMut(PayloadOut<'_>) + 'o;
 
 /// Returns a receiver of JSON text of the arguments.
@@ -51,19 +51,19 @@ pub(crate) fn json_to(out: &mut Sink<'_>) -> impl FnMut(&str) {
     move |json| out(PayloadOut::Arguments(json))
 }
 
-/// Longest name of a tool, a server or an argument, in bytes.
+/// Maximum length of the name of a tool, a server or an argument, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 1024;
-/// The fault of a call with a longer name.
+/// The fault of a call with a name that is too long.
 pub(crate) const LONG_NAME: &str = "a name is longer than 1024 bytes";
 /// The fault of a call without a name.
 pub(crate) const NO_NAME: &str = "the call names no tool";
 
-/// Returns `true` for whitespace that may stand around names and values.
+/// Returns `true` for whitespace that may surround names and values.
 pub(crate) fn is_blank(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Returns `true` for text without this byte.
+/// Returns `true` for text that does not contain this byte.
 #[inline(always)]
 pub(crate) fn is_free_of(byte: u8, text: &str) -> bool {
     Finder::new([ByteKind::of(byte)]).are_absent(text.as_bytes())
@@ -76,7 +76,7 @@ pub(crate) fn give_source(source: &str, out: &mut Sink<'_>) {
     }
 }
 
-/// A mistake in a payload, and the byte where it stands.
+/// A mistake in a payload, and its byte offset.
 pub(crate) type Fault = (&'static str, usize);
 
 /// The meaning of a marker at the current position.
@@ -84,57 +84,57 @@ pub(crate) type Fault = (&'static str, usize);
 pub(crate) enum Guard {
     /// A marker.
     Open,
-    /// Nothing: a comment, CDATA.
+    /// Nothing, in a comment or CDATA.
     Closed,
-    /// A closer says what it says; an opener is data.
+    /// A closer counts; an opener is data.
     ClosersOnly,
-    /// Inside a string that this text ends: an opener is data, a closer is suspect. It was data when
+    /// Inside a string that is ended by this text: an opener is data, a closer is ambiguous. It was data if
     /// the string ends and `,`, `:`, `)` or a closing bracket follows.
     InString(&'static str),
-    /// Inside such a string of a value in tags: what is broken where the string goes on otherwise is the
-    /// string, and the tags of the value decide.
+    /// Inside such a string in a value between tags: if the string continues otherwise, only the string is
+    /// broken, and the tags of the value decide.
     InValueString(&'static str),
-    /// Inside a value that one of the grammar's own tags ends: an opener is data, a closer and the end
-    /// of a function are suspect. They were data when such a tag follows.
+    /// Inside a value that is ended by one of the grammar's own tags: an opener is data, a closer and the end
+    /// of a function are ambiguous. They were data if such a tag follows.
     InValue,
 }
 
 /// A tag that ends a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueTag {
-    /// Its own end.
+    /// The end of the value itself.
     End,
     /// The start of the next value.
     Next,
 }
 
-/// The text that passes through the current value unchanged, so that it needs no reading. But for
-/// JSON strings it holds nothing that JSON escapes.
+/// The text that passes through the current value unchanged, and need not be read. Apart from
+/// JSON strings it contains nothing that JSON escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plain {
     /// No text.
     Nothing,
-    /// The inside of a JSON string in `"`, simple escapes included, up to `<`.
+    /// The content of a JSON string in `"`, including simple escapes, up to `<`.
     JsonString,
-    /// The inside of a Python string, simple escapes included, up to either quote.
+    /// The content of a Python string, including simple escapes, up to either quote.
     PythonString,
-    /// The inside of a raw Python string, up to either quote.
+    /// The content of a raw Python string, up to either quote.
     PythonRaw,
-    /// Text between tags, where all else stands for itself.
+    /// Text between tags, in which everything else is literal.
     Markup,
-    /// The same where a line end before a tag may be framing of it.
+    /// The same, where a line end before a tag may be its framing.
     Framed,
-    /// The same where entities may stand.
+    /// The same, where entities may occur.
     Entities,
-    /// The same behind a few bytes that are held, so that no text passes unchanged.
+    /// The same after a few bytes that are held, so that no text passes unchanged.
     MarkupTail,
-    /// Text that holds nothing but what stands for itself anywhere.
+    /// Text that contains only bytes that are literal anywhere.
     Verbatim,
     /// Text up to `]`.
     InBrackets,
 }
 
-/// One bit is all that tells `&` from `"`, and `]` from a backslash.
+/// One bit distinguishes `&` from `"`, and `]` from a backslash.
 const QUOTE_OR_AND: ByteKind = ByteKind::new(!0x04, b'&');
 const BACKSLASH_OR_BRACKET: ByteKind = ByteKind::new(!0x01, b']');
 /// Both quotes, `#` and `&`.
@@ -154,19 +154,19 @@ impl Plain {
         Self::InBrackets,
     ];
 
-    /// Returns `true` for text between tags, of which nothing is held.
+    /// Returns `true` for text between tags of which nothing is held.
     #[inline(always)]
     pub(crate) fn is_markup(self) -> bool {
         matches!(self, Self::Markup | Self::Framed | Self::Entities)
     }
 
-    /// Returns `true` when one quick look says that all of `text`, of at most a block, passes unchanged.
+    /// Returns `true` if a quick check shows that all of `text`, at most one block, passes unchanged.
     #[inline(always)]
     pub(crate) fn passes_at_once(self, text: &[u8]) -> bool {
         self.stops().is_some_and(|stops| stops.are_absent_in_few(text))
     }
 
-    /// Returns the bytes, and a few more, that do not pass unchanged; `None` where they are others.
+    /// Returns a search for the bytes that do not pass unchanged, and a few more; `None` for other sets of bytes.
     #[inline(always)]
     fn stops(self) -> Option<Finder<4>> {
         let quote = match self {
@@ -178,21 +178,21 @@ impl Plain {
         Some(Finder::new([BACKSLASH, CONTROL, ANGLE, quote]))
     }
 
-    /// Returns `true` when all of a block of a JSON string passes unchanged, with simple escapes in it. It
-    /// calls nothing.
+    /// Returns `true` if all of a block of a JSON string passes unchanged, including simple escapes. Calls no other
+    /// functions.
     #[inline(always)]
     pub(crate) fn block_passes(self, block: &[u8; BLOCK]) -> bool {
         const STOPS: Finder<4> = Finder::new([BACKSLASH, QUOTE, CONTROL, ANGLE]);
         self == Self::JsonString && has_only_escapes_in_block(block, STOPS, is_simple_escape)
     }
 
-    /// Returns `true` when text may pass at which the first look was not enough.
+    /// Returns `true` if text may pass for which the first check was not sufficient.
     #[inline(always)]
     pub(crate) fn has_second_look(self) -> bool {
         matches!(self, Self::JsonString | Self::PythonString | Self::PythonRaw | Self::InBrackets)
     }
 
-    /// Returns `true` when all of `text` passes unchanged.
+    /// Returns `true` if all of `text` passes unchanged.
     pub(crate) fn passes(self, text: &[u8]) -> bool {
         match self {
             Self::Nothing | Self::MarkupTail => false,
@@ -216,7 +216,7 @@ impl Plain {
         }
     }
 
-    /// Returns `true` when all of `text`, in which no marker begins, passes unchanged.
+    /// Returns `true` if all of `text`, in which no marker begins, passes unchanged.
     pub(crate) fn passes_between_markers(self, text: &[u8]) -> bool {
         match self {
             Self::JsonString => {
@@ -239,30 +239,30 @@ impl Plain {
     }
 }
 
-/// Returns `true` for the letter of an escape that means the same in Python, which has none of a slash.
+/// Returns `true` for the letter of an escape with the same meaning in Python, which has no escape for a slash.
 fn is_python_escape(letter: u8) -> bool {
     letter != b'/' && is_simple_escape(letter)
 }
 
-/// Reads one payload in pieces of any size: the body of one call, or of several.
+/// A reader of one payload in pieces of any size: the body of one call, or of several.
 ///
-/// However the text is cut, the joined outputs are the same. A reader never allocates for text that
+/// However the text is split, the joined outputs are the same. A reader never allocates for text that
 /// passes; what it must hold is bounded.
 pub(crate) trait Reader: Debug + Send + Sync {
-    /// Takes the next piece; gives how many bytes of it belong to the payload. Less than all when
-    /// the grammar itself says that the payload ended there, or at a mistake that cannot be repaired
-    /// where the call has no closer.
+    /// Reads the next piece; returns the number of its bytes that belong to the payload. That is less than all if
+    /// the grammar itself determines that the payload ended there, or at a mistake that cannot be repaired
+    /// if the call has no closer.
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize;
 
-    /// Returns the text that passes unchanged: it may be skipped, and is then source and JSON text
-    /// of the arguments as it stands.
+    /// Returns the text that passes unchanged: it may be skipped, and is then both source and JSON text
+    /// of the arguments.
     fn plain(&self) -> Plain {
         Plain::Nothing
     }
 
-    /// Gives the JSON of text in which no marker begins and which goes on as markup, and says which of
-    /// the next text passes unchanged; asked where text is plain as markup is. Such text may be skipped.
-    /// Returns `None`, and gives nothing, for other text.
+    /// Emits the JSON of text in which no marker begins and which continues as markup, and returns which of
+    /// the following text passes unchanged; called if text is plain as markup is. Such text may be skipped.
+    /// Returns `None`, and emits nothing, for other text.
     fn pass_escaped(&mut self, _text: &str, _out: &mut dyn FnMut(&str)) -> Option<Plain> {
         None
     }
@@ -270,33 +270,33 @@ pub(crate) trait Reader: Debug + Send + Sync {
     /// Counts text that passed unchanged, or escaped.
     fn skip(&mut self, _bytes: usize) {}
 
-    /// Returns `true` when the payload is complete, so that a missing closer can be forgiven.
+    /// Returns `true` if the payload is complete, so that a missing closer can be tolerated.
     fn is_whole(&self) -> bool;
 
-    /// Returns `true` when the grammar says that the payload has ended: text behind it is not part
+    /// Returns `true` if the payload has ended according to the grammar: text after it is not part
     /// of it.
     fn has_ended(&self) -> bool {
         self.is_whole()
     }
 
-    /// Returns `true` when the payload has ended if no more text comes.
+    /// Returns `true` if the payload has ended, provided that no more text follows.
     fn ends_with_text(&self) -> bool {
         self.has_ended()
     }
 
-    /// Returns `true` after a mistake that cannot be repaired, unless the end of the payload is looked
-    /// for behind it.
+    /// Returns `true` after a mistake that cannot be repaired, unless the end of the payload is searched
+    /// for after it.
     fn has_failed(&self) -> bool {
         false
     }
 
-    /// Returns `true` when the payload is complete where the closer of a block around the call
+    /// Returns `true` if the payload is complete where the closer of a surrounding block
     /// follows.
     fn is_whole_in_block(&self) -> bool {
         self.is_whole()
     }
 
-    /// Returns `true` behind a mistake in one of several calls, where the next is looked for.
+    /// Returns `true` after a mistake in one of several calls, when the next one is searched for.
     fn may_recover(&self) -> bool {
         false
     }
@@ -306,22 +306,22 @@ pub(crate) trait Reader: Debug + Send + Sync {
         Guard::Open
     }
 
-    /// Returns the tag in `text`, which follows an ambiguous closer inside a value, that ends a value;
+    /// Returns the tag that ends a value, if there is one in `text`, which follows an ambiguous closer inside a value;
     /// with `anywhere`, the next value may begin inside a line.
     fn value_tag(&self, _text: &str, _anywhere: bool) -> Option<ValueTag> {
         None
     }
 
-    /// Ends a value that has no end of its own: the end of the function follows.
+    /// Ends a value without an end of its own, because the end of the function follows.
     fn end_value(&mut self, _out: &mut Sink<'_>) {}
 
-    /// Counts the opener of a call, which was passed on because it stands in a value.
+    /// Counts the opener of a call that was passed on because it is inside a value.
     fn begin_inner_call(&mut self) {}
 
-    /// Counts the closer of a call that stands in a value, before it is passed on.
+    /// Counts the closer of a call inside a value, before it is passed on.
     fn end_inner_call(&mut self, _out: &mut Sink<'_>) {}
 
-    /// Takes the JSON string of the current value for broken: its tags count from here on.
+    /// Treats the JSON string of the current value as broken: tags inside it count from here on.
     fn break_string(&mut self, _out: &mut Sink<'_>) {}
 
     /// Returns the repairs of the current call.
@@ -329,8 +329,8 @@ pub(crate) trait Reader: Debug + Send + Sync {
         RepairSet::default()
     }
 
-    /// Ends the payload where its closer stands: completes what can be, or says what is wrong and
-    /// where, in bytes from the first that was fed.
+    /// Ends the payload at its closer: completes what can be completed, or returns the fault and
+    /// its offset, in bytes from the first that was fed.
     fn close(&mut self, out: &mut Sink<'_>) -> Result<(), Fault>;
 }
 

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::{json::is_number, llm::parser::offered::Offered, types::Text};
 
-/// The known tools, and the one that the current call names.
+/// The known tools, and the one named by the current call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tools {
-    /// Their names and JSON schemas; `None` for none, which is nothing to count.
+    /// The names and JSON schemas; `None` if there are none, which saves the reference count.
     known: Option<Arc<[(Text, Value)]>>,
     called: Option<usize>,
     bounds_only: bool,
@@ -22,13 +22,13 @@ impl From<Arc<[(Text, Value)]>> for Tools {
 }
 
 impl Tools {
-    /// Returns no tools, for who wants to know only where calls end: a reader need not keep text of
-    /// arguments that it cannot pass on.
+    /// Returns no tools, for readers that only need to know where calls end: they need not keep text of
+    /// arguments that they cannot pass on.
     pub(crate) fn bounds_only() -> Self {
         Self { bounds_only: true, ..Self::default() }
     }
 
-    /// Returns `true` when only the ends of calls are wanted.
+    /// Returns `true` if only the ends of calls are needed.
     pub(crate) fn are_bounds_only(&self) -> bool {
         self.bounds_only
     }
@@ -37,18 +37,18 @@ impl Tools {
         self.known.as_deref().unwrap_or_default()
     }
 
-    /// Takes the name of the tool that is called.
+    /// Sets the name of the tool that is called.
     pub(crate) fn call(&mut self, name: &str) {
         self.called = self.known().iter().position(|(known, _)| known == name);
     }
 
-    /// Returns `true` for the name of a known tool, or where none is known.
+    /// Returns `true` for the name of a known tool, or if no tools are known.
     pub(crate) fn may_be_called(&self, name: &str) -> bool {
         self.known().is_empty() || self.known().iter().any(|(known, _)| known == name)
     }
 
-    /// Returns `true` when a call of this name counts. Where only the ends of calls are wanted, no tool
-    /// is known, and one whose name decides is text.
+    /// Returns `true` if a call with this name counts. If only the ends of calls are needed, no tools
+    /// are known, and a call whose name would decide is text.
     pub(crate) fn counts(&self, name: &str, offered: Offered) -> bool {
         match offered {
             Offered::Any => true,
@@ -84,12 +84,12 @@ pub(crate) enum Form {
     Object,
 }
 
-/// The most parts of a schema that are looked at for one value: references, and branches of unions.
+/// The maximum number of parts of a schema that are examined for one value: references, and branches of unions.
 const MAX_PARTS: usize = 64;
-/// The most schemas that describe one value side by side.
+/// The maximum number of schemas that describe one value together.
 const MAX_NODES: usize = 8;
 
-/// The parts of a tool's schema that describe one value, any of which may; it may say nothing.
+/// The parts of a tool's schema that describe one value, any of which may apply; there may be none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schema<'s> {
     /// The whole schema, for references into it.
@@ -121,7 +121,7 @@ impl<'s> Schema<'s> {
         self.root?.pointer(path)
     }
 
-    /// Visits every part of the schema: what references and unions lead to as well.
+    /// Visits every part of the schema, including those that references and unions lead to.
     fn visit(self, look: &mut dyn FnMut(&'s Value)) {
         let nodes = self.nodes.into_iter().flatten();
         // Almost no schema has other parts.
@@ -144,7 +144,7 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// Returns the schemas that `find` gets from the parts of this one.
+    /// Returns the schemas that `find` returns for the parts of this one.
     fn find(self, mut find: impl FnMut(&'s Value, &mut Self)) -> Self {
         let mut found = Self { nodes: [None; MAX_NODES], ..self };
         self.visit(&mut |part| find(part, &mut found));
@@ -160,7 +160,7 @@ impl<'s> Schema<'s> {
         properties
     }
 
-    /// Returns `true` when an object with these members has all that are required and no unknown one.
+    /// Returns `true` if an object with these members has all required members and no unknown ones.
     pub(crate) fn covers(self, members: &Map<String, Value>) -> bool {
         let mut has_all = true;
         self.visit(&mut |part| {
@@ -204,14 +204,14 @@ impl<'s> Schema<'s> {
         })
     }
 
-    /// Returns `true` when the schema says anything.
+    /// Returns `true` if the schema contains any information.
     pub(crate) fn is_known(self) -> bool {
         self.nodes.iter().any(Option::is_some)
     }
 
-    /// Returns the form that is asked for; without a schema literals are typed and all else is
+    /// Returns the required form; without a schema, literals are typed and everything else is
     /// text. A value that may be a string is one, unless it spells a value of another type that is
-    /// admitted too.
+    /// also allowed.
     pub(crate) fn form(self) -> Form {
         let types = self.types();
         if types == Types::STRING {
@@ -227,14 +227,14 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// Returns the JSON types that are admitted.
+    /// Returns the JSON types that are allowed.
     pub(crate) fn types(self) -> Types {
         let mut budget = MAX_PARTS;
         let nodes = self.nodes.into_iter().flatten();
         any_of(nodes.map(|node| self.types_of(node, &mut budget)))
     }
 
-    /// Returns the types that a schema, what it refers to, its union and its values all admit.
+    /// Returns the types that are allowed by a schema, by what it refers to, by its union and by its values.
     fn types_of(self, node: &'s Value, budget: &mut usize) -> Types {
         if *budget == 0 {
             return Types::default();
@@ -275,7 +275,7 @@ const UNIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Objects with up to this number of members are searched key by key, which costs less than a hash.
 const FEW_MEMBERS: usize = 8;
 
-/// Returns the member of an object of this name.
+/// Returns the member with this name.
 fn field<'s>(node: &'s Value, name: &str) -> Option<&'s Value> {
     let members = node.as_object()?;
     if members.len() > FEW_MEMBERS {
@@ -284,13 +284,13 @@ fn field<'s>(node: &'s Value, name: &str) -> Option<&'s Value> {
     members.iter().find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// Returns `true` when a schema refers to another one or is a union.
+/// Returns `true` if a schema refers to another one or is a union.
 fn has_other_parts(node: &Value) -> bool {
     let is_other = |key: &String| key == "$ref" || UNIONS.contains(&key.as_str());
     node.as_object().is_some_and(|members| members.keys().any(is_other))
 }
 
-/// Returns the types that any of several schemas admits; one that says nothing admits all.
+/// Returns the types that any of several schemas allows; one without information allows all.
 fn any_of(all: impl Iterator<Item = Types>) -> Types {
     let join = |one: Types, other: Types| {
         if one.is_unknown() || other.is_unknown() { Types::default() } else { one.and(other) }
@@ -298,7 +298,7 @@ fn any_of(all: impl Iterator<Item = Types>) -> Types {
     all.reduce(join).unwrap_or_default()
 }
 
-/// The JSON types that a schema admits.
+/// The JSON types that a schema allows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Types(u8);
 
@@ -314,7 +314,7 @@ impl Types {
     /// All but strings.
     pub(crate) const JSON: Self = Self(126);
 
-    /// Returns the type of this name; an unknown name says nothing.
+    /// Returns the type with this name; an unknown name carries no information.
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "string" => Self::STRING,
@@ -328,8 +328,8 @@ impl Types {
         }
     }
 
-    /// Returns the type that lists of tools mean by a name of a programming language or a database; case
-    /// and what follows in brackets do not count.
+    /// Returns the type meant by a type name of a programming language or a database, as found in tool lists; case
+    /// and text in brackets after it are ignored.
     fn alias(name: &str) -> Self {
         let name = name.trim().to_ascii_lowercase();
         let word = name.split(['(', '[', '<', ' ']).next().unwrap_or_default();
@@ -371,12 +371,12 @@ impl Types {
         }
     }
 
-    /// Returns the types that either admits.
+    /// Returns the types that either allows.
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the types that both admit, where both say something and agree.
+    /// Returns the types that both allow, if both carry information and agree.
     fn meet(self, other: Self) -> Self {
         match Self(self.0 & other.0) {
             both if !both.is_unknown() => both,
@@ -385,24 +385,24 @@ impl Types {
         }
     }
 
-    /// Returns `true` when one of `other` is admitted by name.
+    /// Returns `true` if one of `other` is explicitly allowed.
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Returns `true` when nothing is said.
+    /// Returns `true` if there is no information.
     pub(crate) fn is_unknown(self) -> bool {
         self == Self::default()
     }
 
-    /// Returns `true` when something is said, and no string is admitted.
+    /// Returns `true` if there is information, and strings are not allowed.
     pub(crate) fn are_no_strings(self) -> bool {
         !self.is_unknown() && !self.has(Self::STRING)
     }
 
-    /// Returns the JSON literal of an admitted type that `text` spells. `None` is one where null is
-    /// admitted; where no string is, null and all of Python's words are, in capitals too, zeros and a plus may stand before a
-    /// number, and a whole number may be written with a fraction of zeros.
+    /// Returns the JSON literal of an allowed type that `text` spells. `None` is one if null is
+    /// allowed; if strings are not, then null and all of Python's words are, in capitals too, zeros and a plus may precede a
+    /// number, and an integer may be written with a fraction of zeros.
     pub(crate) fn literal(self, text: &str) -> Option<Cow<'_, str>> {
         let word = match text {
             "true" => Some(("true", Self::BOOLEAN)),
@@ -415,7 +415,7 @@ impl Types {
             _ => None,
         };
         if let Some((json, kind)) = word {
-            // Where no string is admitted, nothing is nearer to no value than null.
+            // If strings are not allowed, nothing is closer to a missing value than null.
             let is_admitted = self.is_unknown() || self.has(kind);
             let is_null = kind == Self::NULL && self.are_no_strings();
             return (is_admitted || is_null).then_some(json.into());
@@ -431,7 +431,7 @@ impl Types {
     }
 }
 
-/// Returns a number without a plus and without zeros that JSON does not have in front of it.
+/// Returns a number without a plus and without the leading zeros that JSON does not allow.
 fn plain_number(text: &str) -> String {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let sign = if text.starts_with('-') { "-" } else { "" };
@@ -447,7 +447,7 @@ fn whole_number(text: &str) -> &str {
     whole.filter(|whole| is_number(whole) && is_number(text)).unwrap_or(text)
 }
 
-/// Returns `true` when `text` may still become a literal when more follows.
+/// Returns `true` if `text` may still become a literal when more text follows.
 pub(crate) fn may_be_literal(text: &str) -> bool {
     ["true", "false", "null"].iter().any(|word| word.starts_with(text))
         || text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))

@@ -1,17 +1,17 @@
-//! Past an element of a list that cannot be read, up to the next one.
+//! Recovery after an element of a list that cannot be read, by skipping to the next one.
 
-/// The search for the end of a bad element: brackets count, but not in strings.
+/// A search for the end of a bad element: brackets count, except in strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Skip {
-    /// The open brackets, that of the list included.
+    /// The number of open brackets, including that of the list.
     depth: u32,
-    /// The quotes that strings stand in.
+    /// The quotes that delimit strings.
     quotes: &'static [u8],
-    /// The byte that begins an element where a comma is missing too.
+    /// The byte that begins an element even if a comma is missing.
     opener: Option<u8>,
     /// The quote of the current string, and whether its next byte is escaped.
     string: Option<(u8, bool)>,
-    /// A comma of the list was the last that was read.
+    /// `true` if a comma of the list was read last.
     is_behind_comma: bool,
 }
 
@@ -36,7 +36,7 @@ impl Skip {
         Self { depth, quotes: b"'\"", opener: None, string: None, is_behind_comma: false }
     }
 
-    /// Takes the next piece; returns how many bytes of it were read, and the end if it was found.
+    /// Reads the next piece; returns the number of bytes read, and the end if it was found.
     pub(crate) fn feed(&mut self, text: &str) -> (usize, Option<SkipEnd>) {
         for (at, byte) in text.bytes().enumerate() {
             if let Some((quote, is_escaped)) = self.string {
@@ -54,7 +54,7 @@ impl Skip {
                 _ if begins => return (at, Some(SkipEnd::Element)),
                 b'{' | b'[' | b'(' => self.depth += 1,
                 b']' if is_in_list => return (at + 1, Some(SkipEnd::List)),
-                // One bracket too many ends nothing.
+                // One closing bracket too many ends nothing.
                 b'}' | b']' | b')' => self.depth = self.depth.saturating_sub(1).max(1),
                 b',' => self.is_behind_comma = is_in_list,
                 _ if self.quotes.contains(&byte) => self.string = Some((byte, false)),

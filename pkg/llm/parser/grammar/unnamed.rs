@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::schema::Tools;
 
-/// Longest arguments that are kept to find the tool that they fit, in bytes.
+/// Maximum length of the arguments that are kept to find the tool that they fit, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
 /// The arguments of a call without a name, among several tools.
@@ -15,7 +15,7 @@ pub(super) struct Unnamed {
 }
 
 impl Unnamed {
-    /// Takes JSON text of the arguments.
+    /// Adds JSON text of the arguments.
     pub(super) fn push(&mut self, json: &str) {
         self.is_too_long |= self.arguments.len() + json.len() > MAX_BYTES;
         if self.is_too_long {
@@ -32,8 +32,8 @@ impl Unnamed {
     }
 }
 
-/// Returns `true` for an id that counts calls or tells them apart, and names no tool: a number, an id
-/// as other vendors write it, or one with bytes that no name has.
+/// Returns `true` for an id that counts or distinguishes calls and names no tool: a number, an id
+/// as other vendors write it, or one with bytes that no name contains.
 pub(super) fn is_mere_id(id: &str) -> bool {
     let is_counter = id.bytes().all(|byte| byte.is_ascii_digit());
     let is_foreign = id.starts_with("call_") || id.starts_with("toolu_");

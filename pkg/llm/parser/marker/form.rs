@@ -1,4 +1,4 @@
-//! The shapes of markers: how strictly their text is compared, and what stands between it and their end.
+//! The forms of markers: how strictly their text is compared, and the text between it and their end.
 
 use crate::{
     llm::parser::{
@@ -11,12 +11,12 @@ use crate::{
     types::subslice,
 };
 
-/// The strictness with which the text is compared, and what may follow it.
+/// The strictness of comparing the text, and the text that may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Exactly the text.
     Exact,
-    /// Exactly the text, where an object or an array of objects follows, which is not part of it.
+    /// Exactly the text, if an object or an array of objects follows, which is not part of the marker.
     BeforeList,
     /// The text in any ASCII case, then whitespace, then `>`.
     Tag,
@@ -28,7 +28,7 @@ pub(super) enum Form {
     NumberedTag,
     /// Exactly the text, then whitespace, then any tag.
     BeforeTag,
-    /// Exactly the text, then a name, where a curly bracket follows.
+    /// Exactly the text, then a name, if a curly bracket follows.
     Call,
     /// Exactly the text, then a header that ends with `end`.
     Header { end: &'static str, kind: Header },
@@ -61,7 +61,7 @@ impl Form {
         }
     }
 
-    /// Checks what stands behind the text of the marker, up to its end.
+    /// Checks the text after that of the marker, up to the marker's end.
     pub(super) fn check_rest(self, rest: &[u8]) -> Found {
         match self {
             Self::Exact => Found::Yes(0),

@@ -1,4 +1,4 @@
-//! The literal texts that open and close things, and recognising them at the front of text.
+//! The literal texts that open and close structures, and their recognition at the beginning of text.
 
 mod form;
 #[cfg(test)]
@@ -20,36 +20,36 @@ use crate::types::subslice;
 /// A literal text with which a model marks where something begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Marker<'a> {
-    /// The text; of tags without the `>`.
+    /// The text; for tags, without the `>`.
     text: &'a str,
     form: Form,
     next: Next,
 }
 
 impl Hash for Marker<'_> {
-    // The text tells almost all markers apart.
+    // The text alone distinguishes almost all markers.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.text.hash(state);
     }
 }
 
-/// The text that has to follow a marker, which is not part of it.
+/// The text that must follow a marker, and is not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// Anything.
     Any,
-    /// One of these bytes, behind whitespace.
+    /// One of these bytes, after whitespace.
     OneOf(&'static [u8]),
-    /// One of these texts, behind whitespace, else the marker is only mentioned; zeros count for
-    /// nothing.
+    /// One of these texts, after whitespace; otherwise the marker is only mentioned. Zeros are
+    /// ignored.
     Calls([[u8; FRONT_BYTES]; MAX_FRONTS]),
-    /// The payload of a call, else the marker is only mentioned.
+    /// The payload of a call; otherwise the marker is only mentioned.
     Payload(Lead),
-    /// The rest of a function's tag and what may follow it, else the marker is only mentioned.
+    /// The rest of a function's tag and the text that may follow it; otherwise the marker is only mentioned.
     Function(FunctionTag),
 }
 
-/// The most different texts that the calls in a wrapper begin with, and their length in bytes.
+/// The maximum number of different texts with which the calls in a wrapper begin, and their length in bytes.
 const MAX_FRONTS: usize = 6;
 const FRONT_BYTES: usize = 8;
 
@@ -63,28 +63,28 @@ impl<'a> Marker<'a> {
         Self::new(text, Form::Exact)
     }
 
-    /// Matches exactly this text, where an object or an array of objects follows.
+    /// Matches exactly this text, if an object or an array of objects follows.
     pub(super) const fn before_list(text: &'a str) -> Self {
         Self::new(text, Form::BeforeList)
     }
 
-    /// Matches a tag in any ASCII case, with whitespace allowed before its `>`. Give it without the
+    /// Matches a tag in any ASCII case, with whitespace allowed before its `>`. `text` must not include the
     /// `>`.
     pub(super) const fn tag(text: &'a str) -> Self {
         Self::new(text, Form::Tag)
     }
 
-    /// Matches a tag as [`tag`](Self::tag), with attributes allowed, at most 256 bytes of them.
+    /// Matches a tag like [`tag`](Self::tag), with attributes of at most 256 bytes allowed.
     pub(super) const fn tag_with_attributes(text: &'a str) -> Self {
         Self::new(text, Form::TagWithAttributes)
     }
 
-    /// Matches a tag as [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
+    /// Matches a tag like [`tag`](Self::tag), or one with a colon and at most 64 bytes before its `>`.
     pub(super) const fn suffixed_tag(text: &'a str) -> Self {
         Self::new(text, Form::SuffixedTag { is_optional: true })
     }
 
-    /// Matches a tag as [`suffixed_tag`](Self::suffixed_tag), but none without a suffix.
+    /// Matches a tag like [`suffixed_tag`](Self::suffixed_tag), but only with a suffix.
     pub(super) const fn only_suffixed_tag(text: &'a str) -> Self {
         Self::new(text, Form::SuffixedTag { is_optional: false })
     }
@@ -94,28 +94,28 @@ impl<'a> Marker<'a> {
         Self::new(text, Form::NumberedTag)
     }
 
-    /// Matches exactly this text, then whitespace and any tag, with at most 256 bytes between.
+    /// Matches exactly this text, then whitespace and any tag, with at most 256 bytes in between.
     pub(super) const fn before_tag(text: &'a str) -> Self {
         Self::new(text, Form::BeforeTag)
     }
 
-    /// Matches exactly this text and a name, where a curly bracket follows that is not part of it.
+    /// Matches exactly this text and a name, if a curly bracket follows, which is not part of the marker.
     pub(super) const fn call(text: &'a str) -> Self {
         Self::new(text, Form::Call)
     }
 
-    /// Matches a header from `start` to `end`, with at most 256 bytes between.
+    /// Matches a header from `start` to `end`, with at most 256 bytes in between.
     pub(super) const fn header(start: &'a str, end: &'static str, kind: Header) -> Self {
         Self::new(start, Form::Header { end, kind })
     }
 
-    /// Matches only where whitespace and one of `next` follow.
+    /// Matches only if whitespace and one of `next` follow.
     pub(super) const fn before(mut self, next: &'static [u8]) -> Self {
         self.next = Next::OneOf(next);
         self
     }
 
-    /// Counts only where a payload may follow that begins with `lead`; else it is mentioned.
+    /// Counts only if a payload that begins with `lead` may follow; otherwise the marker is mentioned.
     pub(super) fn before_payload(mut self, lead: Lead) -> Self {
         if self.may_be_mention() {
             self.next = Next::Payload(Lead { is_typed: !self.is_special(), ..lead });
@@ -123,7 +123,7 @@ impl<'a> Marker<'a> {
         self
     }
 
-    /// Counts only as the front of `tag`; else it is mentioned.
+    /// Counts only as the beginning of `tag`; otherwise the marker is mentioned.
     pub(super) fn before_function(mut self, tag: FunctionTag) -> Self {
         if self.may_be_mention() {
             self.next = Next::Function(tag);
@@ -131,7 +131,7 @@ impl<'a> Marker<'a> {
         self
     }
 
-    /// Counts only where one of `markers` may follow; else it is mentioned.
+    /// Counts only if one of `markers` may follow; otherwise the marker is mentioned.
     pub(super) fn before_calls<'m>(mut self, markers: impl Iterator<Item = Marker<'m>>) -> Self {
         let mut fronts = [[0; FRONT_BYTES]; MAX_FRONTS];
         for marker in markers {
@@ -155,7 +155,7 @@ impl<'a> Marker<'a> {
         self
     }
 
-    /// Returns `true` where what follows may tell more than it does now.
+    /// Returns `true` if the text that follows may show that the marker is only mentioned.
     fn may_be_mention(&self) -> bool {
         match self.next {
             Next::Any => !self.is_header(),
@@ -164,7 +164,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Returns the end of a header that is nothing but a name.
+    /// Returns the end of a header that consists of a name only.
     pub(super) fn end_of_name(&self) -> Option<&'static str> {
         if let Form::Header { end, kind: Header::Name } = self.form { Some(end) } else { None }
     }
@@ -186,7 +186,7 @@ impl<'a> Marker<'a> {
             }
     }
 
-    /// Returns the special token of this spelling, whatever follows it; `None` for anything but a whole one,
+    /// Returns the special token with this spelling, whatever follows it; `None` for anything but a complete one,
     /// and for quotes.
     pub(super) fn token(self) -> Option<Self> {
         let is_whole = self.form == Form::Exact
@@ -196,7 +196,7 @@ impl<'a> Marker<'a> {
         (is_whole && self.is_special()).then(|| Self::exact(self.text))
     }
 
-    /// Returns the marker as a model writes it; `None` for one that holds more than its text.
+    /// Returns the marker as a model writes it; `None` for one that contains more than its text.
     #[cfg(feature = "runtime")]
     fn written(&self) -> Option<String> {
         match self.form {
@@ -213,7 +213,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Matches what a user gives: a tag when it is spelled `<name>` or `</name>`, else exactly the
+    /// Matches a user's spelling: a tag if it has the form `<name>` or `</name>`, otherwise exactly the
     /// text.
     pub(super) const fn spelled(text: &'a str) -> Self {
         let ([b'<', b'/', name @ .., b'>'] | [b'<', name @ .., b'>']) = text.as_bytes() else {
@@ -230,13 +230,13 @@ impl<'a> Marker<'a> {
         if name.is_empty() { Self::exact(text) } else { Self::tag(front) }
     }
 
-    /// Returns the text as [`spelled`](Self::spelled) takes it.
+    /// Returns the text in the form that [`spelled`](Self::spelled) takes.
     pub(super) fn spelling(&self) -> String {
         format!("{}{}", self.text, if self.form.is_tag() { ">" } else { "" })
     }
 
-    /// Returns `true` when the front of `text` reads as this marker, in any case and whatever follows
-    /// it, but for the rest of a longer name.
+    /// Returns `true` if the beginning of `text` reads as this marker, in any case and whatever follows
+    /// it, except the rest of a longer name.
     #[cfg(feature = "runtime")]
     fn resembles(&self, text: &[u8]) -> bool {
         if self.form == Form::Call {
@@ -248,7 +248,7 @@ impl<'a> Marker<'a> {
             && !(self.form.is_tag() && rest.first().is_some_and(goes_on))
     }
 
-    /// Returns the text, of a tag without the `>`.
+    /// Returns the text; for a tag, without the `>`.
     pub(super) fn text(&self) -> &'a str {
         self.text
     }
@@ -258,7 +258,7 @@ impl<'a> Marker<'a> {
         self.text.as_bytes().first().copied().unwrap_or(b'<')
     }
 
-    /// Returns the bytes that may stand second.
+    /// Returns the possible second bytes.
     fn seconds(&self) -> impl Iterator<Item = u8> + use<> {
         let second = self.text.as_bytes().get(1).copied();
         let is_tag = self.form.is_tag();
@@ -267,7 +267,7 @@ impl<'a> Marker<'a> {
         second.into_iter().chain(other)
     }
 
-    /// Matches the front of `text`, behind which is `ahead`.
+    /// Matches the beginning of `text`, which is followed by `ahead`.
     pub(super) fn check(&self, text: &[u8], ahead: Ahead) -> Found {
         match self.form.check_text(self.text, text) {
             Found::Yes(length) => self.check_behind(length, text, ahead),
@@ -275,7 +275,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Checks what stands in `text` behind the marker's own `length` bytes.
+    /// Checks the part of `text` after the marker's own `length` bytes.
     fn check_behind(&self, length: usize, text: &[u8], ahead: Ahead) -> Found {
         let rest = subslice(text, length..);
         let tail = self.form.check_rest(rest);
@@ -308,7 +308,7 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Several markers that are looked for together.
+/// Markers that are searched for together.
 #[derive(Debug, Clone)]
 pub(crate) struct MarkerSet {
     markers: Vec<OwnedMarker>,
@@ -359,7 +359,7 @@ impl MarkerSet {
             .zip(&markers)
             .flat_map(|(which, marker)| marker.get().seconds().map(move |second| (second, which)));
         let mut seconds: Vec<_> = seconds.collect();
-        // Of those with the same second byte, the order of the list stays.
+        // Markers with the same second byte keep their order in the list.
         seconds.sort_unstable();
         let mut starts = Box::new([0; 257]);
         for (second, _) in &seconds {
@@ -385,18 +385,18 @@ impl MarkerSet {
         self.markers.iter().map(|marker| &*marker.text)
     }
 
-    /// Returns the first marker as a model writes it; `None` for one that holds more than its text.
+    /// Returns the first marker as a model writes it; `None` for one that contains more than its text.
     #[cfg(feature = "runtime")]
     pub(super) fn written(&self) -> Option<String> {
         self.markers.first().and_then(|marker| marker.get().written())
     }
 
-    /// Returns the bytes that may stand second.
+    /// Returns the possible second bytes.
     pub(super) fn seconds(&self) -> impl Iterator<Item = u8> {
         self.markers.iter().flat_map(|marker| marker.get().seconds())
     }
 
-    /// Returns `true` when the front of `text` reads as one of the markers, in any case.
+    /// Returns `true` if the beginning of `text` reads as one of the markers, in any case.
     #[cfg(feature = "runtime")]
     pub(super) fn resembles(&self, text: &[u8]) -> bool {
         let Some(first) = text.first() else { return false };
@@ -411,7 +411,7 @@ impl MarkerSet {
         &self.firsts
     }
 
-    /// Returns `true` for a marker that a person could type: not a special token, not the header of a
+    /// Returns `true` for a marker that a person could type: not a special token or the header of a
     /// channel.
     pub(super) fn is_typeable(&self, which: usize) -> bool {
         self.markers.get(which).is_some_and(|marker| !marker.is_special)
@@ -428,7 +428,7 @@ impl MarkerSet {
         self.markers.get(which).is_some_and(|marker| !marker.is_special && !marker.is_closer())
     }
 
-    /// Returns `true` for the front of a special token, two bytes of it at least.
+    /// Returns `true` for the beginning of a special token, at least two bytes long.
     pub(super) fn is_cut_token(&self, text: &[u8]) -> bool {
         let has_bar = memchr::memchr(b'|', text).is_some()
             || ["<｜", "</｜"].iter().any(|front| text.starts_with(front.as_bytes()));
@@ -436,14 +436,14 @@ impl MarkerSet {
         has_bar && self.markers.iter().filter(|marker| marker.is_special).any(|it| is_front(&it))
     }
 
-    /// Matches the front of `text` and returns the marker's place in the list. Where several
-    /// markers may stand, the first of the list is meant.
+    /// Matches the beginning of `text` and returns the marker's position in the list. If several
+    /// markers match, the first in the list counts.
     #[inline]
     pub(super) fn check(&self, text: &[u8]) -> (Found, usize) {
         self.check_below(self.markers.len(), text, Ahead::More)
     }
 
-    /// Returns the same for the markers below number `end`; where nothing is `ahead`, nothing may
+    /// Returns the same for the markers below number `end`; if nothing is `ahead`, nothing may
     /// still become a marker.
     #[inline]
     pub(super) fn check_below(&self, end: usize, text: &[u8], ahead: Ahead) -> (Found, usize) {
@@ -452,7 +452,7 @@ impl MarkerSet {
             let may_begin = !is_last && text.first().is_some_and(|first| self.firsts.holds(*first));
             return (if may_begin { Found::Maybe } else { Found::No }, 0);
         };
-        // The second byte settles most of what starts like a marker.
+        // The second byte rules out most text that starts like a marker.
         let place = usize::from(second);
         let (Some(&start), Some(&stop)) = (self.starts.get(place), self.starts.get(place + 1))
         else {
@@ -477,7 +477,7 @@ impl MarkerSet {
     }
 }
 
-/// Returns a mention for what is not a payload.
+/// Returns a mention for text that is not a payload.
 fn or_mention(found: Found) -> Found {
     if found == Found::No { Found::Mention(0) } else { found }
 }

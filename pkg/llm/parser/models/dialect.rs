@@ -13,9 +13,9 @@ use crate::llm::parser::{
     names::UnknownDialect,
 };
 
-/// The way in which a model writes calls and reasoning.
+/// The notation in which a model writes calls and reasoning.
 ///
-/// Its text form is `TOOLS/THINKING`, with `/inside` behind where answers start inside reasoning.
+/// Its text form is `TOOLS/THINKING`, followed by `/inside` if answers start inside reasoning.
 ///
 /// # Examples
 ///
@@ -32,16 +32,16 @@ use crate::llm::parser::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct Dialect {
-    /// The dialect of its tool calls. Default: `auto`.
+    /// The dialect of the model's tool calls. Default: `auto`.
     pub tools: ToolDialect,
-    /// The dialect of its reasoning. Default: `auto`.
+    /// The dialect of the model's reasoning. Default: `auto`.
     pub thinking: ThinkingDialect,
     /// `true` if the model's prompt template opens the reasoning, so that the answer starts inside
     /// it.
     /// Default: no.
     ///
-    /// Where a switch of the template decides, this is the switch's default: who knows the end of
-    /// the prompt, or set the switch, knows better.
+    /// If a switch of the template controls this, this is the switch's default: a caller that knows the end of
+    /// the prompt, or has set the switch, should override it.
     pub starts_inside: bool,
 }
 
@@ -53,11 +53,11 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// Returns the dialects of the model with this id; `auto` for a model that is not known.
+    /// Returns the dialects of the model with this id; `auto` for an unknown model.
     ///
-    /// Ids are read as people write them: with a publisher or a folder in front, as file names, with
-    /// sizes, quantisations and dates behind, in any case, as Hugging Face, Ollama, clouds and
-    /// routers spell them. A name that only its publisher's folder tells is taken for the
+    /// Ids are recognized as people write them: with a publisher or a folder before the name, as file names, with
+    /// sizes, quantizations and dates after it, in any case, as Hugging Face, Ollama, clouds and
+    /// routers spell them. A name that is unknown apart from its publisher's folder is assigned to the
     /// publisher's family.
     ///
     /// # Examples

@@ -3,7 +3,7 @@
 use super::pattern::fits;
 use crate::llm::parser::families::{self, Models};
 
-/// Longest part of an id that is looked at, in bytes; names of models are far shorter.
+/// Maximum length of a part of an id that is checked, in bytes; names of models are far shorter.
 const MAX_NAME_BYTES: usize = 512;
 
 /// The names of the dialects of a pattern's models.
@@ -15,8 +15,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Returns how specific the pattern is: a fine-tune's name carries the name of what it was made
-    /// from; then the text before the first `*` counts, then all of it, then a number that is told.
+    /// Returns the specificity of the pattern: a fine-tune comes first, since its name contains that of its base
+    /// model; then the length before the first `*` counts, then the whole length, then a number in it.
     fn rank(&self) -> (bool, usize, usize, bool) {
         let head = self.pattern.split('*').next().unwrap_or_default();
         (self.models.is_tuned, head.len(), self.pattern.len(), !self.pattern.contains(".x"))
@@ -33,7 +33,7 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
     })
 }
 
-/// Returns the most specific pattern that fits a model's id.
+/// Returns the most specific pattern that matches a model's id.
 ///
 /// Ids are paths: the last part names the model, or else a folder above it does.
 pub(super) fn find(id: &str) -> Option<Row> {

@@ -1,19 +1,19 @@
 //! Patterns of model names.
 
-/// Letters that, right after a number, make it a size or a count: `8b`, `128k`, `8x7b`.
+/// Letters that make a number a size or a count if they follow it directly: `8b`, `128k`, `8x7b`.
 const UNITS: [&str; 6] = ["b", "m", "k", "t", "x", "bit"];
 
 /// The word of a pattern that stands for any number after a dot.
 const ANY_NUMBER: &str = "x";
 
-/// Returns `true` when `pattern` is somewhere in `id`; both are in lower case.
+/// Returns `true` if `id` contains `pattern`; both are in lower case.
 pub(super) fn fits(pattern: &str, id: &str) -> bool {
     locate(pattern, id).is_some()
 }
 
-/// Returns the text of `id` before and after the first place of `pattern`; both are in lower case.
+/// Returns the text of `id` before and after the first match of `pattern`; both are in lower case.
 ///
-/// Every part of the pattern is looked for once, after the part before it, so that this is linear.
+/// Every part of the pattern is searched for once, after the part before it, so this takes linear time.
 pub(crate) fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str)> {
     let mut words = Words::new(id);
     let mut parts = pattern.split('*');
@@ -25,7 +25,7 @@ pub(crate) fn locate<'a>(pattern: &str, id: &'a str) -> Option<(&'a str, &'a str
     Some((id.strip_suffix(start)?, words.rest))
 }
 
-/// Moves `words` past the first place of `part` and returns the text from this place on.
+/// Advances `words` past the first match of `part` and returns the text from there on.
 fn skip_past<'a>(part: &str, words: &mut Words<'a>) -> Option<&'a str> {
     loop {
         let mut here = words.clone();
@@ -39,11 +39,11 @@ fn skip_past<'a>(part: &str, words: &mut Words<'a>) -> Option<&'a str> {
     }
 }
 
-/// Takes the words of `part` from the front of `words`; nothing may belong to the last one.
+/// Takes the words of `part` from the front of `words`; nothing that follows may belong to the last one.
 fn take(part: &str, words: &mut Words<'_>) -> bool {
     for wanted in Words::new(part) {
         let Some(mut word) = words.next() else { return false };
-        // The v of a version may be left out of patterns: hy-v3, llama-v3p1.
+        // Patterns may omit the v of a version: hy-v3, llama-v3p1.
         if word.text == "v" && wanted.is_number() && wanted.joint != Joint::Dot {
             let Some(number) = words.next() else { return false };
             word = number;
@@ -60,7 +60,7 @@ fn take(part: &str, words: &mut Words<'_>) -> bool {
 /// The joint between a word and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
-    /// Letters beside digits.
+    /// Letters next to digits.
     None,
     /// A dot, or the `p` of `v3p1`.
     Dot,
@@ -101,7 +101,7 @@ impl<'a> Words<'a> {
         Self { rest, before: Before::Nothing }
     }
 
-    /// Returns `true` when what follows belongs to the word before: the digits of a name, the next part of a
+    /// Returns `true` if the following text belongs to the previous word: the digits of a name, the next part of a
     /// version, the unit of a size.
     fn goes_on(&self) -> bool {
         let Some(next) = self.clone().next() else { return false };

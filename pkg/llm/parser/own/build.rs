@@ -8,10 +8,10 @@ use crate::llm::parser::{
 };
 
 impl ToolDialect {
-    /// Starts the description of a dialect that the library does not know.
+    /// Starts the description of a custom dialect.
     ///
-    /// [`name`](Self::name) returns `name`; [`by_name`](Self::by_name) does not find it. An agent in
-    /// text mode gives results in Forge's form, or, if `name` is that of a known dialect, in that
+    /// [`name`](Self::name) returns `name`; [`by_name`](Self::by_name) does not find the dialect. An agent in
+    /// text mode sends results in Forge's form or, if `name` is that of a known dialect, in that
     /// dialect's.
     ///
     /// # Examples
@@ -49,14 +49,14 @@ impl ToolDialectBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// [`DialectError`], when the markers cannot be told apart or looked for, when a grammar lacks a
-    /// part, and when there is no example or it is not read as complete calls.
+    /// [`DialectError`] if the markers cannot be distinguished or searched for, if a grammar lacks a
+    /// part, or if there is no example or it is not read as complete calls.
     pub fn build(self) -> Result<ToolDialect, DialectError> {
         let dialect = self.describe()?;
         if has_calls(&dialect, self.example) { Ok(dialect) } else { Err(DialectError::Example) }
     }
 
-    /// Returns the dialect, whatever its example.
+    /// Returns the dialect without checking its example.
     pub(super) fn describe(self) -> Result<ToolDialect, DialectError> {
         self.check()?;
         Ok(ToolDialect::own(&self))
@@ -64,9 +64,9 @@ impl ToolDialectBuilder<'_> {
 }
 
 impl ThinkingDialect {
-    /// Starts the description of a dialect that the library does not know.
+    /// Starts the description of a custom dialect.
     ///
-    /// [`name`](Self::name) returns `name`; [`by_name`](Self::by_name) does not find it. Where only
+    /// [`name`](Self::name) returns `name`; [`by_name`](Self::by_name) does not find the dialect. If only
     /// the name of a tag differs, [`tags`](Self::tags) is shorter.
     ///
     /// # Examples
@@ -105,14 +105,14 @@ impl ThinkingDialectBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// [`DialectError`], when the markers cannot be told apart or looked for.
+    /// [`DialectError`] if the markers cannot be distinguished or searched for.
     pub fn build(self) -> Result<ThinkingDialect, DialectError> {
         self.check()?;
         Ok(ThinkingDialect::own(&self))
     }
 }
 
-/// Returns `true` when `text` makes calls, all of them complete.
+/// Returns `true` if `text` contains calls, all of them complete.
 fn has_calls(dialect: &ToolDialect, text: &str) -> bool {
     let (mut calls, mut whole) = (0, 0);
     let mut parser = ToolCallParser::new(dialect);

@@ -1,4 +1,4 @@
-//! Dialects out of descriptions: checked, then ready for use.
+//! Dialects built from descriptions: checked, then compiled.
 
 mod build;
 #[cfg(test)]

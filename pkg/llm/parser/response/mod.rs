@@ -1,4 +1,4 @@
-//! Reasoning, text and calls out of one response, read once.
+//! Extraction of reasoning, text and calls from a response in one pass.
 
 #[cfg(test)]
 mod tests;
@@ -7,11 +7,11 @@ use super::{
     content::ResponsePiece, thinking::ThinkingParser, token::TokenKind, toolcall::ToolCallParser,
 };
 
-/// Separates a response into reasoning, text and tool calls, while it arrives in pieces of any size.
+/// A parser that separates a response into reasoning, text and tool calls, while it arrives in pieces of any size.
 ///
-/// Gives what a [`ToolCallParser`] gives that reads the answer of a [`ThinkingParser`], and reads the text
-/// once: the ends of calls, which the first of two parsers has to find too, are those that the second finds.
-/// One thing is known better so: what opens a block of calls right before reasoning is framing.
+/// The output is the same as that of a [`ToolCallParser`] that reads the answer of a [`ThinkingParser`], but the text
+/// is read only once: both parsers must find the ends of calls, and here the first uses those found by the second.
+/// One case is handled better: the opener of a block of calls directly before reasoning is framing.
 ///
 /// # Examples
 ///
@@ -40,25 +40,25 @@ use super::{
 /// ```
 #[derive(Debug)]
 pub struct ResponseParser {
-    /// Holds the parser of the calls.
+    /// The parser of the reasoning, which contains the parser of the calls.
     thinking: ThinkingParser,
 }
 
 impl ResponseParser {
-    /// Creates a parser of two that have read nothing; calls are read as `calls` does, in its dialect.
+    /// Creates a parser from two unused ones; calls are read as by `calls`, in its dialect.
     #[must_use]
     pub fn new(mut thinking: ThinkingParser, calls: ToolCallParser) -> Self {
         thinking.set_calls(calls);
         Self { thinking }
     }
 
-    /// Takes the next piece of text and gives what it holds.
+    /// Parses the next piece of text and emits its content.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         self.thinking.take(text, out);
     }
 
-    /// Takes the next piece of text, of which the caller knows what tokens it was, see
+    /// Parses the next piece of text, for which the caller knows the kind of tokens, see
     /// [`ThinkingParser::parse_token`].
     pub fn parse_token(
         &mut self,
@@ -75,8 +75,8 @@ impl ResponseParser {
         self.thinking.take_end_of_section(out);
     }
 
-    /// Ends the stream: what was held back is given as what it is. A call that is still open is incomplete;
-    /// with `may_close_calls`, one whose payload is whole is complete, see [`ToolCallParser::flush`].
+    /// Ends the stream and emits the text that was held back. A call that is still open is incomplete;
+    /// with `may_close_calls`, one whose payload is complete counts as complete, see [`ToolCallParser::flush`].
     pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ResponsePiece<'_>)) {
         self.thinking.take_end(may_close_calls, out);
     }

@@ -1,4 +1,4 @@
-//! Reasoning out of message text.
+//! Extraction of reasoning from message text.
 
 mod pieces;
 mod plain;
@@ -22,20 +22,20 @@ pub use self::pieces::ThinkingPiece;
 use self::pieces::{Output, Pieces, Section, give_message};
 use crate::{json::BLOCK, types::slice};
 
-/// Most whitespace before an opener that repeats what the prompt opened, in bytes.
+/// Maximum length of the whitespace before an opener that repeats the prompt's, in bytes.
 const MAX_OPENING_BYTES: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In the answer, perhaps in a call in it, where nothing is reasoning.
+    /// In the answer, possibly in a call in it, where nothing is reasoning.
     Message,
-    /// In reasoning that the opener of this number began; `None` when it began before the response.
+    /// In reasoning opened by the opener with this number; `None` if it began before the response.
     Thinking(Option<usize>),
 }
 
-/// Separates reasoning from answer in text that arrives in pieces of any size.
+/// A parser that separates reasoning from answer in text that arrives in pieces of any size.
 ///
-/// Gives one ordered sequence; however the text is cut, the pieces joined are the same. Tags inside
+/// The output is one ordered sequence; however the text is split, the joined pieces are the same. Tags inside
 /// code spans, fences and tool calls are text. The first closer ends the reasoning; openers inside
 /// it are part of it. Reasoning that is never closed stays reasoning.
 ///
@@ -61,59 +61,59 @@ enum State {
 pub struct ThinkingParser {
     dialect: ThinkingDialect,
     calls: ToolCallParser,
-    /// The bytes where markers of both dialects may begin: in the answer, and in reasoning.
+    /// The bytes with which markers of both dialects may begin, in the answer and in reasoning.
     stops: Arc<StopsOfBoth>,
     scan: Scan,
     state: State,
     output: Output,
-    /// Line ends that still belong to the marker before.
+    /// The number of line ends that still belong to the previous marker.
     framing_left: u8,
-    /// A carriage return was read that may begin one of them.
+    /// `true` if a carriage return was read that may begin one of them.
     framing_return: bool,
     /// The openers that were text.
     mentions: Mentions,
-    /// An opener inside a section, on which the next characters decide; with the one that was read
+    /// An opener inside a section that the next characters will decide, with the character that was read
     /// since.
     undecided: Option<(usize, &'static str)>,
-    /// The families, a bit each, whose markers have opened something.
+    /// The families, as one bit each, whose markers have opened something.
     at_work: u64,
-    /// A tag around the answer is open, which its closer ends.
+    /// `true` while a tag around the answer is open, until its closer.
     is_in_answer: bool,
-    /// A blank still belongs to the header before: some models write one behind each special token.
+    /// `true` if a space still belongs to the previous header: some models write one after each special token.
     skips_blank: bool,
-    /// Bytes given as message before the first section.
+    /// The number of bytes emitted as message before the first section.
     message_bytes: u64,
     late_thinking_bytes: u64,
-    /// No reasoning yet: a lone closer would show that the response began inside it.
+    /// `true` before any reasoning: a lone closer would show that the response began inside it.
     may_close_late: bool,
     recovers_calls: bool,
-    /// At the end, a call whose payload is whole is complete.
+    /// `true` if, at the end, a call whose payload is complete counts as complete.
     may_close_calls: bool,
-    /// The next opener of a call in reasoning is the first there, and is reported.
+    /// `true` if the next opener of a call in reasoning is the first there, to be reported.
     reports_opener: bool,
     /// The start of a response, while it may be an opener that counts only there.
     opening: Option<String>,
     way: Way,
 }
 
-/// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
+/// The path for the next text. Almost all text takes a fast path: a single check shows that nothing in it
 /// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Anything: markers were held back, a section has not begun, a line begins.
+    /// Any state: markers were held back, a section has not begun, or a line begins.
     Markers,
     /// In the open section of the answer.
     Message,
-    /// In a call; its parser knows.
+    /// In a call, whose parser decides.
     Call,
     /// In the open section of reasoning.
     Thinking,
-    /// In either of them, behind a few bytes that are held.
+    /// In one of these sections, after a few bytes that are held.
     Tail,
 }
 
 impl ThinkingParser {
-    /// Creates a parser of `dialect` that passes the calls of `tools` through.
+    /// Creates a parser of `dialect` that leaves the calls of `tools` unchanged.
     #[must_use]
     pub fn new(dialect: &ThinkingDialect, tools: &ToolDialect) -> Self {
         let recovers_calls = dialect.rules().recovers_calls;
@@ -143,7 +143,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Lets `calls` read the calls of the answer, in its dialect.
+    /// Sets the parser of the calls in the answer, with its dialect.
     pub(super) fn set_calls(&mut self, calls: ToolCallParser) {
         if self.calls.dialect() != calls.dialect() {
             self.stops = self.dialect.stops_with(calls.dialect());
@@ -151,14 +151,14 @@ impl ThinkingParser {
         self.calls = calls;
     }
 
-    /// Returns the parser of the calls of the answer.
+    /// Returns the parser of the calls in the answer.
     pub(super) fn calls(&self) -> &ToolCallParser {
         &self.calls
     }
 
     /// Sets whether openers of calls in reasoning are reported, see
-    /// [`CallOpener`](ThinkingPiece::CallOpener). Default: as the dialect says; all built-in ones say
-    /// yes.
+    /// [`CallOpener`](ThinkingPiece::CallOpener). Default: set by the dialect; all built-in dialects
+    /// report them.
     #[must_use]
     pub fn recover_calls(mut self, recovers: bool) -> Self {
         self.recovers_calls = recovers;
@@ -166,8 +166,8 @@ impl ThinkingParser {
         self
     }
 
-    /// Begins inside reasoning: the prompt already opened it. A response that opens it once more, with
-    /// its first characters, is understood.
+    /// Begins inside reasoning, because the prompt already opened it. A response that opens it again with
+    /// its first characters is handled.
     #[must_use]
     pub fn starting_inside(mut self) -> Self {
         if !self.dialect.is_none() {
@@ -177,7 +177,7 @@ impl ThinkingParser {
         self
     }
 
-    /// Begins inside reasoning when `prompt`, or the end of it, opened it and did not close it.
+    /// Begins inside reasoning if `prompt`, or the end of it, opened it and did not close it.
     #[must_use]
     pub fn after_prompt(self, prompt: &str) -> Self {
         let mut reader = Self::new(&self.dialect, &ToolDialect::NONE);
@@ -198,19 +198,19 @@ impl ThinkingParser {
         }
     }
 
-    /// Takes the next piece of text and gives what it holds.
+    /// Parses the next piece of text and emits its content.
     #[inline]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         self.take(text, &mut |piece| give(piece, out));
     }
 
-    /// Does the same, and gives what the calls hold.
+    /// Does the same, and also emits the content of calls.
     #[inline(always)]
     pub(super) fn take(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if text.len() > BLOCK {
             return self.look_at_long(text, out);
         }
-        // As a `match`, this would be a table of jumps.
+        // A `match` would compile to a jump table.
         if self.way == Way::Message
             && self.calls.is_still()
             && self.stops.in_message.and_code_are_far(text)
@@ -229,8 +229,8 @@ impl ThinkingParser {
         }
     }
 
-    /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
-    /// in special tokens only, and there always. Pieces must not mix both.
+    /// Parses the next piece of text, for which the caller knows the kind of tokens: markers then count
+    /// only in special tokens, but anywhere in them. A piece must not mix both kinds.
     pub fn parse_token(
         &mut self,
         text: &str,
@@ -240,13 +240,13 @@ impl ThinkingParser {
         self.take_token(text, token, &mut |piece| give(piece, out));
     }
 
-    /// Does the same, and gives what the calls hold.
+    /// Does the same, and also emits the content of calls.
     pub(super) fn take_token(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
         self.parse_markers(text, token, out);
         self.choose_way();
     }
 
-    /// Takes text in which something may matter.
+    /// Parses text that may contain something relevant.
     #[inline(never)]
     fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Pieces<'_>) {
         if self.dialect.is_none() {
@@ -285,7 +285,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Skips a line end that belongs to the marker before.
+    /// Skips a line end that belongs to the previous marker.
     fn skip_framing(&mut self, text: &str, at: &mut usize, token: TokenKind, out: &mut Pieces<'_>) {
         let has_return = mem::take(&mut self.framing_return);
         match text.as_bytes().get(*at) {
@@ -306,8 +306,8 @@ impl ThinkingParser {
         }
     }
 
-    /// Decides on an opener inside a section: text when whitespace follows on its line, the end of a
-    /// tag, or what ends a sentence, a quotation or a bracket.
+    /// Decides about an opener inside a section: it is text if followed by whitespace on its line, the end of a
+    /// tag, or a character that ends a sentence, a quotation or a bracket.
     fn decide(
         &mut self,
         (which, read): (usize, &'static str),
@@ -343,7 +343,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Takes an opener, or a marker in the answer that is not part of it.
+    /// Processes an opener, or a marker in the answer that is not part of it.
     fn open(&mut self, which: usize, out: &mut Pieces<'_>) {
         self.output.end_section(out);
         self.at_work |= self.dialect.compiled().families_of(which);
@@ -365,7 +365,7 @@ impl ThinkingParser {
         self.take_end_of_section(&mut |piece| give(piece, out));
     }
 
-    /// Does the same, and gives what the calls hold.
+    /// Does the same, and also emits the content of calls.
     pub(super) fn take_end_of_section(&mut self, out: &mut Pieces<'_>) {
         self.end_opener(out);
         self.read_tail(out);
@@ -377,7 +377,7 @@ impl ThinkingParser {
         self.choose_way();
     }
 
-    /// Ends the text in which an opener, or the line end behind a marker, may be undecided.
+    /// Ends the text in which an opener, or the line end after a marker, may be undecided.
     fn end_opener(&mut self, out: &mut Pieces<'_>) {
         if let Some((which, read)) = self.undecided.take() {
             self.open(which, out);
@@ -389,7 +389,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Reads the end of reasoning that only waited for the next text.
+    /// Reads the end of reasoning that was only waiting for the next text.
     fn read_tail(&mut self, out: &mut Pieces<'_>) {
         if let (Way::Tail, State::Thinking(_)) = (self.way, self.state) {
             let held = self.scan.take_held();
@@ -397,13 +397,13 @@ impl ThinkingParser {
         }
     }
 
-    /// Ends the stream: what was held back is given as what it is.
+    /// Ends the stream and emits the text that was held back.
     pub fn flush(&mut self, out: &mut impl FnMut(ThinkingPiece<'_>)) {
         self.take_end(true, &mut |piece| give(piece, out));
     }
 
-    /// Does the same, and gives what the calls hold; with `may_close_calls`, a call whose payload is whole is
-    /// complete.
+    /// Does the same, and also emits the content of calls; with `may_close_calls`, a call whose payload is complete counts
+    /// as complete.
     pub(super) fn take_end(&mut self, may_close_calls: bool, out: &mut Pieces<'_>) {
         self.may_close_calls = may_close_calls;
         if let Some(held) = self.opening.take() {
@@ -425,25 +425,25 @@ impl ThinkingParser {
         self.way = Way::Markers;
     }
 
-    /// Forgets the stream: the parser is as new, with the same dialects, outside reasoning.
+    /// Resets the parser to its initial state, with the same dialects, outside reasoning.
     pub fn reset(&mut self) {
         *self = Self::new(&self.dialect, self.calls.dialect()).recover_calls(self.recovers_calls);
     }
 
-    /// Returns `true` when the text so far ends inside reasoning.
+    /// Returns `true` if the text so far ends inside reasoning.
     #[must_use]
     pub fn is_in_thinking(&self) -> bool {
         matches!(self.state, State::Thinking(_))
     }
 
-    /// Returns the bytes given as message before a lone closer showed that they had been reasoning.
+    /// Returns the number of bytes emitted as message before a lone closer showed that they were reasoning.
     #[must_use]
     pub fn late_thinking_bytes(&self) -> u64 {
         self.late_thinking_bytes
     }
 }
 
-/// Gives a piece of which calls are not looked at.
+/// Emits a piece without examining its calls.
 #[inline(always)]
 fn give(piece: ResponsePiece<'_>, out: &mut impl FnMut(ThinkingPiece<'_>)) {
     if let Some(piece) = ThinkingPiece::of(piece) {
@@ -451,7 +451,7 @@ fn give(piece: ResponsePiece<'_>, out: &mut impl FnMut(ThinkingPiece<'_>)) {
     }
 }
 
-/// Returns `true` for what does not begin reasoning: what stands behind a word in a sentence or in code.
+/// Returns `true` for a character after which an opener is only mentioned, in a sentence or in code.
 fn ends_mention(next: char) -> bool {
     matches!(next, ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}' | '>' | '"' | '\'' | '`' | '|')
         || matches!(

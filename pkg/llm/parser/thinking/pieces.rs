@@ -1,4 +1,4 @@
-//! Pieces of text on their way out, and the markers that end reasoning.
+//! Pieces of text to be emitted, and the markers that end reasoning.
 
 use crate::llm::parser::{
     content::{ParsedContent, ResponsePiece},
@@ -12,25 +12,25 @@ use crate::types::subslice;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ThinkingPiece<'a> {
-    /// Part of the answer, never empty; calls in it are not looked at.
+    /// Part of the answer, never empty; calls in it are not examined.
     Message(&'a str),
     /// Part of the reasoning, never empty.
     Thinking(&'a str),
-    /// A marker: the section that was open, if any, ended.
+    /// A marker: the open section, if any, ended.
     SectionEnd,
-    /// A marker inside a section, which goes on.
+    /// A marker inside a section, which continues.
     Inline,
     /// The first opener of a call in this reasoning: the next piece begins with it, or with
-    /// whitespace and it. Reasoning that closes held a draft; of reasoning that never does, the
-    /// complete calls from here on may be meant.
+    /// whitespace and it. Reasoning that is closed later contained a draft; if it is never closed, the
+    /// complete calls from here on may be intended as calls.
     CallOpener,
-    /// The message that follows, up to the end of its section, is for a person: what looks like a call
-    /// in it is text.
+    /// The following message, up to the end of its section, is for a person: text in it that looks like a call
+    /// is text.
     Prose,
 }
 
 impl<'a> ThinkingPiece<'a> {
-    /// Returns the piece where calls are not looked at; `None` for what only a call holds.
+    /// Returns the piece if calls are not examined; `None` for the content of calls.
     #[inline(always)]
     pub(super) fn of(piece: ResponsePiece<'a>) -> Option<Self> {
         Some(match piece {
@@ -54,12 +54,12 @@ pub(super) enum Section {
     Thinking,
 }
 
-/// The section of text that is open, and the whitespace that may begin one.
+/// The open section of text, and the whitespace that may begin one.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub(super) section: Option<Section>,
     whitespace: LeadingWhitespace,
-    /// Whitespace behind that, which is part of the marker of a call.
+    /// Whitespace after it, which belongs to the marker of a call.
     lead: String,
 }
 
@@ -125,10 +125,10 @@ impl Output {
     }
 }
 
-/// Most whitespace of a marker that is withheld, in bytes; it is bounded where calls begin without one.
+/// Maximum length of a marker's whitespace that is withheld, in bytes, if calls may begin without a marker.
 const MAX_LEAD_BYTES: usize = 4096;
 
-/// Returns the text of a piece as it stands in the input; the other pieces describe it.
+/// Returns the text of a piece that is part of the input; the other pieces describe it.
 #[inline(always)]
 fn as_it_stands(piece: ParsedContent<'_>) -> Option<&str> {
     if let ParsedContent::Text(text)
@@ -158,7 +158,7 @@ fn is_blank(text: &str) -> bool {
     text.trim_start_matches([' ', '\t', '\r', '\n']).is_empty()
 }
 
-/// Returns the bytes of the line ends, at most `count`, that `bytes` begin with.
+/// Returns the length of the line ends, at most `count`, at the beginning of `bytes`.
 fn line_ends(bytes: &[u8], count: usize) -> usize {
     let mut length = 0;
     for _ in 0..count {
@@ -171,7 +171,7 @@ fn line_ends(bytes: &[u8], count: usize) -> usize {
     length
 }
 
-/// Checks for a closer at the front of `bytes`, behind at most `newlines` line ends.
+/// Checks for a closer at the beginning of `bytes`, after at most `newlines` line ends.
 pub(super) fn check_closer(
     closers: &MarkerSet,
     newlines: usize,

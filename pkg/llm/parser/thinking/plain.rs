@@ -1,4 +1,4 @@
-//! The fast path: text in which nothing matters, or only what one look settles.
+//! The fast path: text in which nothing matters, or that a single check decides.
 
 use super::{Pieces, Section, State, ThinkingParser, Way};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl ThinkingParser {
-    /// Takes text at which the first look was not enough.
+    /// Processes text for which the first check was not sufficient.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.way == Way::Message {
@@ -31,7 +31,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Takes text of at most a wide block inside a string between tags of a call.
+    /// Processes text of at most a wide block inside a string between tags of a call.
     #[inline(never)]
     fn look_in_markup(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         let Some(markup) = self.calls.look_at_markup(text) else {
@@ -55,7 +55,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Gives the source of arguments whose JSON was given.
+    /// Emits the source of arguments whose JSON has been emitted.
     #[inline(always)]
     fn give_source(&mut self, source: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if source.is_empty() {
@@ -89,7 +89,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Takes one block of reasoning of which at most the last few bytes may begin a marker.
+    /// Processes one block of reasoning in which at most the last few bytes may begin a marker.
     #[inline(never)]
     fn look_at_thinking(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         let stops = &self.stops.in_thinking;
@@ -104,7 +104,7 @@ impl ThinkingParser {
         }
     }
 
-    /// Takes text behind a few bytes that are held.
+    /// Processes text after a few bytes that are held.
     #[inline(never)]
     fn look_behind_tail(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         let stops = &self.stops;
@@ -122,7 +122,7 @@ impl ThinkingParser {
         self.parse_slowly(text, out);
     }
 
-    /// Takes text of more than a block, for which the first look knows nothing.
+    /// Processes text of more than a block, which the first check does not handle.
     #[inline(never)]
     pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         if self.way == Way::Message && self.calls.take_halves(text, &self.stops.in_message) {
@@ -178,11 +178,11 @@ impl ThinkingParser {
         self.parse_slowly(text, out);
     }
 
-    /// Takes text of reasoning or of a call.
+    /// Processes text of reasoning or of a call.
     #[inline(never)]
     fn look_further(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         match self.way {
-            // What is held is given when it is known what it is.
+            // Held text is emitted once its meaning is known.
             Way::Call if self.calls.hold(text) => {}
             Way::Call if self.calls.take_value_slowly(text) => self.give_value(text, out),
             Way::Call if let Some((entity, json, rest)) = self.calls.take_entity(text) => {
@@ -213,21 +213,21 @@ impl ThinkingParser {
         }
     }
 
-    /// Gives text of the answer outside of calls.
+    /// Emits text of the answer outside calls.
     #[inline(always)]
     pub(super) fn give_text(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         self.message_bytes += text.len() as u64;
         out(ResponsePiece::Answer(ParsedContent::Text(text)));
     }
 
-    /// Gives text that passes unchanged inside a value of a call.
+    /// Emits text that passes unchanged inside a value of a call.
     #[inline(always)]
     pub(super) fn give_value(&mut self, text: &str, out: &mut impl FnMut(ResponsePiece<'_>)) {
         self.message_bytes += text.len() as u64;
         out(ResponsePiece::Answer(ParsedContent::CallVerbatim(text)));
     }
 
-    /// Takes text in which something may matter.
+    /// Processes text that may contain something relevant.
     #[inline(never)]
     fn parse_slowly(&mut self, text: &str, out: &mut Pieces<'_>) {
         let is_taken = match (self.way, self.state) {
@@ -237,7 +237,7 @@ impl ThinkingParser {
                 let is_taken = self.calls.look_at_value(text, give);
                 if is_taken {
                     self.message_bytes += text.len() as u64;
-                    // The way of the calls is the way on.
+                    // The path of the calls is the path to continue on.
                     return;
                 }
                 false
@@ -251,8 +251,8 @@ impl ThinkingParser {
         self.choose_way();
     }
 
-    /// Takes text of the answer of which at most the last few bytes may begin a marker. Returns `false`
-    /// where there is more to see.
+    /// Processes text of the answer in which at most the last few bytes may begin a marker. Returns `false`
+    /// if there is more to examine.
     fn take_message(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
         let Self { calls, stops, message_bytes, .. } = self;
         calls.take_text(text, Some(&stops.in_message), &mut |text| {
@@ -261,8 +261,8 @@ impl ThinkingParser {
         })
     }
 
-    /// Takes text of reasoning of which at most the last few bytes may begin a marker. Returns `false`
-    /// where there is more to see.
+    /// Processes text of reasoning in which at most the last few bytes may begin a marker. Returns `false`
+    /// if there is more to examine.
     fn take_thinking(&mut self, text: &str, out: &mut Pieces<'_>) -> bool {
         let Self { scan, stops, .. } = self;
         let give = &mut |text: &str| out(ResponsePiece::Thinking(text));
@@ -280,7 +280,7 @@ impl ThinkingParser {
         true
     }
 
-    /// Chooses the way of the next text.
+    /// Chooses the path for the next text.
     pub(super) fn choose_way(&mut self) {
         let is_open = self.framing_left == 0
             && !self.skips_blank

@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl ThinkingParser {
-    /// Reads the answer, up to the first marker; returns `true` when there was one. Without `text` the
+    /// Reads the answer up to the first marker; returns `true` if there was one. If there is no `text`, the
     /// stream has ended.
     pub(super) fn message(
         &mut self,
@@ -67,7 +67,7 @@ impl ThinkingParser {
         } else if !is_typed || which >= first_inline {
             false
         } else if markers.is_hidable(which) {
-            // A tag around the answer stands at its start.
+            // A tag around the answer is at its start.
             is_inside && {
                 mentions.note(which);
                 true
@@ -105,14 +105,14 @@ impl ThinkingParser {
         }
         let marker = self.calls.found();
         self.skips_blank = marker.ends_with("<|message|>") && marker.contains("|> ");
-        // What a call had held back stands behind the marker, before the rest of the text.
+        // The text that a call held back comes after the marker, before the rest of the text.
         let pending = self.calls.take_pending();
         self.parse_markers(&pending, token, out);
         true
     }
 
-    /// Decides on a special token in the answer whose family has opened nothing: framing before
-    /// another token, outside code, else text.
+    /// Decides about a special token in the answer whose family has opened nothing: framing before
+    /// another token, outside code; otherwise text.
     pub(super) fn decide_on_token(
         &mut self,
         (which, read): (usize, &'static str),
@@ -135,7 +135,7 @@ impl ThinkingParser {
         self.parse_markers(read, token, out);
     }
 
-    /// Gives the last marker as text.
+    /// Emits the last marker as text.
     pub(super) fn pass_found(&mut self, out: &mut Pieces<'_>) {
         let Self { calls, output, message_bytes, .. } = self;
         calls.pass_found(&mut |piece| give_message(piece, message_bytes, output, out));
@@ -162,7 +162,7 @@ impl ThinkingParser {
         let closers = &compiled.closers;
         let counts = token.counts();
         let check = |bytes: &[u8], is_last| {
-            // Line ends before a special token come in ordinary ones.
+            // Line ends before a special token arrive in ordinary ones.
             let are_line_ends = || bytes.iter().all(|byte| matches!(byte, b'\n' | b'\r'));
             if !counts && (bytes.len() > 2 * newlines || !are_line_ends()) {
                 return (Found::No, 0);
@@ -189,7 +189,7 @@ impl ThinkingParser {
         if found == CLOSER {
             self.end_thinking(which, out);
         } else if found == HEADER {
-            // What begins another section is read again there.
+            // A marker that begins another section is read again there.
             let header = scan.found().to_owned();
             self.end_thinking(which, out);
             self.framing_left = 0;
@@ -216,8 +216,8 @@ impl ThinkingParser {
         self.framing_left = compiled.section(which).framing.after_opener;
     }
 
-    /// Looks for an opener at the start of a response that is plain words, or that repeats what the
-    /// prompt opened.
+    /// Searches for an opener at the start of a response that is plain words, or that repeats the
+    /// prompt's.
     pub(super) fn look_for_opener(
         &mut self,
         text: &str,

@@ -11,8 +11,8 @@ use super::{
 use crate::types::slice;
 
 impl ToolCallParser {
-    /// Takes the rest of `text`, the first of a section, in which no marker begins; returns `false` for other
-    /// text. The search for markers costs ten times that, and text begins with text mostly.
+    /// Processes the rest of `text`, the first of a section, if no marker begins in it; returns `false` for other
+    /// text. The full search for markers costs ten times as much, and sections usually begin with text.
     pub(super) fn take_beginning(
         &mut self,
         (text, at): (&str, &mut usize),
@@ -38,7 +38,7 @@ impl ToolCallParser {
         true
     }
 
-    /// Takes text at the start of a message, where a call may begin without a marker.
+    /// Processes text at the start of a message, where a call may begin without a marker.
     pub(super) fn look_at_start(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
         let start = *at;
         if self.start.ends_before(slice(text, start..), self.dialect.compiled().bare_firsts) {
@@ -53,7 +53,7 @@ impl ToolCallParser {
                 started.call.filter(|(_, lead)| self.may_call(slice(&started.text, *lead..)));
             let call = call.filter(|(form, _)| self.counts(*form, &started.text));
             let Some(call) = call else {
-                // Nothing was held before this piece, where it is read again.
+                // Nothing was held before this piece, which is read again.
                 if started.text.len() == *at - start {
                     *at = start;
                 } else {
@@ -68,13 +68,13 @@ impl ToolCallParser {
         }
     }
 
-    /// Returns `true` when `text`, a call without a marker, may be one by its name.
+    /// Returns `true` if `text`, a call without a marker, may be one judging by its name.
     fn may_call(&self, text: &str) -> bool {
         let name = name_of(text).filter(|_| self.bare_of_known);
         name.is_none_or(|name| self.tools.may_be_called(name))
     }
 
-    /// Begins a call without a marker in `text`, in this form and behind this number of bytes.
+    /// Begins a call without a marker in `text`, in this form and after this number of bytes.
     pub(super) fn begin_unmarked(
         &mut self,
         text: &str,

@@ -1,4 +1,4 @@
-//! A block of calls that a model repeats without its opener: framing, not a second run.
+//! Blocks of calls that a model repeats without their opener: framing, not a second run.
 
 use super::{Started, ToolCallParser};
 use crate::llm::parser::{
@@ -22,7 +22,7 @@ impl ToolCallParser {
         self.pending.insert_str(0, &started.text);
     }
 
-    /// Takes text of what may be an echo.
+    /// Processes text that may be an echo.
     pub(super) fn look_at_echo(&mut self, text: &str, at: &mut usize, out: &mut Emit<'_>) {
         for next in slice(text, *at..).chars() {
             *at += next.len_utf8();
@@ -36,7 +36,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Calls what was held: no closer follows it.
+    /// Treats the held text as calls, because no closer follows it.
     pub(super) fn call_echo(&mut self, at: usize, out: &mut Emit<'_>) {
         let Start::Echo(echo) = &mut self.start else { return };
         let Echo { held, call, .. } = std::mem::take(&mut **echo);

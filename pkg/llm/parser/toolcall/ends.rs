@@ -10,17 +10,17 @@ use super::{
 };
 
 impl ToolCallParser {
-    /// Ends a section of message text without ending the stream: what was held back is text.
+    /// Ends a section of message text without ending the stream: text that was held back is text.
     pub fn end_section(&mut self, out: &mut impl FnMut(ParsedContent<'_>)) {
         self.end_section_where(false, out);
     }
 
-    /// Ends a section as [`end_section`](Self::end_section) does; where `is_outside`, a parser before
-    /// this one knows that the text has left the call that is open here.
+    /// Ends a section like [`end_section`](Self::end_section); with `is_outside`, a preceding parser
+    /// knows that the text has left the call that is open here.
     pub(crate) fn end_section_where(&mut self, is_outside: bool, out: &mut Emit<'_>) {
         self.leave_way();
         self.read_tail();
-        // What one of them held may begin the next.
+        // Text held by one of them may begin the next.
         loop {
             self.end_span(out);
             self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
@@ -47,7 +47,7 @@ impl ToolCallParser {
         self.choose_way();
     }
 
-    /// Lets a few bytes be read that only waited for the next text.
+    /// Allows a few bytes to be read that were only waiting for the next text.
     fn read_tail(&mut self) {
         if self.scan.is_almost_idle() {
             let held = self.scan.take_held();
@@ -55,7 +55,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Ends what may begin without a marker. Returns `true` when something was held for it.
+    /// Ends anything that may begin without a marker. Returns `true` if text was held for it.
     fn end_start(&mut self, out: &mut Emit<'_>) -> bool {
         let is_echo = matches!(self.start, Start::Echo(_));
         self.call_echo(0, out);
@@ -66,7 +66,7 @@ impl ToolCallParser {
         has_held || is_echo
     }
 
-    /// Gives held text, up to the first foreign marker in it.
+    /// Emits held text, up to the first foreign marker in it.
     fn finish_text(&mut self, foreign: Option<&Foreign<'_>>, out: &mut Emit<'_>) -> Option<usize> {
         self.end_start(out);
         loop {
@@ -78,7 +78,7 @@ impl ToolCallParser {
                 return None;
             }
             if self.scan.is_idle() {
-                // Behind a call that has ended here, text may be held for what may begin.
+                // After a call that has ended here, text may be held for the next beginning.
                 if self.end_start(out) {
                     continue;
                 }
@@ -94,13 +94,13 @@ impl ToolCallParser {
     }
 
     /// Ends the stream. A call that is still open is incomplete; with `may_close_calls`, one whose
-    /// payload is whole is complete, with the repair
+    /// payload is complete counts as complete, with the repair
     /// [`ImplicitClose`](crate::types::Repair::ImplicitClose).
     pub fn flush(&mut self, may_close_calls: bool, out: &mut impl FnMut(ParsedContent<'_>)) {
         self.flush_until(may_close_calls, None, out);
     }
 
-    /// Ends the stream, up to the first foreign marker in what was held back.
+    /// Ends the stream, up to the first foreign marker in the held text.
     pub(in crate::llm::parser) fn flush_until(
         &mut self,
         may_close_calls: bool,
@@ -110,7 +110,7 @@ impl ToolCallParser {
         self.leave_way();
         self.read_tail();
         if self.region.is_some() {
-            // The backslash of an escape that was cut.
+            // The backslash of a truncated escape.
             self.parse_until("", &mut 0, TokenKind::Unknown, None, out);
         }
         loop {

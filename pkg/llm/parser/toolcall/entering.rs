@@ -1,4 +1,4 @@
-//! The effect of each marker of the dialect: a call begins, or framing passes.
+//! The effect of each marker of the dialect: a call begins, or framing is skipped.
 
 use super::ToolCallParser;
 use crate::llm::parser::{
@@ -10,7 +10,7 @@ use crate::llm::parser::{
 };
 
 impl ToolCallParser {
-    /// Takes the marker that was found last, number `which`, whose end is at byte `at` of the piece.
+    /// Processes the marker found last, number `which`, which ends at byte `at` of the piece.
     pub(super) fn take_marker(
         &mut self,
         which: usize,
@@ -76,8 +76,8 @@ impl ToolCallParser {
         }
     }
 
-    /// Emits the first character of a closer that is none, since text stands between it and the call: the
-    /// rest may begin a marker, as it may where the closer is not looked for.
+    /// Emits the first character of a closer that is not one, because there is text between it and the call: the
+    /// rest may begin a marker, as it may where closers are not searched for.
     fn pass_front(&mut self, out: &mut Emit<'_>) {
         let found = self.scan.found();
         let front = found.chars().next().map_or(0, char::len_utf8);
@@ -88,7 +88,7 @@ impl ToolCallParser {
         self.pending.insert_str(0, rest);
     }
 
-    /// Begins a call behind the marker that was found.
+    /// Begins a call after the marker that was found.
     fn enter_call(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         if !self.dialect.compiled().form(form).opener_is_payload {
             out(ParsedContent::Marker(self.scan.found()));
@@ -111,7 +111,7 @@ impl ToolCallParser {
         out(ParsedContent::Marker(self.scan.found()));
     }
 
-    /// Returns `true` when a call of `form` that begins with `text` counts.
+    /// Returns `true` if a call of `form` that begins with `text` counts.
     pub(super) fn counts(&self, form: usize, text: &str) -> bool {
         let offered = self.dialect.compiled().form(form).offered;
         let name = text.split_once([':', '>']).map_or("", |(_, name)| name);
@@ -119,7 +119,7 @@ impl ToolCallParser {
         offered == Offered::Any || self.tools.counts(name, offered)
     }
 
-    /// Takes an opener of `form` with the name in it, perhaps behind the end of the line before.
+    /// Processes an opener of `form` that contains the name, possibly after the end of the previous line.
     pub(super) fn enter_offered(&mut self, form: usize, offset: u64, out: &mut Emit<'_>) {
         let found = self.scan.found();
         let (line_end, call) = found.split_at(usize::from(found.starts_with('\n')));

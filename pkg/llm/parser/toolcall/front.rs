@@ -1,12 +1,12 @@
-//! Text of which the last few bytes may begin a marker, and what comes behind it.
+//! Text in which the last few bytes may begin a marker, and the text that follows it.
 
 use super::ToolCallParser;
 use crate::llm::parser::{inline_buf::Few, stops::Stops};
 
 impl ToolCallParser {
-    /// Takes one block of message text of which at most the last few bytes may begin a marker, and holds
-    /// these; returns the length of the text before them, and `None` for text of another length and where one
-    /// look does not tell. The markers are those of the dialect, or begin at `stops`; nothing was held.
+    /// Processes one block of message text in which at most the last few bytes may begin a marker, and holds
+    /// them; returns the length of the text before them, or `None` for text of another length and if one
+    /// check does not decide. The markers are those of the dialect, or begin at `stops`; nothing may be held.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_front(
         &mut self,
@@ -22,8 +22,8 @@ impl ToolCallParser {
         Some(end)
     }
 
-    /// Takes the few bytes that are held, if `text` shows at one look that none of those markers begins with
-    /// them; `None` where it does not.
+    /// Takes the few bytes that are held if a single check of `text` shows that none of those markers begins with
+    /// them; otherwise returns `None`.
     #[inline(always)]
     pub(in crate::llm::parser) fn settle(
         &mut self,

@@ -1,4 +1,4 @@
-//! Openers in Markdown code: those of a span that is still open are decided at the end of their call.
+//! Openers in Markdown code: those in a span that is still open are decided at the end of their call.
 
 use super::{SpanCall, ToolCallParser};
 use crate::llm::parser::{
@@ -8,7 +8,7 @@ use crate::llm::parser::{
 };
 
 impl ToolCallParser {
-    /// Takes an opener that stands in code.
+    /// Processes an opener inside code.
     pub(super) fn opener_in_code(&mut self, role: Role, out: &mut Emit<'_>) {
         if let Some(ticks) = self.literal.state().span_ticks() {
             self.span = Some(Box::new(SpanCall::new(self, ticks)));
@@ -21,7 +21,7 @@ impl ToolCallParser {
         out(ParsedContent::Text(found));
     }
 
-    /// Takes what was held from an opener in a span on: text, or a call that is read now.
+    /// Processes the text held from an opener in a span on: as text, or as a call that is read now.
     pub(super) fn settle_span(&mut self, is_call: bool, out: &mut Emit<'_>) {
         let Some(span) = self.span.take() else { return };
         let SpanCall { held, .. } = *span;
@@ -42,12 +42,12 @@ impl ToolCallParser {
         }
     }
 
-    /// Returns `true` when the next byte stands in a code span or fence.
+    /// Returns `true` if the next byte is inside a code span or fence.
     pub(crate) fn is_in_code(&self) -> bool {
         self.literal.state().hides_next()
     }
 
-    /// Returns `true` when the stream ended in a fence that hid a call.
+    /// Returns `true` if the stream ended in a fence that hid a call.
     pub(crate) fn ends_in_code(&self) -> bool {
         self.ends_in_code
     }

@@ -1,4 +1,4 @@
-//! Tool calls out of message text.
+//! Extraction of tool calls from message text.
 
 mod beginning;
 mod echo;
@@ -32,13 +32,13 @@ use super::{
 };
 use crate::{json::BLOCK, types::slice};
 
-/// Longest body of one call, in bytes, where the caller sets no other limit: 4 MiB.
+/// Default maximum length of the body of one call, in bytes: 4 MiB.
 pub const DEFAULT_MAX_CALL_BYTES: usize = 4 << 20;
 
-/// Pulls tool calls out of message text while it streams.
+/// A parser that extracts tool calls from message text while it streams.
 ///
-/// Text goes in in pieces of any size; text and calls come out in order, as slices of what went in.
-/// However the text is cut, the pieces joined are the same. Only what may still become a marker is
+/// The input is text in pieces of any size; the output is text and calls in order, as slices of the input.
+/// However the text is split, the joined pieces are the same. Only text that may still become a marker is
 /// held back. An opener in a code span or fence is text.
 ///
 /// # Examples
@@ -68,46 +68,46 @@ pub struct ToolCallParser {
     scan: Scan,
     literal: FollowedCode,
     region: Option<Box<Region>>,
-    /// The place of the last call, for the next.
+    /// The allocation of the last call, reused for the next.
     spare: Option<Box<Region>>,
     /// The start of a message in a dialect whose calls may begin without a marker.
     start: Start,
-    /// Text to be read before the next: what a call or a start had held back.
+    /// Text to be read before the next piece, which was held back by a call or at a start.
     pending: String,
-    /// A call or a wrapper has begun: closers of wrappers count.
+    /// `true` once a call or a wrapper has begun: closers of wrappers count.
     may_unwrap: bool,
     is_in_wrapper: bool,
-    /// Nothing but calls and whitespace came since a wrapper of calls began.
+    /// `true` if there were only calls and whitespace since a wrapper of calls began.
     is_in_block: bool,
-    /// The openers that were only mentioned: as many closers, if they are special tokens, are too.
+    /// The number of openers that were only mentioned: the same number of closers, if they are special tokens, are too.
     mentions: u8,
     /// `true` in text for a person, where no call begins.
     is_in_prose: bool,
-    /// No text came since the section or a wrapper began.
+    /// `true` if there was no text since the section or a wrapper began.
     is_before_text: bool,
-    /// No text came since the last call: closers are orphans of it.
+    /// `true` if there was no text since the last call: closers are orphans of it.
     is_behind_call: bool,
-    /// The last call had a closer: a list that another one follows repeats it.
+    /// `true` if the last call had a closer: a list followed by another closer repeats it.
     may_echo: bool,
     /// A call in a code span that is still open.
     span: Option<Box<SpanCall>>,
-    /// Something else than text follows what is read now.
+    /// `true` if something other than text follows the current text.
     breaks: bool,
-    /// The stream ended in a fence that hid a call.
+    /// `true` if the stream ended in a fence that hid a call.
     ends_in_code: bool,
-    /// Tokens that end the turn unless text follows.
+    /// Tokens that end the turn, unless text follows.
     turn_end: TurnEnd,
     calls_in_code: bool,
-    /// Calls without a marker are calls of known tools only.
+    /// `true` if calls without a marker must name known tools.
     bare_of_known: bool,
     hidden_calls: u32,
     way: Way,
-    /// No marker begins in text of the current call without `<`.
+    /// `true` if no marker begins in text of the current call without `<`.
     has_angles_only: bool,
-    /// Bytes that may take the fast path, and those that took it and were not counted yet.
+    /// The number of bytes that may take the fast path, and of those that took it but have not been counted.
     room: usize,
     passed: usize,
-    /// Bytes of text so far, and where the current call began.
+    /// The number of bytes of text so far, and the position at which the current call began.
     taken: u64,
     call_offset: u64,
     is_over_limit: bool,
@@ -119,59 +119,59 @@ pub struct ToolCallParser {
 struct SpanCall {
     held: String,
     dialect: ToolDialect,
-    /// Reads the held text, as if the span were none; behind the opener and backticks, none is needed.
+    /// The parser of the held text, as if there were no span; not needed for the opener and backticks.
     calls: Option<Box<ToolCallParser>>,
-    /// The bytes of the held text that it has read.
+    /// The number of bytes of the held text that the parser has read.
     read: usize,
-    /// The number of backticks that opened the span, and that of the last ones in a row.
+    /// The number of backticks that opened the span, and the number of the last ones in a row.
     ticks: usize,
     run: usize,
-    /// As many backticks stood in a string of the call.
+    /// `true` if a string of the call contained the same number of backticks.
     has_run_in_string: bool,
     has_ended: bool,
 }
 
-/// Markers of another parser that are looked for in the same text.
+/// Markers of another parser that are searched for in the same text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Foreign<'a> {
     pub(super) markers: &'a MarkerSet,
-    /// Takes those that are text.
+    /// Records those that are text.
     pub(super) mentions: &'a Mentions,
-    /// The number of them that count now.
+    /// The number of markers that currently count.
     pub(super) count: usize,
-    /// The number of them that open a section; the others are passed over.
+    /// The number of markers that open a section; the others are skipped.
     pub(super) openers: usize,
-    /// The least number of bytes of a special token, cut at the end, that is framing.
+    /// The minimum length at which a special token truncated at the end of the text is framing, in bytes.
     pub(super) min_cut_bytes: usize,
-    /// The bytes where these and the dialect's own may begin.
+    /// The bytes with which these markers and the dialect's own may begin.
     pub(super) stops: &'a Stops,
 }
 
 impl Foreign<'_> {
-    /// The number of a special token that the end of the text has cut.
+    /// The number for a special token that is truncated at the end of the text.
     pub(super) const CUT: usize = usize::MAX;
 }
 
-/// Numbers of markers from here on are those of the other parser.
+/// The first number of the other parser's markers.
 const FOREIGN: usize = 1 << 16;
-/// The number of a special token that the end of the text has cut.
+/// The number for a special token that is truncated at the end of the text.
 const CUT: usize = FOREIGN - 1;
 
-/// The way of the next text. Almost all text takes a fast path: one look says that nothing in it
+/// The path for the next text. Almost all text takes a fast path: a single check shows that nothing in it
 /// matters, and it passes unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// Anything: markers were held back, a structure is open, a line begins.
+    /// Any state: markers were held back, a structure is open, or a line begins.
     Markers,
-    /// In plain message text: openers, code.
+    /// In plain message text, in which only openers and code matter.
     Text,
-    /// The same behind a few bytes that are held.
+    /// The same, after a few bytes that are held.
     Tail,
     /// In a value of a call's arguments.
     Value(Plain),
-    /// In a JSON string of the arguments, behind a backslash that is held.
+    /// In a JSON string of the arguments, after a backslash that is held.
     Escape,
-    /// In a string between tags, behind the front of an entity that is held.
+    /// In a string between tags, after the beginning of an entity that is held.
     Entity(CutEntity),
     /// In a string that is held because its call may have ended.
     Held,
@@ -184,7 +184,7 @@ impl ToolCallParser {
         Self::with_tools(dialect, Tools::default(), DEFAULT_MAX_CALL_BYTES)
     }
 
-    /// Creates a parser of `dialect` and the calls of `tools`, of which none is longer than this.
+    /// Creates a parser of `dialect` for the calls of `tools`, each of which is at most this long.
     #[inline]
     fn with_tools(dialect: &ToolDialect, tools: Tools, max_call_bytes: usize) -> Self {
         Self {
@@ -223,8 +223,8 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes the next piece of text and gives what it holds.
-    // The first look needs no stack; inlined it would have that of its caller, the other stage.
+    /// Parses the next piece of text and emits its content.
+    // The first check needs no stack; inlined, it would use that of its caller, the other stage.
     #[inline(never)]
     pub fn parse(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if text.len() > BLOCK {
@@ -240,8 +240,8 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes the next piece of text, of which the caller knows what tokens it was: markers then count
-    /// in special tokens only, and there always. Pieces must not mix both.
+    /// Parses the next piece of text, for which the caller knows the kind of tokens: markers then count
+    /// only in special tokens, but anywhere in them. A piece must not mix both kinds.
     pub fn parse_token(
         &mut self,
         text: &str,
@@ -255,15 +255,15 @@ impl ToolCallParser {
         self.parse_markers(text, token, out);
     }
 
-    /// Takes text in which something may matter.
+    /// Parses text that may contain something relevant.
     #[inline(never)]
     fn parse_markers(&mut self, text: &str, token: TokenKind, out: &mut Emit<'_>) {
         let mut at = 0;
         self.parse_until(text, &mut at, token, None, out);
     }
 
-    /// Takes text from `*at` on, up to the first foreign marker: its number, with `*at`
-    /// behind it. What was held back behind the marker is then [pending](Self::take_pending).
+    /// Parses text from `*at` up to the first foreign marker; returns its number, with `*at`
+    /// after it. Text held back after the marker is then [pending](Self::take_pending).
     pub(super) fn parse_until(
         &mut self,
         text: &str,
@@ -297,7 +297,7 @@ impl ToolCallParser {
         found
     }
 
-    /// Takes text until it ends, a foreign marker was found or something became pending.
+    /// Parses text until it ends, a foreign marker is found, or text becomes pending.
     fn run(
         &mut self,
         text: &str,
@@ -350,7 +350,7 @@ impl ToolCallParser {
         self.room = 0;
     }
 
-    /// Chooses the way of the next text.
+    /// Chooses the path for the next text.
     fn choose_way(&mut self) {
         (self.way, self.room) = match &self.region {
             Some(region) if region.holds_string() => (Way::Held, 0),
@@ -368,12 +368,12 @@ impl ToolCallParser {
         }
     }
 
-    /// Returns `true` when no text is held that may become a marker.
+    /// Returns `true` if no text is held that may become a marker.
     pub(super) fn is_idle(&self) -> bool {
         self.scan.is_idle()
     }
 
-    /// Returns `true` when the next text is message text in which only markers and code matter, behind
+    /// Returns `true` if the next text is message text in which only markers and code matter, after
     /// at most a few bytes that are held.
     pub(super) fn is_in_plain_text(&self) -> bool {
         self.region.is_none()
@@ -399,7 +399,7 @@ impl ToolCallParser {
         });
     }
 
-    /// Ends a call: the text behind it begins a section, and so a line.
+    /// Ends a call: the text after it begins a section, and therefore a line.
     fn leave_call(&mut self) {
         let Some(mut region) = self.region.take() else { return };
         self.begin_section(true);
@@ -424,7 +424,7 @@ impl ToolCallParser {
         out(ParsedContent::Text(found));
     }
 
-    /// Begins a section of message text, and so a line.
+    /// Begins a section of message text, and therefore a line.
     pub(super) fn begin_section(&mut self, after_call: bool) {
         self.literal = FollowedCode::START;
         self.is_before_text = true;
@@ -438,7 +438,7 @@ impl ToolCallParser {
         self.scan.found()
     }
 
-    /// Takes text that was held back behind a foreign marker, whose owner has to read it next.
+    /// Takes text that was held back after a foreign marker, which the marker's owner must read next.
     pub(super) fn take_pending(&mut self) -> String {
         mem::take(&mut self.pending)
     }

@@ -1,4 +1,4 @@
-//! The next marker of message text: its own, another parser's, or a token that the end cuts.
+//! The search for the next marker in message text: an own one, another parser's, or a token truncated at the end.
 
 use std::{cell::Cell, ptr};
 
@@ -16,7 +16,7 @@ use super::{
 use crate::types::slice;
 
 impl ToolCallParser {
-    /// Passes text on up to the next marker; returns the number of a foreign one. Without `text`
+    /// Emits text up to the next marker; returns the number of a foreign one. If there is no `text`,
     /// the stream has ended and held text is read.
     pub(super) fn next_marker(
         &mut self,
@@ -115,7 +115,7 @@ impl ToolCallParser {
         self.at_marker(which, at, hides_calls, out)
     }
 
-    /// Takes marker `which`, found before byte `at`; returns the number of a foreign one.
+    /// Processes marker `which`, found before byte `at`; returns the number of a foreign one.
     fn at_marker(
         &mut self,
         which: usize,
@@ -143,10 +143,10 @@ impl ToolCallParser {
     }
 }
 
-/// A block of calls, as far as nothing but whitespace was read in it.
+/// A block of calls in which only whitespace has been read.
 struct Block<'t> {
     is_open: Cell<bool>,
-    /// The text that is read now; empty where what is read was held back before it.
+    /// The text that is being read; empty if the text being read was held back before it.
     text: &'t [u8],
 }
 
@@ -162,7 +162,7 @@ impl<'t> Block<'t> {
         }
     }
 
-    /// Returns `true` where `bytes`, which are a part of the text, are the first in the block.
+    /// Returns `true` if `bytes`, which are part of the text, are the first in the block.
     fn goes_on(&self, bytes: &[u8]) -> bool {
         let first = || self.text.trim_ascii_start().as_ptr();
         self.is_open.get() && (self.text.is_empty() || ptr::eq(first(), bytes.as_ptr()))

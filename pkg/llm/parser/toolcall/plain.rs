@@ -1,4 +1,4 @@
-//! The fast path: text in which nothing matters, or only what one look settles.
+//! The fast path: text in which nothing matters, or that a single check decides.
 
 use std::mem;
 
@@ -15,15 +15,15 @@ use crate::{
 };
 
 impl ToolCallParser {
-    /// Returns `true` where text without markers, code and line ends changes nothing.
+    /// Returns `true` in a state that text without markers, code and line ends does not change.
     #[inline(always)]
     pub(in crate::llm::parser) fn is_still(&self) -> bool {
         self.literal.is_still()
     }
 
-    /// Takes message text in which no marker and no code begins, where it [changes
-    /// nothing](Self::is_still); returns `false` where a line end
-    /// matters in it.
+    /// Processes message text in which no marker and no code begins, in a state that it [does not
+    /// change](Self::is_still); returns `false` if it contains a line end
+    /// that matters.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_plain(&mut self, text: &str) -> bool {
         let is_taken = !text.is_empty() && !has_line_end(text);
@@ -33,15 +33,15 @@ impl ToolCallParser {
         is_taken
     }
 
-    /// Takes text inside a value of a call; returns `false` where something may matter in it.
+    /// Processes text inside a value of a call; returns `false` if it may contain something relevant.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_value(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
         plain.passes_at_once(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Takes one block inside a JSON string, escapes included; returns `false` for text of another length or
-    /// place, and where more may matter in it.
+    /// Processes one block inside a JSON string, including escapes; returns `false` for text of another length or
+    /// place, and if more in it may matter.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_value_block(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
@@ -49,17 +49,17 @@ impl ToolCallParser {
         block.is_ok_and(|block| plain.block_passes(block)) && self.has_room(text)
     }
 
-    /// Takes text of more than a block inside a value; returns `false` where more may matter in it.
+    /// Processes text of more than a block inside a value; returns `false` if more in it may matter.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_long_value(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
-        // Markup of this length mostly needs escapes, which cost no more than the look whether it does.
+        // Markup of this length usually needs escapes, which cost no more than the check for them.
         !self.is_in_markup() && plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Takes message text of half a wide block to a whole one in which nothing that begins at `stops`, and no
-    /// code, begins, where it [changes nothing](Self::is_still); returns `false` for other text. It calls
-    /// nothing and needs no stack.
+    /// Processes message text of between half a wide block and a whole one in which nothing that begins at `stops`, and no
+    /// code, begins, in a state that it [does not change](Self::is_still); returns `false` for other text. Calls
+    /// no functions and needs no stack.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_halves(&mut self, text: &str, stops: &Stops) -> bool {
         let Some(halves) = Halves::of(text.as_bytes()) else { return false };
@@ -70,8 +70,8 @@ impl ToolCallParser {
         is_taken
     }
 
-    /// Takes message text of more than a block in which no marker of the dialect, or one that begins at
-    /// `stops`, begins; returns `false` where one look does not tell that.
+    /// Processes message text of more than a block in which no marker of the dialect, or one that begins at
+    /// `stops`, begins; returns `false` if a single check does not show that.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_long(&mut self, text: &str, stops: Option<&Stops>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
@@ -85,17 +85,17 @@ impl ToolCallParser {
         is_taken
     }
 
-    /// Does the same at a second look, which knows escapes in text of other lengths.
+    /// Does the same with a second check, which handles escapes in text of other lengths.
     #[inline]
     pub(in crate::llm::parser) fn take_value_slowly(&mut self, text: &str) -> bool {
         let Way::Value(plain) = self.way else { return false };
-        // Of a block, the look before this one knows escapes.
+        // The previous check has already handled escapes in a block.
         let is_new = text.len() < BLOCK || text.len() == BLOCK && plain != Plain::JsonString;
         is_new && plain.has_second_look() && plain.passes(text.as_bytes()) && self.has_room(text)
     }
 
-    /// Looks at text of at most a wide block inside a string between tags; `None` for other text, and where a
-    /// tag may stand in it.
+    /// Checks text of at most a wide block inside a string between tags; returns `None` for other text, and if it
+    /// may contain a tag.
     #[inline(always)]
     pub(in crate::llm::parser) fn look_at_markup<'t>(
         &self,
@@ -107,20 +107,20 @@ impl ToolCallParser {
         if may_pass { Escapable::of(plain, text) } else { None }
     }
 
-    /// Returns `true` in a call where no text passes unchanged, mostly between its values.
+    /// Returns `true` in a part of a call where no text passes unchanged, usually between its values.
     #[inline(always)]
     pub(in crate::llm::parser) fn is_at_structure(&self) -> bool {
         self.way == Way::Value(Plain::Nothing)
     }
 
-    /// Returns `true` inside a string between tags where markers begin with `<`.
+    /// Returns `true` inside a string between tags if markers begin with `<`.
     #[inline(always)]
     pub(in crate::llm::parser) fn is_in_markup(&self) -> bool {
         self.has_angles_only && matches!(self.way, Way::Value(plain) if plain.is_markup())
     }
 
-    /// Splits longer text where a string between tags goes on: the front is at most a wide block, and cuts no
-    /// entity with a name.
+    /// Splits longer text inside a string between tags: the first part is at most a wide block, and does not split
+    /// a named entity.
     #[inline]
     pub(in crate::llm::parser) fn split_markup<'t>(
         &self,
@@ -135,13 +135,13 @@ impl ToolCallParser {
         text.split_at_checked(end - cut.map_or(0, |behind| behind + 1))
     }
 
-    /// Counts text inside a string between tags that was given as JSON.
+    /// Counts text inside a string between tags that was emitted as JSON.
     #[inline(always)]
     pub(in crate::llm::parser) fn count_markup(&mut self, bytes: usize) {
         self.passed += bytes;
     }
 
-    /// Takes the front of an entity at the end of a piece, and holds it; returns `false` for other text.
+    /// Holds the beginning of an entity at the end of a piece; returns `false` for other text.
     #[inline]
     pub(in crate::llm::parser) fn take_cut_entity(&mut self, text: &str) -> bool {
         let cut = CutEntity::of(text).filter(|_| self.way == Way::Value(Plain::Entities));
@@ -151,8 +151,8 @@ impl ToolCallParser {
         cut.is_some()
     }
 
-    /// Takes the rest of an entity, whose front is held, from the front of `text`; returns all of it, what it
-    /// stands for in JSON, and the text behind it.
+    /// Completes an entity, whose beginning is held, from the beginning of `text`; returns the entity, its
+    /// meaning in JSON, and the text after it.
     #[inline]
     pub(in crate::llm::parser) fn take_entity<'t>(
         &mut self,
@@ -168,7 +168,7 @@ impl ToolCallParser {
         Some((entity, json, slice(text, entity.len() - cut.text().len()..)))
     }
 
-    /// Takes text inside a JSON string which ends with the backslash of an escape, and holds that; returns
+    /// Processes text inside a JSON string that ends with the backslash of an escape, which is held; returns
     /// the number of bytes before it.
     #[inline]
     pub(in crate::llm::parser) fn take_cut_escape(&mut self, text: &str) -> Option<usize> {
@@ -183,7 +183,7 @@ impl ToolCallParser {
         Some(front.len())
     }
 
-    /// Takes the letter that `text` begins with, whose backslash is held; returns both.
+    /// Completes an escape, whose backslash is held, with the letter at the beginning of `text`; returns both.
     #[inline]
     pub(in crate::llm::parser) fn take_escape(&mut self, text: &str) -> Option<&'static str> {
         let has_room = self.way == Way::Escape && self.room - self.passed >= 2;
@@ -194,7 +194,7 @@ impl ToolCallParser {
         Some(escape)
     }
 
-    /// Takes more of a string that is held because its call may have ended; returns `false` where it may
+    /// Processes more of a string that is held because its call may have ended; returns `false` if it may
     /// end.
     #[inline]
     pub(in crate::llm::parser) fn hold(&mut self, text: &str) -> bool {
@@ -206,7 +206,7 @@ impl ToolCallParser {
         is_held
     }
 
-    /// Counts text of a value; returns `false` where it is empty or there is no room for it.
+    /// Counts text of a value; returns `false` if it is empty or exceeds the limit.
     #[inline(always)]
     fn has_room(&mut self, text: &str) -> bool {
         let has_room = !text.is_empty() && text.len() <= self.room - self.passed;
@@ -214,7 +214,7 @@ impl ToolCallParser {
         has_room
     }
 
-    /// Takes text at which the first look was not enough.
+    /// Processes text for which the first check was not sufficient.
     #[inline(never)]
     pub(super) fn look(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.way == Way::Text {
@@ -232,7 +232,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes text of at most a wide block inside a string between tags.
+    /// Processes text of at most a wide block inside a string between tags.
     #[inline(never)]
     fn look_in_markup(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         let Some(markup) = self.look_at_markup(text) else { return self.parse_slowly(text, out) };
@@ -252,7 +252,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes text of a call between its values.
+    /// Processes text of a call between its values.
     #[inline(never)]
     fn look_at_structure(&mut self, text: &str, out: &mut Emit<'_>) {
         if !self.look_at_value(text, out) {
@@ -281,7 +281,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes text behind a few bytes that are held.
+    /// Processes text after a few bytes that are held.
     #[inline(never)]
     fn look_behind_tail(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         let Some(held) = self.settle(text, None) else { return self.parse_slowly(text, out) };
@@ -290,7 +290,7 @@ impl ToolCallParser {
         self.look_at_block(text, out);
     }
 
-    /// Takes text of more than a block, for which the first look knows nothing.
+    /// Processes text of more than a block, which the first check does not handle.
     #[inline(never)]
     pub(super) fn look_at_long(&mut self, text: &str, out: &mut impl FnMut(ParsedContent<'_>)) {
         if self.way == Way::Text {
@@ -372,7 +372,7 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes text in which something may matter.
+    /// Processes text that may contain something relevant.
     #[inline(never)]
     fn parse_slowly(&mut self, text: &str, out: &mut Emit<'_>) {
         let is_taken = match self.way {
@@ -390,8 +390,8 @@ impl ToolCallParser {
         }
     }
 
-    /// Takes one block of message text; returns `false` for text of another length, and where one look does
-    /// not tell that no marker begins in it. The markers are those of the dialect, or begin at `stops`.
+    /// Processes one block of message text; returns `false` for text of another length, and if a single check does
+    /// not show that no marker begins in it. The markers are those of the dialect, or begin at `stops`.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_block(&mut self, text: &str, stops: Option<&Stops>) -> bool {
         let stops = stops.unwrap_or(&self.stops);
@@ -400,7 +400,7 @@ impl ToolCallParser {
         is_taken
     }
 
-    /// Takes message text; returns `false` where a marker may begin in it: one of the dialect, or one
+    /// Processes message text; returns `false` if a marker may begin in it: one of the dialect, or one
     /// that begins at `stops`.
     #[inline(always)]
     pub(in crate::llm::parser) fn take_lines(&mut self, text: &str, stops: Option<&Stops>) -> bool {
@@ -410,9 +410,9 @@ impl ToolCallParser {
         is_taken
     }
 
-    /// Takes message text of which at most the last few bytes may begin a marker, behind what was held.
-    /// The markers are those of the dialect, or begin at `stops`. Returns `false` where there is more to
-    /// see: then the text has to be read.
+    /// Processes message text in which at most the last few bytes may begin a marker, after the held text.
+    /// The markers are those of the dialect, or begin at `stops`. Returns `false` if there is more to
+    /// examine; the text must then be read.
     pub(in crate::llm::parser) fn take_text(
         &mut self,
         text: &str,
@@ -446,7 +446,7 @@ impl ToolCallParser {
         true
     }
 
-    /// Takes text of a call in which no marker begins, whatever its grammar makes of it; returns `false`
+    /// Processes text of a call in which no marker begins, whatever its grammar makes of it; returns `false`
     /// for other text.
     pub(in crate::llm::parser) fn look_at_value(&mut self, text: &str, out: &mut Emit<'_>) -> bool {
         let (Way::Value(plain), Some(region)) = (self.way, &mut self.region) else { return false };
@@ -470,7 +470,7 @@ impl ToolCallParser {
     }
 }
 
-/// Returns `true` for text with a line end that matters: four bytes on, the line has begun as plain text.
+/// Returns `true` for text with a line end that matters: after four more bytes, the line has begun as plain text.
 #[inline(always)]
 fn has_line_end(text: &str) -> bool {
     match text.as_bytes().last_chunk() {

@@ -17,22 +17,22 @@ use crate::{
 };
 
 impl ToolCallParser {
-    /// Sets names and JSON schemas of the known tools: arguments written as XML are typed by them.
+    /// Sets the names and JSON schemas of the known tools, which determine the types of arguments written as XML.
     #[must_use]
     pub fn schemas(mut self, schemas: Arc<[(Text, Value)]>) -> Self {
         self.tools = schemas.into();
         self
     }
 
-    /// Sets the longest body of one call, in bytes. Default: 4 MiB. A longer call ends malformed and
-    /// the parser takes nothing more; see [`over_limit_at`](Self::over_limit_at).
+    /// Sets the maximum length of the body of one call, in bytes. Default: 4 MiB. A longer call ends malformed and
+    /// the parser processes nothing more; see [`over_limit_at`](Self::over_limit_at).
     #[must_use]
     pub fn max_call_bytes(mut self, bytes: usize) -> Self {
         self.max_call_bytes = bytes;
         self
     }
 
-    /// Sets whether a call without a marker must name a known tool, where one is known. Default: no.
+    /// Sets whether a call without a marker must name a known tool, if any are known. Default: no.
     #[must_use]
     pub(crate) fn bare_of_known(mut self, only: bool) -> Self {
         self.bare_of_known = only;
@@ -46,14 +46,14 @@ impl ToolCallParser {
         self
     }
 
-    /// Creates a parser that looks only for where calls begin and end: they may be of any length, and their
-    /// arguments are not given.
+    /// Creates a parser that only finds where calls begin and end: they may have any length, and their
+    /// arguments are not emitted.
     #[must_use]
     pub(crate) fn of_bounds(dialect: &ToolDialect) -> Self {
         Self::with_tools(dialect, Tools::bounds_only(), usize::MAX >> 1)
     }
 
-    /// Returns `true` for a parser that [looks only for bounds](Self::of_bounds).
+    /// Returns `true` for a parser that [finds bounds only](Self::of_bounds).
     pub(in crate::llm::parser) fn finds_bounds_only(&self) -> bool {
         self.tools.are_bounds_only()
     }
@@ -63,7 +63,7 @@ impl ToolCallParser {
         &self.dialect
     }
 
-    /// Forgets the stream: the parser is as new, with the same settings.
+    /// Resets the parser to its initial state, with the same settings.
     pub fn reset(&mut self) {
         *self = self.fresh();
     }
@@ -77,13 +77,13 @@ impl ToolCallParser {
         fresh
     }
 
-    /// Sets whether the text that follows is for a person, up to the end of its section: what looks
-    /// like a call in it is text.
+    /// Sets whether the following text is for a person, up to the end of its section: text in it that looks
+    /// like a call is text.
     pub(crate) fn set_prose(&mut self, is_prose: bool) {
         self.is_in_prose = is_prose;
     }
 
-    /// Returns `true` when the marker that was found last, of another parser, begins prose for this
+    /// Returns `true` if the other parser's marker that was found last begins prose for this
     /// one.
     pub(crate) fn found_begins_prose(&self) -> bool {
         let compiled = self.dialect.compiled();
@@ -93,7 +93,7 @@ impl ToolCallParser {
         compiled.role(which) == Role::WrapperOpener(Holds::Prose)
     }
 
-    /// Returns `true` when no text came since the last call.
+    /// Returns `true` if there was no text since the last call.
     pub(crate) fn is_behind_call(&self) -> bool {
         self.is_behind_call
     }
@@ -104,13 +104,13 @@ impl ToolCallParser {
         self.region.is_some()
     }
 
-    /// Returns the number of openers that a code span or fence hid.
+    /// Returns the number of openers hidden by a code span or fence.
     #[must_use]
     pub fn hidden_calls(&self) -> u32 {
         self.hidden_calls
     }
 
-    /// Returns the position where the call that passed [`max_call_bytes`](Self::max_call_bytes)
+    /// Returns the position at which the call that exceeded [`max_call_bytes`](Self::max_call_bytes)
     /// began, in bytes of text from the start of the stream.
     #[must_use]
     pub fn over_limit_at(&self) -> Option<u64> {

@@ -4,7 +4,7 @@ use super::{SpanCall, ToolCallParser};
 use crate::llm::parser::{content::ParsedContent, grammar::Guard, unmarked::Start};
 use crate::types::slice;
 
-/// Longest text that is held from an opener in an open span on, in bytes.
+/// Maximum length of the text held from an opener in an open span on, in bytes.
 const MAX_HELD_BYTES: usize = 64 << 10;
 
 impl SpanCall {
@@ -21,7 +21,7 @@ impl SpanCall {
         }
     }
 
-    /// Takes text from `*at` on, until it is known whether a call stands there.
+    /// Reads text from `*at` until it is known whether it contains a call.
     pub(super) fn feed(&mut self, text: &str, at: &mut usize) -> Option<bool> {
         while *at < text.len() {
             let rest = slice(text, *at..);
@@ -42,7 +42,7 @@ impl SpanCall {
         None
     }
 
-    /// Returns the length of the front of `rest` that is read at once: words, in which no call ends and
+    /// Returns the length of the beginning of `rest` that is read at once: words, in which no call ends and
     /// another begins, or one character.
     fn step(&self, rest: &str) -> usize {
         let room = MAX_HELD_BYTES.saturating_sub(self.held.len());
@@ -55,7 +55,7 @@ impl SpanCall {
     fn push(&mut self, text: &str) {
         self.held.push_str(text);
         if text == "`" && self.calls.is_none() {
-            // Mostly the span ends here, and nothing has to be read.
+            // Usually the span ends here, and nothing has to be read.
             return;
         }
         let calls = self.calls.get_or_insert_with(|| {
@@ -64,7 +64,7 @@ impl SpanCall {
         });
         let (mut ends, mut is_at_end) = (false, false);
         let mut out = |content: ParsedContent<'_>| {
-            // Behind the end of one of several calls in the same payload, the next one begins.
+            // After the end of one of several calls in the same payload, the next one begins.
             ends |= is_at_end && !matches!(content, ParsedContent::CallStart);
             is_at_end = matches!(content, ParsedContent::CallEnd { .. });
         };
@@ -78,8 +78,8 @@ impl SpanCall {
         region.map_or(Guard::Open, |region| region.guard())
     }
 
-    /// Returns `true` for a call, whose span was not closed on its line. A call that goes on in the
-    /// next line, and whose string holds what could close the span, is a value in tags.
+    /// Returns `true` for a call whose span was not closed on its line. A call that continues on the
+    /// next line, and whose string contains what could close the span, is a value in tags.
     pub(super) fn is_call_at_line_end(&self) -> bool {
         if self.run == self.ticks && self.guard() == Guard::Open {
             return false;

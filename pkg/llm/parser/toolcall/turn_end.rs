@@ -1,14 +1,14 @@
-//! The special tokens with which a turn ends: framing at the end of the text, text elsewhere.
+//! The special tokens that end a turn: framing at the end of the text, text elsewhere.
 
 use crate::llm::parser::{
     content::{Emit, ParsedContent},
     role::Role,
 };
 
-/// Longest run of such tokens that is held, in bytes; a longer one is text.
+/// Maximum length of a sequence of such tokens that is held, in bytes; a longer one is text.
 const MAX_HELD_BYTES: usize = 256;
 
-/// The tokens at the end of the text so far, and the whitespace behind each.
+/// The tokens at the end of the text so far, and the whitespace after each.
 #[derive(Debug, Default)]
 pub(super) struct TurnEnd {
     held: String,
@@ -19,8 +19,8 @@ impl TurnEnd {
         self.held.is_empty()
     }
 
-    /// Takes the marker `found` if it ends a turn, and not the call or wrapper that is open; returns
-    /// `true` then.
+    /// Processes the marker `found` if it ends a turn, and not the open call or wrapper; returns
+    /// `true` if so.
     pub(super) fn take(
         &mut self,
         found: &str,
@@ -42,7 +42,7 @@ impl TurnEnd {
         true
     }
 
-    /// Takes the next token.
+    /// Adds the next token.
     fn push(&mut self, token: &str, out: &mut Emit<'_>) {
         if !self.has_room(token) {
             self.release(out);
@@ -50,7 +50,7 @@ impl TurnEnd {
         self.held.push_str(token);
     }
 
-    /// Emits text behind the tokens, which shows that they were text too; whitespace does not.
+    /// Emits text after the tokens, which shows that they were text too, unless it is whitespace.
     pub(super) fn pass(&mut self, text: &str, out: &mut Emit<'_>) {
         if !self.held.is_empty() {
             if text.trim_ascii_start().is_empty() && self.has_room(text) {
@@ -69,7 +69,7 @@ impl TurnEnd {
         }
     }
 
-    /// Emits the tokens as what they are: nothing follows them.
+    /// Emits the tokens as framing, because nothing follows them.
     pub(super) fn end(&mut self, out: &mut Emit<'_>) {
         if !self.held.is_empty() {
             out(ParsedContent::Marker(&self.held));

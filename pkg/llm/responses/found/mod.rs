@@ -1,4 +1,4 @@
-//! The search for tools as the vendor's models know it: what is found is described where it was found.
+//! The tool search built into the vendor's models: found tools are described where they were found.
 
 #[cfg(test)]
 mod tests;
@@ -21,26 +21,26 @@ use crate::{
     types::{Json, Message, MessageRole, Part, Text, ToolCall, ToolResult, subslice},
 };
 
-/// The first version of the vendor's models that know the search.
+/// The first version of the vendor's models with the tool search.
 const FIRST: (u32, u32) = (5, 4);
 
-/// A search that the program runs, in a request whose model knows it.
+/// A tool search that the program runs, in a request to a model that supports it.
 ///
-/// The vendor has a namespace for each function that a search has found, with the function's name. It refuses a second
-/// description of it, and a call that does not name the namespace. So a tool is described where it was found first, and
-/// only there; one that was called before stands among the tools, where its calls expect it.
+/// The vendor puts each function that a search has found into a namespace with the function's name. It rejects a second
+/// description of the function, and a call that does not name the namespace. A tool is therefore described only where it was
+/// found first; one that was called before that stays among the request's tools, where its calls expect it.
 #[derive(Debug)]
 pub(super) struct Search<'r> {
     tools: &'r Arc<[ToolSpec]>,
-    /// The tools that results describe, by their names on the wire, and the result of each.
+    /// The tools that results describe, by their names on the wire, with the result that describes each.
     described: Vec<(Text, &'r ToolSpec, &'r ToolResult)>,
 }
 
 impl<'r> Search<'r> {
-    /// Returns the search of a request; `None` where it has none, or must call the tool itself as a function.
+    /// Returns the search of a request; `None` if there is none, or if the request must call the tool as a function.
     ///
-    /// `messages` are those that are sent. `is_known` says whether the model knows such a search; without it the server
-    /// and the model's name say so.
+    /// `messages` are the messages to be sent. `is_known` tells whether the model supports such a search; if `None`, this is derived from
+    /// the server and the model's name.
     pub(super) fn of(
         request: &'r Request,
         messages: &'r [Arc<Message>],
@@ -49,7 +49,7 @@ impl<'r> Search<'r> {
     ) -> Option<Self> {
         let tools = &request.tools;
         let is_offered = match request.extra.get("tools") {
-            // Whoever writes the tools himself says there what the search is.
+            // A caller that writes the tools itself also declares the search there.
             Some(written) => written.as_array().is_some_and(|list| list.iter().any(is_search)),
             None => {
                 is_known.unwrap_or_else(|| knows_search(config))
@@ -60,7 +60,7 @@ impl<'r> Search<'r> {
         is_offered.then(|| Self { tools, described: described(tools, messages) })
     }
 
-    /// Returns the tools that stand at the beginning: those that no result describes.
+    /// Returns the tools at the beginning of the request: those that no result describes.
     pub(super) fn first(&self) -> Arc<[ToolSpec]> {
         if self.described.is_empty() {
             return Arc::clone(self.tools);
@@ -70,13 +70,13 @@ impl<'r> Search<'r> {
         self.tools.iter().filter(is_first).cloned().collect()
     }
 
-    /// Returns `true` for the name on the wire of a tool that a result describes.
+    /// Returns `true` for the wire name of a tool that a result describes.
     pub(super) fn describes(&self, name: &str) -> bool {
         self.described.iter().any(|(wire, ..)| wire == name)
     }
 
-    /// Returns the result of a search, with the whole descriptions of what it found first, and words for what the item
-    /// has no place for: that nothing was found, or nothing new, or why it was not done, and notes on what was found.
+    /// Returns the result of a search, with the full descriptions of the tools that it found first, and the text that the item
+    /// has no place for: that nothing, or nothing new, was found, the reason why no search was made, and notes on the found tools.
     pub(super) fn output<'t>(&self, result: &'t ToolResult) -> (Value, Vec<&'t str>) {
         let of_result = self.described.iter().filter(|(.., by)| std::ptr::eq(*by, result));
         let tools: Vec<_> = of_result
@@ -86,7 +86,7 @@ impl<'r> Search<'r> {
                 tool
             })
             .collect();
-        // Tools that the caller may not use any more are not told.
+        // Nothing is said about found tools that may no longer be used.
         let is_there = |name: &Text| found_tool(self.tools, name).is_some();
         let has_words = tools.is_empty() && result.found.iter().all(is_there);
         let item = json!({
@@ -102,13 +102,13 @@ impl<'r> Search<'r> {
     }
 }
 
-/// Returns the tools that results in `messages` describe, each with the first that found it.
+/// Returns the tools that results in `messages` describe, each with the first result that found it.
 fn described<'r>(
     tools: &'r [ToolSpec],
     messages: &'r [Arc<Message>],
 ) -> Vec<(Text, &'r ToolSpec, &'r ToolResult)> {
     let mut described: Vec<(Text, &ToolSpec, &ToolResult)> = Vec::new();
-    // Those that may still be described, by their names on the wire.
+    // The tools that may still be described, by their names on the wire.
     let deferred = tools.iter().filter(|spec| spec.deferred);
     let mut open: Vec<_> = deferred.map(|spec| (tool_names::encode(&spec.name), spec)).collect();
     for (at, message) in messages.iter().enumerate() {
@@ -135,7 +135,7 @@ fn described<'r>(
     described
 }
 
-/// A search that the model asked for, as it goes back.
+/// A search that the model asked for, in the form in which it is sent back.
 #[derive(Debug, Serialize)]
 pub(super) struct Searched<'c> {
     #[serde(rename = "type")]
@@ -149,7 +149,7 @@ pub(super) struct Searched<'c> {
 }
 
 impl<'c> Searched<'c> {
-    /// Returns a call as an item. Arguments that could not be read are sent as none, for they must be an object.
+    /// Converts a call into an item. Arguments that could not be read are sent as an empty object, which is required.
     pub(super) fn new(call: &'c ToolCall) -> Self {
         let arguments = call.arguments.clone().filter(|it| it.as_str().starts_with('{'));
         Self {
@@ -163,19 +163,19 @@ impl<'c> Searched<'c> {
     }
 }
 
-/// Returns `true` for a call of the search.
+/// Returns `true` for a call of the tool search.
 pub(super) fn is_call(call: &ToolCall) -> bool {
     call.name == SEARCH && !call.hosted
 }
 
-/// Returns `true` for the result of a search; `before` are the messages before it.
+/// Returns `true` for the result of a search; `before` are the preceding messages.
 pub(super) fn is_result(result: &ToolResult, before: &[Arc<Message>]) -> bool {
     let asked = before.iter().rfind(|it| it.role == MessageRole::Assistant);
     let is_asked = |call: &ToolCall| is_call(call) && call.id == result.call_id;
     asked.is_some_and(|asked| asked.tool_calls().any(is_asked))
 }
 
-/// Returns a tool as the model sees it from the start; `has_search` says whether it knows the search.
+/// Encodes a tool at the beginning of the request; `has_search` tells whether the model supports the search.
 pub(super) fn tool(tool: &ToolSpec, has_search: bool) -> Value {
     if !has_search || !tool.searches {
         return function(tool);
@@ -188,7 +188,7 @@ pub(super) fn tool(tool: &ToolSpec, has_search: bool) -> Value {
     })
 }
 
-/// Returns a function. `strict` is always written, because the vendor's default is strict.
+/// Encodes a function. `strict` is always written, because the vendor's default is strict.
 fn function(tool: &ToolSpec) -> Value {
     json!({
         "type": "function",
@@ -199,23 +199,23 @@ fn function(tool: &ToolSpec) -> Value {
     })
 }
 
-/// Returns `true` for a search by the program among tools that the caller of the library wrote.
+/// Returns `true` for a search run by the program, among the tools written by the caller.
 fn is_search(written: &Value) -> bool {
     written["type"] == SEARCH && written["execution"] == "client"
 }
 
-/// Returns `true` when the model must call the search, or what it found: only functions at the beginning can be forced.
+/// Returns `true` if the model must call the search or a found tool: only functions at the beginning can be forced.
 fn is_forced(request: &Request) -> bool {
     let Some(ToolChoice::Tool(name)) = &request.tool_choice else { return false };
     request.tools.iter().any(|spec| spec.name == *name && (spec.searches || spec.deferred))
 }
 
-/// Returns `true` for a model of the vendor's that knows the search, on the vendor's own server.
+/// Returns `true` for a model with the tool search on the vendor's own server.
 pub(super) fn knows_search(config: &HttpConfig) -> bool {
     config.base_url.contains("api.openai.com") && model_knows_search(&config.model)
 }
 
-/// Returns `true` for the name of a model that knows the search. The smallest ones do not.
+/// Returns `true` for the name of a model with the tool search. The smallest models do not have it.
 fn model_knows_search(model: &str) -> bool {
     let Some(name) = model.strip_prefix("gpt-") else { return false };
     let mut words = name.split('-');

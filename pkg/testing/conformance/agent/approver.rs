@@ -1,4 +1,4 @@
-//! The pack for approvers.
+//! The checks for approvers.
 
 use std::sync::{
     Arc,
@@ -23,7 +23,7 @@ use crate::{
     types::Json,
 };
 
-/// A call about which an approver is asked.
+/// A call for which an approver is asked.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "a call is a name and arguments")]
 pub struct AskedCall {
@@ -33,7 +33,7 @@ pub struct AskedCall {
     pub arguments: Value,
 }
 
-/// Checks an approver inside an agent, with a call that it grants as it is, and one that it rejects.
+/// Checks an approver inside an agent, with a call that it grants unchanged, and one that it rejects.
 ///
 /// # Examples
 ///
@@ -115,7 +115,7 @@ impl Tool for Work {
     }
 }
 
-/// Plays a turn with these calls; returns what was told, and how many ran.
+/// Plays a turn with these calls; returns the events, and the number of calls that ran.
 async fn played(
     approver: &Arc<dyn Approver>,
     calls: &[&AskedCall],

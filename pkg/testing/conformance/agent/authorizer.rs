@@ -1,4 +1,4 @@
-//! The pack for authorizers.
+//! The checks for authorizers.
 
 use std::{sync::Arc, thread};
 
@@ -16,9 +16,9 @@ use crate::{
     },
 };
 
-/// Checks an authorizer: alone, with a call that it allows and one that it denies, and inside an agent.
+/// Checks an authorizer: by itself, with a call that it allows and one that it denies, and inside an agent.
 ///
-/// See [the module](super) for an example. An authorizer that panics denies in an agent, but it should not panic.
+/// See [the module](super) for an example. In an agent, an authorizer that panics denies the call, but it should not panic.
 #[must_use]
 pub fn check_authorizer(
     authorizer: impl Authorizer + 'static,
@@ -63,7 +63,7 @@ pub fn check_authorizer(
     Report { checks }
 }
 
-/// Returns the call without its place and caller.
+/// Returns the call without its place and its caller.
 fn nowhere<'a>(call: &ClientCall<'a>) -> ClientCall<'a> {
     ClientCall::new(call.tool_name, call.arguments)
 }
@@ -132,7 +132,7 @@ fn in_parallel(
     hold(is_equal, || "an answer in parallel differs".to_owned())
 }
 
-/// Returns the answer that is wanted for one of the two calls.
+/// Returns the expected answer for one of the two calls.
 fn answer(
     call: &ClientCall<'_>,
     want: &[Authorization; 2],
@@ -142,7 +142,7 @@ fn answer(
     if call == allowed { of_allowed.clone() } else { of_denied.clone() }
 }
 
-/// Plays a turn with this number of the same call, under the authorizer.
+/// Plays a turn with this number of identical calls, under the authorizer.
 async fn played(
     authorizer: &Arc<dyn Authorizer>,
     call: &ClientCall<'_>,

@@ -1,4 +1,4 @@
-//! The pack for stores of memories.
+//! The checks for memory stores.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Checks a store of memories, which has none yet: alone, for several owners, and behind the tools of an agent.
+/// Checks a memory store, which must be empty: by itself, for several owners, and behind the tools of an agent.
 ///
 /// # Examples
 ///
@@ -153,7 +153,7 @@ async fn save(store: &Arc<dyn MemoryStore>, owner: &Owner, key: &str, text: &str
     store.save(owner.clone(), Note::new(key, text)).await.map_err(failed)
 }
 
-/// Checks what is under a key.
+/// Checks the memory under a key.
 async fn loads(
     store: &Arc<dyn MemoryStore>,
     owner: &Owner,

@@ -1,8 +1,8 @@
-//! Checks for the parts that an application gives to an agent: who decides about calls at the client, about
-//! callers, and about requests for approval, and where memories are kept.
+//! Checks for the components that an application gives to an agent: those that decide about client calls, about
+//! callers and about requests for approval, and those that store memories.
 //!
-//! Each pack takes an implementation and what it should say yes and no to, checks it alone and then inside an agent,
-//! and returns a [`Report`](super::Report). No model is asked, and no time passes.
+//! Each function takes an implementation with examples that it should allow and deny, checks it by itself and then inside
+//! an agent, and returns a [`Report`](super::Report). No model is called, and no real time passes.
 //!
 //! # Examples
 //!

@@ -1,4 +1,4 @@
-//! The pack for permissions of modules.
+//! The checks for permissions of modules.
 
 use super::stage::report;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Checks permissions that are written `module:level`, as [`ModulePermissions`](crate::agent::ModulePermissions) are.
+/// Checks permissions of the form `module:level`, like [`ModulePermissions`](crate::agent::ModulePermissions).
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ pub fn check_module_permissions(permissions: &dyn Permissions) -> Report {
     Report { checks }
 }
 
-/// The permissions of a caller, the module of a tool, and whether that may be used.
+/// The permissions of a caller, the module of a tool, and whether the caller may use it.
 type Row<'a> = (&'a [&'a str], Option<&'a str>, bool);
 
 fn verdict(rules: &dyn Permissions, rows: &[Row<'_>]) -> Verdict {

@@ -1,4 +1,4 @@
-//! The pack for permissions.
+//! The checks for permissions.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Checks permissions: alone, with a tool that the caller may use and one that the caller may not, and inside an agent.
+/// Checks permissions: by themselves, with a tool that the caller may use and one that the caller may not, and inside an agent.
 ///
 /// # Examples
 ///
@@ -87,7 +87,7 @@ pub fn check_permissions(
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Nothing {}
 
-/// Plays a call of one of two tools; returns what was told, and how often a tool has run.
+/// Plays a call of one of two tools; returns the events, and the number of times that a tool ran.
 async fn played(
     permissions: &Arc<dyn Permissions>,
     caller: &Caller,

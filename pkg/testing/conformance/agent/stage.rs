@@ -1,4 +1,4 @@
-//! The parts that all packs use.
+//! The parts shared by all checks of this module.
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicUsize};
 
@@ -11,10 +11,10 @@ use crate::{
     types::{AgentEvent, ClientToolRequest},
 };
 
-/// The result of the client, which the model must read.
+/// The client's result, which the model must receive.
 const RESULT: &str = "the result of the client";
 
-/// Writes the report of one check, which runs on a thread and a clock of its own.
+/// Creates the report of one check, which runs on its own thread and clock.
 pub(super) fn report<F: Future<Output = Verdict>>(
     name: &'static str,
     reason: &'static str,
@@ -24,27 +24,27 @@ pub(super) fn report<F: Future<Output = Verdict>>(
     CheckReport { name, reason, outcome }
 }
 
-/// An agent whose model makes calls once, and what became of it.
+/// An agent whose model makes calls in its first turn, and the effects of the calls.
 pub(super) struct Stage {
     provider: ScriptedProvider,
     pub(super) builder: AgentBuilder,
     records: Arc<Mutex<Vec<AuditRecord>>>,
-    /// The calls that were run here.
+    /// The number of calls that ran in this process.
     pub(super) ran: Arc<AtomicUsize>,
 }
 
 /// The events and records of a run.
 pub(super) struct Played {
-    /// The names of the tools on offer.
+    /// The names of the tools offered to the model.
     pub(super) offered: Vec<String>,
     pub(super) sent: Vec<ClientToolRequest>,
-    /// The results of calls, as the model read them, with `true` for failures.
+    /// The results of calls as the model received them, with `true` for failures.
     pub(super) results: Vec<(String, bool)>,
     pub(super) records: Vec<AuditRecord>,
 }
 
 impl Played {
-    /// Returns the number of results that are the client's.
+    /// Returns the number of results that came from the client.
     pub(super) fn results_of_client(&self) -> usize {
         self.results.iter().filter(|(text, is_error)| text == RESULT && !is_error).count()
     }
@@ -67,7 +67,7 @@ impl Stage {
         Self { provider, builder, records, ran: Arc::default() }
     }
 
-    /// Runs the agent to its end; the client gives a result for each call, the last first.
+    /// Runs the agent to its end; the client returns a result for each call, the last one first.
     pub(super) async fn play(self, input: RunInput, calls: usize) -> Result<Played, String> {
         let agent = self.builder.build().map_err(|error| error.to_string())?;
         let mut stream = agent.run_stream(input);

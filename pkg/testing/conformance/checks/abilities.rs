@@ -15,7 +15,7 @@ use crate::{
 /// Base64 that appears unchanged in a body.
 const DATA: &str = "Y29uZm9ybWFuY2U=";
 
-/// A request that needs a capability, the words of it that must reach the wire, and the flag.
+/// A request that needs a capability, the part of it that must reach the wire, and the flag.
 struct Need {
     name: &'static str,
     request: Request,
@@ -86,7 +86,7 @@ pub(super) async fn missing(suite: &Suite<'_>) -> Verdict {
     for need in needs() {
         let mut lacking = declared;
         let is_declared = std::mem::replace((need.flag)(&mut lacking), false);
-        // What it does not declare by itself must be refused as it is.
+        // A provider that does not declare the capability is tested without a change of its setup.
         let trial = suite.trial(|setup| setup.capabilities = is_declared.then_some(lacking))?;
         let mut now = trial.provider.info().capabilities;
         if *(need.flag)(&mut now) {
@@ -123,7 +123,7 @@ pub(super) async fn declared(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-/// Builds a provider whose server gives a plain answer.
+/// Builds a provider whose server returns a plain answer.
 pub(super) fn answering(suite: &Suite<'_>) -> Result<Trial, Miss> {
     let trial = suite.trial(|_| ())?;
     trial.reply(Reply::pieces(suite.plain(&Answer::text(["Amber"]))?));

@@ -14,7 +14,7 @@ const FIRST: (&str, &str, &[&str]) =
 const SECOND: (&str, &str, &[&str]) =
     ("call_birch", "add", &[r#"{"z":[1,2],"#, r#""a":{"deep":tr"#, "ue}}"]);
 
-/// Returns an answer of two parallel calls.
+/// Returns an answer with two parallel calls.
 pub(super) fn two_calls() -> Answer {
     Answer::calls(&[FIRST, SECOND])
 }

@@ -21,13 +21,13 @@ const PACE: Duration = Duration::from_millis(1);
 pub(super) const WORDS: [&str; 5] =
     ["Amber", " birch \"bark\"", "\n\n- cedar\\n", " naïve 🦀", " data: [DONE] end."];
 
-/// Sends each frame on its own, with a pause after it.
+/// Sends each frame by itself, followed by a pause.
 fn paced(frames: &[Bytes]) -> Reply {
     let steps = frames.iter().flat_map(|frame| [Step::Bytes(frame.clone()), Step::Wait(PACE)]);
     Reply::steps(steps.collect())
 }
 
-/// Fails unless each delta is seen before the next frame arrives.
+/// Fails unless each delta arrives before the next frame is sent.
 fn in_time(run: &Run, frames: &[Bytes], deltas: &[&str], kind: ContentType) -> Verdict {
     let mut want = String::new();
     let mut from = 0;
@@ -92,7 +92,7 @@ pub(super) async fn refusal(suite: &Suite<'_>) -> Verdict {
     })
 }
 
-/// Answers that between them use everything the protocol has.
+/// Returns answers that together use all features of the protocol.
 fn rich(suite: &Suite<'_>) -> Vec<(&'static str, Vec<Bytes>)> {
     let text = Answer::text(WORDS);
     let thinking = Answer::thinking(&["Hm, ", "naïve."], Some("c2lnbmVk"))

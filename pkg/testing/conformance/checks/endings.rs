@@ -79,7 +79,7 @@ async fn used(suite: &Suite<'_>, usage: AnswerUsage) -> Verdict {
         ("reasoning", told.reasoning_tokens, usage.reasoning),
     ];
     for (name, told, want) in counts {
-        // A vendor may well report that nothing was cached.
+        // A vendor may report that nothing was cached.
         hold(told == want || (want.is_none() && told == Some(0)), || {
             format!("{name} tokens are {told:?} instead of {want:?}")
         })?;
@@ -101,7 +101,7 @@ pub(super) async fn missing_end(suite: &Suite<'_>) -> Verdict {
         let trial = suite.trial(|_| ())?;
         for at in 0..body.len() {
             let run = trial.ask(Reply::pieces([body.slice(..at)])).await;
-            // The marker of the end may stand before the last byte; nothing else makes it whole.
+            // The end marker may precede the last byte; nothing else makes the answer complete.
             let verdict = if run.seen().finished { Ok(()) } else { ended_early(&run) };
             rows.add(&format!("cut at byte {at} of {}", body.len()), verdict);
         }

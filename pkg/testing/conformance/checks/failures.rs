@@ -1,4 +1,4 @@
-//! Wrong answers of servers.
+//! Invalid responses of servers.
 
 use bytes::Bytes;
 
@@ -50,7 +50,7 @@ pub(super) async fn content_type(suite: &Suite<'_>) -> Verdict {
     for kind in ["text/html", "application/octet-stream", "application/json", ""] {
         let run = suite.ask(Reply::pieces(frames.clone()).header("content-type", kind)).await?;
         let verdict = match &run.error {
-            // What arrived may be read, or refused; it may not be taken for something else.
+            // The part that arrived may be read or rejected, but not mistaken for something else.
             Some(error) => hold(error.code() == ErrorCode::Decode, || run.error_line()),
             None => hold(run.seen().text() == "Amber birch", || format!("{:?}", run.seen())),
         };
@@ -75,7 +75,7 @@ pub(super) async fn redirect(suite: &Suite<'_>) -> Verdict {
     rows.verdict()
 }
 
-/// Error statuses, the kinds that they may be, and whether they pass by themselves.
+/// Error statuses, the kinds that they may have, and whether they are transient.
 pub(super) const STATUSES: [(u16, &[ErrorCode], bool); 14] = {
     use ErrorCode as E;
     [

@@ -13,7 +13,7 @@ use crate::{
     types::ErrorCode,
 };
 
-/// Longest time of a check.
+/// Maximum duration of a health check.
 const MOST: Duration = Duration::from_mins(1);
 
 async fn checked(

@@ -170,7 +170,7 @@ pub(super) async fn results_return(suite: &Suite<'_>) -> Verdict {
     let mut lost_words = lost(&results);
     lost_words.extend(lost(&["lookup", "add", "naïve/ä b.txt", "deep"]));
     for id in ["call_amber", "call_birch"] {
-        // Twice: the call, and the result that answers it.
+        // Twice: in the call, and in the result that answers it.
         if wire.contains(id) && body.matches(id).count() < 2 {
             lost_words.push(id.to_owned());
         }
@@ -178,7 +178,7 @@ pub(super) async fn results_return(suite: &Suite<'_>) -> Verdict {
     hold(lost_words.is_empty(), || format!("{lost_words:?} is not in the next request: {body}"))
 }
 
-/// Returns the body of the request after an answer of these frames and these results of its calls.
+/// Returns the body of the request that follows an answer with these frames and these results of its calls.
 async fn next_body(
     suite: &Suite<'_>,
     frames: Vec<Bytes>,

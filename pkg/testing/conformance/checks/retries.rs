@@ -21,7 +21,7 @@ fn policy(attempts: u32) -> RetryPolicy {
     RetryPolicy::default().max_attempts(attempts).initial_delay(WAIT).jitter(false)
 }
 
-/// Builds a provider with this number of attempts, and a server that fails and then answers.
+/// Builds a provider with this number of attempts, and a server that fails first and then answers.
 fn failing(suite: &Suite<'_>, attempts: u32, failures: &[Reply]) -> Result<Trial, Miss> {
     let trial = suite.trial(|setup| setup.retry = policy(attempts))?;
     for reply in failures {
@@ -79,7 +79,7 @@ pub(super) async fn retry_after(suite: &Suite<'_>) -> Verdict {
             _ => 0,
         };
         let verdict = hold(run.error.is_none(), || format!("it ends with {}", run.error_line()))
-            // The clock of the runtime ticks in milliseconds.
+            // The runtime's clock has a resolution of a millisecond.
             .and(hold((wait..=wait + 5).contains(&gap), || format!("the wait was {gap} ms")));
         rows.add(&format!("{status} with {name}: {value}"), verdict);
     }

@@ -1,4 +1,4 @@
-//! The secrecy of the key.
+//! Secrecy of the key.
 
 use std::{error::Error as _, fmt::Write as _};
 
@@ -36,7 +36,7 @@ pub(super) async fn in_its_place(suite: &Suite<'_>) -> Verdict {
     })
 }
 
-/// Formats everything that a caller can print of a run.
+/// Formats everything that a caller can print about a run.
 fn all_of(run: &Run) -> String {
     let mut shown = format!("{run:?}");
     if let Some(error) = &run.error {

@@ -37,7 +37,7 @@ pub(super) async fn native(suite: &Suite<'_>) -> Verdict {
 async fn asked(suite: &Suite<'_>, reply: Reply) -> Result<Answered, Miss> {
     let trial = suite.trial(|_| ())?;
     trial.reply(reply);
-    // Asked for in the prompt: what the answer is read as does not depend on the vendor then.
+    // Requested in the prompt, so that reading the answer does not depend on the vendor.
     let schema = AnswerSchema::new(schema()).method(StructuredMethod::Prompt);
     Ok(trial.provider.complete_json(prompt(), schema).await)
 }

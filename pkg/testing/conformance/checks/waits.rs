@@ -22,7 +22,7 @@ fn timeouts() -> Timeouts {
     Timeouts::NONE.first_byte(FIRST).idle(IDLE).total(TOTAL)
 }
 
-/// Fails unless the run ended by this timeout, at this time.
+/// Fails unless the run ended with this timeout, at this time.
 fn timed_out(run: &Run, want: TimeoutKind, at: Duration) -> Verdict {
     let is_told = matches!(run.error, Some(ProviderError::Timeout { which, .. }) if which == want);
     hold(is_told, || format!("it ends with {} instead of a timeout", run.error_line()))?;
@@ -96,7 +96,7 @@ pub(super) async fn drop_future(suite: &Suite<'_>) -> Verdict {
     trial.reply(Reply::Silent);
     let mut future = trial.provider.stream_completion(prompt());
     let open = || trial.server.open() == 1;
-    // A provider may need a few turns until its request is out.
+    // A provider may need a few turns before its request is sent.
     for _ in 0..20 {
         std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await;
         if open() {

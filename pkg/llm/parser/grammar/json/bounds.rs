@@ -1,4 +1,4 @@
-//! The end of a payload, for readers that want nothing else of it.
+//! The search for the end of a payload, for readers that need nothing else of it.
 
 use super::call::{Call, JsonCall};
 use crate::{
@@ -7,14 +7,14 @@ use crate::{
 };
 
 impl JsonCall {
-    /// Looks only for where the payload ends: nothing of it is given.
+    /// Sets whether only the end of the payload is searched for, and nothing is emitted.
     #[must_use]
     pub(crate) fn bounds_only(mut self, bounds_only: bool) -> Self {
         self.call.bounds_only = bounds_only;
         self
     }
 
-    /// Reads a piece, up to a mistake in an item of an array, where only the end is wanted.
+    /// Reads a piece, up to a mistake in an item of an array, when only the end is needed.
     pub(super) fn read_bounds(&mut self, text: &str) -> usize {
         let Self { lexer, call, .. } = self;
         let before = lexer.taken();
@@ -29,7 +29,7 @@ impl JsonCall {
 }
 
 impl Call {
-    /// Takes one token where only the end is wanted, to know an array. Marks inside of values are not wanted.
+    /// Processes one token when only the end is needed, to recognize an array. Marks inside values are not needed.
     pub(super) fn bound(&mut self, token: Token<'_>) -> bool {
         match token {
             Token::ValueStart { depth: 0, kind: Kind::Array, .. } => self.array_calls = Some(0),

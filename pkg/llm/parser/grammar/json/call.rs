@@ -23,20 +23,20 @@ use crate::{
     types::slice,
 };
 
-/// Bytes of the quotes around a name in JSON text.
+/// The length of the quotes around a name in JSON text, in bytes.
 const QUOTES: usize = 2;
 
-/// Reads a call from JSON text in pieces of any size.
+/// A reader of a call in JSON text, in pieces of any size.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct JsonCall {
     pub(super) lexer: Tokenizer,
     pub(super) call: Call,
-    /// Behind a mistake in an item of an array of calls: the search for the next.
+    /// The search for the next item, after a mistake in an item of an array of calls.
     pub(super) skip: Option<Skip>,
-    /// The array ended behind such a mistake.
+    /// `true` if the array ended after such a mistake.
     has_ended: bool,
-    /// Set when nothing closes the call: who reads it looks for the next behind a mistake.
+    /// `true` if nothing closes the call: its reader looks for the next one after a mistake.
     ends_itself: bool,
 }
 
@@ -46,17 +46,17 @@ pub(super) struct Call {
     layout: Layout,
     /// Nesting depth of the keys of a call; 0 until the first bracket.
     pub(super) depth: u32,
-    /// Set where the members that follow are the arguments: `{"function":{"_name":…,…}}`.
+    /// `true` if the following members are the arguments: `{"function":{"_name":…,…}}`.
     pub(super) rest_is_arguments: bool,
     /// The number of calls that have begun in an array of calls.
     pub(super) array_calls: Option<usize>,
-    /// The depth outside of a `{"function":{…}}` inside the call, which are one deeper.
+    /// The depth outside a `{"function":{…}}` inside the call, whose contents are one level deeper.
     pub(super) outer_depth: u32,
     pub(super) role: Role,
     key: CompactString,
     pub(super) text: CompactString,
     pub(super) has_name: bool,
-    /// The key of the arguments, where it may be the name.
+    /// The key of the arguments, if it may be the name.
     keyed_by: Option<CompactString>,
     pub(super) seen: Seen,
     pub(super) inner: Option<Box<Inner>>,
@@ -64,15 +64,15 @@ pub(super) struct Call {
     pub(super) source: Option<usize>,
     /// Repairs of arguments that were a string.
     pub(super) repairs: RepairSet,
-    /// The mistake, and its place, if that is not the end of the call.
+    /// The mistake, and its position, if that is not the end of the call.
     fault: Option<(&'static str, Option<usize>)>,
-    /// The current key named the tool.
+    /// `true` if the current key named the tool.
     key_is_name: bool,
-    /// An item of an array of calls has begun and not ended.
+    /// `true` if an item of an array of calls has begun and not ended.
     pub(super) is_in_item: bool,
-    /// Only the end of the payload is wanted.
+    /// `true` if only the end of the payload is needed.
     pub(super) bounds_only: bool,
-    /// Bytes before the current piece.
+    /// The number of bytes before the current piece.
     taken: usize,
 }
 
@@ -84,7 +84,7 @@ impl JsonCall {
         call
     }
 
-    /// Creates the reader of the arguments of a call whose name stood before them.
+    /// Creates the reader of the arguments of a call whose name came before them.
     pub(crate) fn arguments() -> Self {
         Self::with(Layout::ArgumentsOnly)
     }
@@ -96,14 +96,14 @@ impl JsonCall {
         Self { lexer, call, skip: None, has_ended: false, ends_itself: false }
     }
 
-    /// Ignores a name in the call, because one stood before it.
+    /// Ignores a name in the call, because one came before it.
     #[must_use]
     pub(crate) fn named(mut self) -> Self {
         self.call.has_name = true;
         self
     }
 
-    /// Sets whether the ticks of a Markdown fence may follow the payload, and whether it ends where its
+    /// Sets whether the backticks of a Markdown fence may follow the payload, and whether the payload ends where its
     /// JSON ends.
     #[must_use]
     pub(crate) fn ending(mut self, is_fenced: bool, ends_itself: bool) -> Self {
@@ -163,7 +163,7 @@ impl Reader for JsonCall {
     }
 
     fn has_ended(&self) -> bool {
-        // A word or a number may go on.
+        // A word or a number may continue.
         self.lexer.is_done() || self.has_ended
     }
 
@@ -209,7 +209,7 @@ impl Reader for JsonCall {
 }
 
 impl JsonCall {
-    /// Reads a piece, up to a mistake in an item of an array: each call of it stands alone.
+    /// Reads a piece, up to a mistake in an item of an array, in which each call is independent.
     fn read(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let Self { lexer, call, .. } = self;
         if call.bounds_only {
@@ -234,7 +234,7 @@ impl JsonCall {
     }
 }
 
-/// Returns the meaning of a marker where `lexer` stands.
+/// Returns the meaning of a marker at the position of `lexer`.
 pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
     match lexer.string_quote() {
         _ if lexer.is_in_comment() => Guard::Closed,
@@ -244,7 +244,7 @@ pub(crate) fn guard_of(lexer: &Tokenizer) -> Guard {
     }
 }
 
-/// Decodes a JSON string; almost none has an escape.
+/// Decodes a JSON string; almost none contains an escape.
 fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     match json.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         Some(text) if is_free_of(b'\\', text) => Some(Cow::Borrowed(text)),
@@ -266,8 +266,8 @@ impl Call {
         matches!(self.role, Role::Arguments | Role::StringArguments | Role::WordArguments)
     }
 
-    /// Takes one token; whether marks inside a value that starts are wanted.
-    // Where the tokenizer makes a token, its kind is known: inlined, this is one call.
+    /// Processes one token; returns `true` if marks inside a value that starts are needed.
+    // Inlined into the tokenizer, where the kind of each token is known, the match reduces to one call.
     #[inline(always)]
     fn token(&mut self, token: Token<'_>, piece: &str, out: &mut Sink<'_>) -> bool {
         match token {
@@ -390,7 +390,7 @@ impl Call {
         }
     }
 
-    /// Begins an item of an array of calls, of which `begun` have begun.
+    /// Begins an item of an array of calls, after `begun` others.
     fn begin_item(&mut self, begun: usize, at: usize, out: &mut Sink<'_>) {
         if begun > 0 {
             self.begin_next(at, out);
@@ -399,7 +399,7 @@ impl Call {
         self.is_in_item = true;
     }
 
-    /// Gives the rest of an item up behind a `fault` at `at`, where perhaps none has begun.
+    /// Gives up the rest of an item after a `fault` at `at`, if an item has begun at all.
     fn give_up_item(&mut self, (reason, place): Fault, at: usize, out: &mut Sink<'_>) {
         if !self.is_in_item {
             self.begin_item(self.array_calls.unwrap_or_default(), at, out);
@@ -410,7 +410,7 @@ impl Call {
         self.depth = self.outer_depth;
     }
 
-    /// Begins the call of another object; the one before ends, whole or not.
+    /// Begins the call of another object, which ends the previous one, complete or not.
     fn begin_next(&mut self, at: usize, out: &mut Sink<'_>) {
         if self.fault.is_none()
             && let Err(reason) = self.end_call(at, out)

@@ -1,4 +1,4 @@
-//! The members of a call: where the values of its arguments begin, and where each value ends.
+//! The members of a call: the beginnings of its arguments' values, and the end of each value.
 
 use super::{
     call::Call,

@@ -14,7 +14,7 @@ use crate::{
     types::Repair,
 };
 
-/// Reads one lenient JSON value in pieces of any size and gives it as strict JSON.
+/// A reader of one lenient JSON value, in pieces of any size, that emits it as strict JSON.
 #[derive(Debug)]
 pub(crate) struct JsonValue {
     lexer: Tokenizer,
@@ -26,13 +26,13 @@ impl JsonValue {
         Self { lexer: Tokenizer::new(Strictness::Lenient), repairs: RepairSet::default() }
     }
 
-    /// Takes the next piece.
+    /// Reads the next piece.
     pub(crate) fn feed(&mut self, text: &str, out: &mut impl JsonOut) {
         let Self { lexer, repairs } = self;
         lexer.feed(text, &mut |token| take(token, repairs, out));
     }
 
-    /// Returns `true` when the next byte is the inside of a string in `"` and passes unchanged,
+    /// Returns `true` if the next byte is inside a string in `"` and passes unchanged,
     /// unless it is special there.
     pub(crate) fn is_in_plain_string(&self) -> bool {
         self.lexer.is_in_plain_string()
@@ -48,20 +48,20 @@ impl JsonValue {
         self.lexer.skip(bytes);
     }
 
-    /// Ends the value: adds brackets that are missing, or says what is wrong, and where in it.
+    /// Ends the value: adds missing brackets, or returns the fault and its position.
     pub(crate) fn close(&mut self, out: &mut impl JsonOut) -> Result<(), Fault> {
         let Self { lexer, repairs } = self;
         let is_whole = lexer.close_at_end(&mut |token| take(token, repairs, out));
         if is_whole { Ok(()) } else { Err(lexer.fault()) }
     }
 
-    /// Makes valid JSON of what was given of a value that is not whole.
+    /// Completes the emitted part of an incomplete value, so that it is valid JSON.
     pub(crate) fn abandon(&mut self, out: &mut impl JsonOut) {
         let Self { lexer, repairs } = self;
         lexer.abandon(&mut |token| take(token, repairs, out));
     }
 
-    /// Returns `text` as strict JSON, if it is one whole lenient value and nothing else.
+    /// Returns `text` as strict JSON, if it is exactly one complete lenient value.
     pub(crate) fn read(text: &str) -> Option<(String, RepairSet)> {
         let (mut value, mut json) = (Self::new(), String::new());
         let mut out = |piece: &str| json.push_str(piece);
@@ -80,7 +80,7 @@ impl JsonValue {
     }
 }
 
-/// Takes a token of a value of which only the JSON text and the repairs are wanted.
+/// Processes a token of a value of which only the JSON text and the repairs are needed.
 pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl JsonOut) -> bool {
     if let Token::Text(text) = token {
         out(text);
@@ -90,17 +90,17 @@ pub(crate) fn take(token: Token<'_>, repairs: &mut RepairSet, out: &mut impl Jso
     false
 }
 
-/// Longest key that can be a known one, escaped.
+/// Maximum length of a key that can be a known one, escaped.
 pub(super) const MAX_KEY_BYTES: usize = 128;
-/// The filling of a text that was too long; JSON text does not hold it.
+/// The replacement for a text that was too long; it does not occur in JSON text.
 pub(super) const TOO_LONG: char = '\u{1}';
 
-/// Arguments that were a string: its text is JSON itself.
+/// Arguments given as a string, whose text is itself JSON.
 #[derive(Debug)]
 pub(super) struct Inner {
     unescape: Unescape,
     pub(super) json: JsonValue,
-    /// The text instead of an object; bounded, enough to know `null`.
+    /// The text in place of an object, limited to what is needed to recognize `null`.
     pub(super) other: CompactString,
     pub(super) is_object: bool,
 }
@@ -129,7 +129,7 @@ impl Inner {
     }
 }
 
-/// Returns `true` for a key that calls have, rather than the name of a tool.
+/// Returns `true` for a key that occurs in calls, rather than the name of a tool.
 pub(super) fn is_known(key: &str) -> bool {
     matches!(
         key,
@@ -137,7 +137,7 @@ pub(super) fn is_known(key: &str) -> bool {
     )
 }
 
-/// Appends what fits; a text that is too long is neither a known key nor a name.
+/// Appends the part that fits; a text that is too long is neither a known key nor a name.
 pub(super) fn push_bounded(target: &mut CompactString, text: &str, limit: usize) {
     if target.len() + text.len() <= limit {
         target.push_str(text);

@@ -1,4 +1,4 @@
-//! Calls whose values are literals of a language: Python's, or those of call syntax.
+//! Calls whose values are literals of Python or of call syntax.
 
 mod python;
 mod syntax;

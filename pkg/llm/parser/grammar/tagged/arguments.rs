@@ -1,4 +1,4 @@
-//! The JSON of the arguments, written while their values arrive.
+//! The JSON of the arguments, written as their values arrive.
 
 use compact_str::CompactString;
 
@@ -23,22 +23,22 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// Most whitespace that is withheld before a value that may be an object or a list, in bytes.
+/// Maximum length of the whitespace withheld before a value that may be an object or a list, in bytes.
 const MAX_WHITESPACE: usize = 64;
-/// Longest object or list that is kept as it was written, for it may turn out to be none, in bytes.
+/// Maximum length of an object or list that is kept as written, in case it is neither, in bytes.
 const MAX_KEPT: usize = 64 << 10;
 
 /// The form of the current value, as far as it is known.
 #[derive(Debug, Default)]
 enum Value {
-    /// There is none.
+    /// No value.
     #[default]
     None,
     /// A duplicate.
     Dropped,
-    /// A value that may be all arguments.
+    /// A value that may contain all arguments.
     Wrapped,
-    /// The inside of a string.
+    /// The content of a string.
     Text,
     Literal(Scalar),
     /// Only whitespace so far.
@@ -54,50 +54,50 @@ enum Value {
         /// An object or a list, rather than a string.
         is_nested: bool,
     },
-    /// All of a value that is JSON or a string; bounded by the limit of a call's body.
+    /// The whole of a value that is JSON or a string; bounded by the limit of a call's body.
     Held {
         want: Want,
         text: String,
     },
 }
 
-/// The source of an object or a list so far, and the types that are wanted.
+/// The source of an object or a list so far, and the required types.
 #[derive(Debug)]
 struct Kept {
     types: Types,
     text: String,
 }
 
-/// Writes the JSON object of the arguments.
+/// A writer of the JSON object of the arguments.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct Arguments {
     writer: ArgumentsWriter,
-    /// Set when all of them came as one JSON object.
+    /// `true` if all of them came as one JSON object.
     are_object: bool,
-    /// The key of a value that is not a string.
+    /// The key of a value other than a string.
     key: CompactString,
     value: Value,
-    /// The strings of a value that is not read as JSON yet.
+    /// The strings in a value that is not yet read as JSON.
     watch: Watch,
-    /// Only the ends of values are wanted: which are JSON is not known.
+    /// `true` if only the ends of values are needed, so that it is unknown which are JSON.
     bounds_only: bool,
-    /// A first value that may be all arguments.
+    /// A first value that may contain all arguments.
     wrapped: Option<Wrapped>,
-    /// The repairs of one that was not, once another followed.
+    /// The repairs of a first value that did not, once another followed.
     earlier: RepairSet,
-    /// The repair of a value that may be a word without quotes where JSON should be.
+    /// The repair of a value that may be an unquoted word where JSON is required.
     if_word: RepairSet,
 }
 
 impl Arguments {
-    /// Creates arguments; with `bounds_only`, of values without known types.
+    /// Creates arguments; with `bounds_only`, for values of unknown types.
     pub(super) fn new(bounds_only: bool) -> Self {
         Self { bounds_only, ..Self::default() }
     }
 
-    /// Begins the value of `key`. Returns `false` when the value is dropped, because the key came before
-    /// and the tool's schema is known; without one the last value counts.
+    /// Begins the value of `key`. Returns `false` if the value is dropped because the key is a duplicate
+    /// and the tool's schema is known; without a schema, the last value counts.
     pub(crate) fn begin(
         &mut self,
         key: &str,
@@ -117,7 +117,7 @@ impl Arguments {
         true
     }
 
-    /// Begins the first value of a call where it may be all arguments; returns `false` where not.
+    /// Begins the first value of a call if it may contain all arguments; otherwise returns `false`.
     pub(super) fn begin_wrapped(&mut self, key: &str, want: Want, schema: Schema<'_>) -> bool {
         if !self.are_empty() {
             return false;
@@ -150,14 +150,14 @@ impl Arguments {
         };
     }
 
-    /// Gives a first value that does not hold all arguments.
+    /// Emits a first value that does not contain all arguments.
     fn write_wrapped(&mut self, out: &mut impl JsonOut) {
         let Some(Wrapped { key, want, text }) = self.wrapped.take() else { return };
         self.begin_member(&key, want, out);
         self.text(&text, 0, out);
     }
 
-    /// Gives the arguments that the only parameter holds, if it does; returns what was repaired.
+    /// Emits the arguments contained in the only parameter, if it contains them; returns the repairs.
     pub(super) fn unwrap(&mut self, schema: Schema<'_>, out: &mut impl JsonOut) -> RepairSet {
         let earlier = std::mem::take(&mut self.earlier);
         let Some(wrapped) = &self.wrapped else { return earlier };
@@ -176,12 +176,12 @@ impl Arguments {
         self.writer.is_empty() && !self.are_object && self.wrapped.is_none()
     }
 
-    /// Returns `true` when all arguments came as one JSON object.
+    /// Returns `true` if all arguments came as one JSON object.
     pub(super) fn are_object(&self) -> bool {
         self.are_object
     }
 
-    /// Begins one JSON object that holds all arguments, at byte `at` of the payload.
+    /// Begins one JSON object that contains all arguments, at byte `at` of the payload.
     pub(super) fn begin_object(&mut self, at: usize) {
         self.are_object = true;
         self.value = Value::Json {
@@ -206,7 +206,7 @@ impl Arguments {
         }
     }
 
-    /// Takes the next text of the value, which stands at byte `at` of the payload.
+    /// Adds the next text of the value, which is at byte `at` of the payload.
     pub(crate) fn text(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         self.watch.feed(text);
         self.take(text, at, out);
@@ -243,7 +243,7 @@ impl Arguments {
         }
     }
 
-    /// Settles by the first byte that is not whitespace what the value can be.
+    /// Decides by the first byte that is not whitespace what the value can be.
     fn head(&mut self, text: &str, at: usize, out: &mut impl JsonOut) {
         let Value::Head { want, whitespace } = &mut self.value else { return };
         let rest = text.trim_start_matches([' ', '\t', '\n', '\r']);
@@ -277,7 +277,7 @@ impl Arguments {
         }
     }
 
-    /// Begins a value that waits for its end, with the whitespace before it.
+    /// Begins a value that is held until its end, with the whitespace before it.
     fn hold(&mut self, want: Want, rest: &str) {
         if let Value::Head { whitespace, .. } = &mut self.value {
             let text = format!("{whitespace}{rest}");
@@ -312,14 +312,14 @@ impl Arguments {
         self.take(rest, at, out);
     }
 
-    /// Ends the value, which is this JSON.
+    /// Ends the value, whose JSON is `json`.
     pub(crate) fn whole(&mut self, json: &str, out: &mut impl JsonOut) {
         if !matches!(std::mem::take(&mut self.value), Value::Dropped) {
             out(json);
         }
     }
 
-    /// Ends the value; says what was repaired in it, or what is wrong in it and where.
+    /// Ends the value; returns its repairs, or the fault and its position.
     pub(crate) fn end(&mut self, out: &mut impl JsonOut) -> Result<RepairSet, Fault> {
         let mut repairs = RepairSet::default();
         let if_word = std::mem::take(&mut self.if_word);
@@ -345,7 +345,7 @@ impl Arguments {
             Value::Json { mut json, start, kept, .. } => {
                 let Err((reason, at)) = json.close(out) else { return Ok(json.repairs()) };
                 let Kept { types, text } = kept.ok_or((reason, start + at))?;
-                // What was given becomes valid; the last value of a key counts.
+                // The emitted text becomes valid JSON; the last value of a key counts.
                 json.abandon(out);
                 self.writer.begin(&self.key, out);
                 return Ok(write_broken(types, &text, out));

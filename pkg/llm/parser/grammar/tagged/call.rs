@@ -1,4 +1,4 @@
-//! Reads a payload of functions with named parameters.
+//! Reading of payloads of functions with named parameters.
 
 use std::mem;
 
@@ -26,61 +26,61 @@ use crate::{
     types::slice,
 };
 
-/// Longest text between the opening of a call in a value and its first parameter, in bytes.
+/// Maximum length of the text between the beginning of a call inside a value and its first parameter, in bytes.
 const MAX_INNER_BYTES: usize = 256;
-/// The most bytes by which withheld text grows before it is read again.
+/// The maximum number of bytes by which withheld text grows before it is read again.
 const STEP_BYTES: usize = 64;
 
-/// The fault of arguments that should be one object.
+/// The fault of arguments that should be a single object.
 pub(super) const NO_OBJECT: &str = "the arguments are not a JSON object";
 
-/// The part of a piece that was taken.
+/// The part of a piece that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Taken {
     All,
-    /// From this byte on, more text decides.
+    /// From this byte on, more text is needed.
     Upto(usize),
-    /// From this byte on, where a tag stands that may be data, the end of what it stands in decides.
+    /// From this byte on, where a tag may be data, the end of the surrounding text decides.
     Suspect(usize, SuspectPlace),
     /// The call ended before this byte.
     Ended(usize),
 }
 
-/// Reads functions with named parameters in pieces of any size.
+/// A reader of functions with named parameters, in pieces of any size.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct ParamsCall {
     pub(super) marks: Marks,
-    /// The tools, by whose schemas values are typed.
+    /// The tools, whose schemas determine the types of values.
     pub(super) tools: Tools,
     pub(super) state: State,
-    /// Text that may become a mark; bounded by the longest mark that is looked for.
+    /// Text that may become a mark; bounded by the length of the longest possible mark.
     pub(super) held: String,
-    /// Text from a tag on that may be data of a value.
+    /// Text from a tag that may be data of a value.
     suspect: Option<SuspectTag>,
-    /// The text behind the tag of a function with which the value so far ends, or behind the opening of
+    /// The text after the tag of a function with which the value so far ends, or after the beginning of
     /// a call that begins with its name.
     inner: Option<CompactString>,
-    /// The JSON of the current value has a string that is broken: tags in its strings count.
+    /// `true` if the JSON of the current value contains a broken string: tags inside its strings count.
     pub(super) has_broken_string: bool,
     /// A plain name or a key; bounded by `MAX_NAME_BYTES`.
     pub(super) name: CompactString,
-    /// The type that stands before a value; longer ones are unknown.
+    /// The type that precedes a value; longer ones are unknown.
     pub(super) kind: CompactString,
     pub(super) arguments: Arguments,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
-    /// The end of a value inside the current one, which was taken for data: then that value must have
-    /// an end of its own.
+    /// The end of a value inside the current one, which was treated as data: the current value must then
+    /// have an end of its own.
     pub(super) inner_end: Option<usize>,
-    /// Set where the name may stand before the function, which has it too.
+    /// `true` if the name may come before a function that contains it too.
     pub(super) may_be_behind_name: bool,
-    /// Bytes of the payload before the current piece.
+    /// The number of bytes of the payload before the current piece.
     pub(super) taken: usize,
 }
 
 impl ParamsCall {
-    /// Reads calls with `tags`; values are typed by the schemas of `tools`.
+    /// Creates a reader of calls with `tags`; the schemas of `tools` determine the types of values.
     pub(crate) fn new(tags: Tags, tools: Tools) -> Self {
         let state = if tags.function.is_empty() { State::Name } else { State::Start };
         let bounds_only = tools.are_bounds_only();
@@ -103,7 +103,7 @@ impl ParamsCall {
         }
     }
 
-    /// Lets text stand before the first function.
+    /// Allows text before the first function.
     #[must_use]
     pub(crate) fn behind_name(mut self) -> Self {
         self.may_be_behind_name = true;
@@ -115,7 +115,7 @@ impl ParamsCall {
         matches!(self.state, State::ValueStart | State::Value(_) | State::Cdata | State::CdataDone)
     }
 
-    /// Returns `true` where text is source of the arguments.
+    /// Returns `true` in text that is source of the arguments.
     fn is_in_function(&self) -> bool {
         let is_outside = matches!(
             self.state,
@@ -124,10 +124,10 @@ impl ParamsCall {
         !is_outside
     }
 
-    /// Reads what is certain of the piece.
+    /// Reads the part of the piece that is certain.
     fn read(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) -> Taken {
-        // The call cannot end before the byte that told of a mistake: what stands before it may have
-        // come, and been given, in an earlier piece.
+        // The call cannot end before the byte that revealed a mistake: the text before it may have
+        // arrived, and been emitted, in an earlier piece.
         let mut known = 0;
         loop {
             let plain = self.marks.find_in(self.state, piece.rest().as_bytes());
@@ -185,7 +185,7 @@ impl ParamsCall {
                 known = begin.0 + self.marks.told_by(begin.1, begin.2, rest);
             }
             if self.has_failed() && self.marks.tags().ends_itself {
-                // Who reads calls looks for the next one behind the mistake.
+                // The reader of the call looks for the next one after the mistake.
                 return Taken::Ended(piece.at);
             }
         }
@@ -193,7 +193,7 @@ impl ParamsCall {
         Taken::All
     }
 
-    /// Reads the text at `place`; returns the byte of the piece that was fed where the call ended, if it
+    /// Reads the text at `place`; returns the byte of the fed piece at which the call ended, if it
     /// did.
     fn read_all(&mut self, text: &str, place: Place, out: &mut Sink<'_>) -> Option<usize> {
         let mut at = 0;
@@ -215,7 +215,7 @@ impl ParamsCall {
                     Taken::Ended(end) => return Some(place.fed(end)),
                 }
             } else {
-                // What an earlier piece left undecided grows until it is decided: mostly at the end of
+                // Text that an earlier piece left undecided grows until it is decided, usually at the end of
                 // the tag.
                 let rest = slice(text, at..);
                 let next = memchr::memchr(b'>', rest.as_bytes()).map_or(rest.len(), |end| end + 1);
@@ -236,7 +236,7 @@ impl ParamsCall {
                         }
                         continue;
                     }
-                    // What told that the payload had ended is not part of it.
+                    // The text that revealed the end of the payload is not part of it.
                     Taken::Ended(end) => return Some(place.fed(end)),
                 }
                 self.held = held;
@@ -245,7 +245,7 @@ impl ParamsCall {
         None
     }
 
-    /// Takes what was held from a tag in a string on: data, or what it reads as outside of one. It stands
+    /// Processes the text held from a tag in a string on: as data, or as it reads outside a string. It comes
     /// before `place`.
     fn settle_suspect(&mut self, is_data: bool, place: Place, out: &mut Sink<'_>) {
         let Some(suspect) = self.suspect.take() else { return };
@@ -263,7 +263,7 @@ impl ParamsCall {
         }
     }
 
-    /// Returns `true` where a value ends with the beginning of another call: its first parameter follows.
+    /// Returns `true` if a value ends with the beginning of another call, whose first parameter follows.
     fn is_behind_inner(&self) -> bool {
         let has_tag = !self.marks.tags().function.is_empty();
         let is_name = |text: &str| !text.is_empty() && !text.contains(is_blank);
@@ -273,25 +273,25 @@ impl ParamsCall {
             .is_some_and(|inner| if has_tag { inner.is_empty() } else { is_name(inner) })
     }
 
-    /// Returns the mark that `text` begins with.
+    /// Returns the mark at the beginning of `text`.
     fn classify(&self, text: &str) -> Class {
         self.marks.classify(self.state, self.inner.is_some(), text)
     }
 
-    /// Returns the quote of the string of a value in which a tag is data while the string goes on.
+    /// Returns the quote of the string in a value in which a tag is data while the string continues.
     fn value_quote(&self) -> Option<&'static str> {
         let may_count = self.has_broken_string || !matches!(self.state, State::Value(_));
         if may_count { None } else { self.arguments.string_quote().map(quote_of) }
     }
 
-    /// Takes text up to `end` that is not a mark.
+    /// Processes text up to `end` that is not a mark.
     fn text_to(&mut self, end: usize, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         piece.end = end;
         self.text(piece, out);
         piece.at = end;
     }
 
-    /// Returns `true` when the piece is nothing but the inside of a value: almost all of them are.
+    /// Returns `true` if the piece is only the content of a value, as almost all pieces are.
     #[inline]
     fn is_all_value(&self, text: &str) -> bool {
         matches!(self.state, State::Value(_))
@@ -301,7 +301,7 @@ impl ParamsCall {
             && self.marks.find_first(text.as_bytes()) == text.len()
     }
 
-    /// Gives the source up to `piece.at`.
+    /// Emits the source up to `piece.at`.
     pub(super) fn give_source(&self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         if self.is_in_function() && piece.source < piece.at {
             give_source(slice(piece.text, piece.source..piece.at), out);
@@ -309,7 +309,7 @@ impl ParamsCall {
         piece.source = piece.at;
     }
 
-    /// Notes a mistake at `piece.at`, behind which nothing is read.
+    /// Records a mistake at `piece.at`, after which nothing is read.
     pub(super) fn fail(&mut self, reason: &'static str, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         self.give_source(piece, out);
         self.fault.get_or_insert((reason, self.place(piece)));
@@ -317,13 +317,13 @@ impl ParamsCall {
         self.state = if may_end { State::Lost } else { State::Failed };
     }
 
-    /// Returns the byte of the payload that stands at `piece.at`.
+    /// Returns the byte offset in the payload of `piece.at`.
     pub(super) fn place(&self, piece: &Piece<'_>) -> usize {
         (self.taken + piece.place.start + piece.at).saturating_sub(piece.place.back)
     }
 }
 
-/// Returns the text behind the tag of a function in a value, as far as another call may begin so.
+/// Returns the text after the tag of a function in a value, as long as another call may begin with it.
 fn inner_with(mut inner: CompactString, text: &str) -> Option<CompactString> {
     inner.push_str(text);
     (inner.len() <= MAX_INNER_BYTES).then_some(inner)
@@ -381,7 +381,7 @@ impl Reader for ParamsCall {
     }
 
     fn is_whole(&self) -> bool {
-        // A call that ended itself ended, whatever is wrong with it.
+        // A call that ended itself has ended, whatever is wrong with it.
         self.state == State::Ended || (self.state == State::Done && self.fault.is_none())
     }
 
@@ -397,7 +397,7 @@ impl Reader for ParamsCall {
         self.state == State::Ended
     }
 
-    /// Returns `false` for a call that ends itself as long as its end is looked for.
+    /// Returns `false` for a call that ends itself while its end is searched for.
     fn has_failed(&self) -> bool {
         self.fault.is_some() && (self.state == State::Failed || !self.marks.tags().ends_itself)
     }

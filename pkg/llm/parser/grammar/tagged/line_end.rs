@@ -1,10 +1,10 @@
 //! A line end at the edge of a value, which may be framing.
 
-/// The part of a line end that stands at the end of the text so far.
+/// The part of a line end at the end of the text so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineEnd {
     None,
-    /// A carriage return that is all of the value.
+    /// A carriage return that is the whole value.
     FirstReturn,
     Return,
     Feed,
@@ -28,7 +28,7 @@ impl LineEnd {
         matches!(self, Self::Feed | Self::Both)
     }
 
-    /// Returns the text of it.
+    /// Returns its text.
     pub(super) const fn text(self) -> &'static str {
         match self {
             Self::None => "",

@@ -1,4 +1,4 @@
-//! Values that are not written as their schema says.
+//! Values that do not have the form required by their schema.
 
 use super::want::Want;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     types::Repair,
 };
 
-/// Writes a whole value as the JSON that it is, where that is wanted, else as a string.
+/// Writes a complete value as the JSON that it is, if that is required, or else as a string.
 pub(super) fn write_held(want: Want, text: &str, out: &mut impl JsonOut) -> RepairSet {
     let value = text.trim_matches([' ', '\t', '\n', '\r']);
     let is_json = serde_json::from_str::<&serde_json::value::RawValue>(value).is_ok();
@@ -32,8 +32,8 @@ pub(super) fn write_held(want: Want, text: &str, out: &mut impl JsonOut) -> Repa
     RepairSet::default()
 }
 
-/// Writes a value that began like JSON and is none: as what it is inside a JSON string, where that is
-/// JSON of these types, else as a string.
+/// Writes a value that begins like JSON but is not: as the content of a JSON string, if that content is
+/// JSON of these types, or else as a string.
 pub(super) fn write_broken(types: Types, text: &str, out: &mut impl JsonOut) -> RepairSet {
     let inside = text.contains("\\\"").then(|| format!("\"{}\"", text.trim()));
     let string = inside.and_then(|inside| serde_json::from_str::<String>(&inside).ok());
@@ -46,7 +46,7 @@ pub(super) fn write_broken(types: Types, text: &str, out: &mut impl JsonOut) -> 
     repairs
 }
 
-/// Writes what a string spells, if that is JSON of these types.
+/// Writes the value spelled by a string, if it is JSON of these types.
 fn write_decoded(types: Types, string: &str, out: &mut impl JsonOut) -> Option<RepairSet> {
     let value = string.trim();
     let mut repairs = RepairSet::default();

@@ -1,5 +1,5 @@
 //! Calls written as named parameters in tags: `<function=f><parameter=k>v</parameter></function>`
-//! and its many relatives. One reader; what the tags of a dialect are is data.
+//! and its many relatives. There is one reader; the tags of each dialect are data.
 
 mod arguments;
 mod call;

@@ -1,20 +1,20 @@
-//! The text that is read: where it stands in the piece that was fed.
+//! The text that is being read, and its position in the fed piece.
 
 use crate::types::slice;
 
-/// The current text: the piece that was fed, or what was withheld and the next of its characters.
+/// The current text: the fed piece, or withheld text and the next of its characters.
 pub(super) struct Piece<'t> {
     pub(super) text: &'t str,
     pub(super) place: Place,
-    /// The start of the source that was not yet given.
+    /// The start of the source that has not been emitted.
     pub(super) source: usize,
-    /// The current mark, or text that is none.
+    /// The position of the current mark, or of text that is not a mark.
     pub(super) at: usize,
     pub(super) end: usize,
 }
 
 impl<'t> Piece<'t> {
-    /// Creates text that stands at `place`, of which `at` bytes were read.
+    /// Creates a piece of text at `place`, of which `at` bytes have been read.
     pub(super) fn new(text: &'t str, place: Place, at: usize) -> Self {
         Self { text, place, source: at, at, end: at }
     }
@@ -28,13 +28,13 @@ impl<'t> Piece<'t> {
         slice(self.text, self.at..)
     }
 
-    /// Returns the byte of the piece that was fed which stands at `at`.
+    /// Returns the byte of the fed piece that corresponds to `at`.
     pub(super) fn fed(&self, at: usize) -> usize {
         self.place.fed(at)
     }
 }
 
-/// The place of a text: its byte `back` is byte `start` of the piece that was fed.
+/// The place of a text: its byte `back` is byte `start` of the fed piece.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Place {
     pub(super) back: usize,
@@ -47,7 +47,7 @@ impl Place {
         Self { back: self.back + length, start: self.start + at }
     }
 
-    /// Returns the place of a withheld text that ends where the piece begins that is fed next.
+    /// Returns the place of a withheld text that ends where the next fed piece begins.
     pub(super) fn before(text: &str) -> Self {
         Self::default().of_held(text.len(), 0)
     }

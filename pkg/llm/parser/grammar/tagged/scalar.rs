@@ -6,15 +6,15 @@ use compact_str::CompactString;
 
 use crate::{json::Number, llm::parser::grammar::schema::Types};
 
-/// Longest value that is withheld because it may still be a literal, in bytes.
+/// Maximum length of a value that is withheld because it may still be a literal, in bytes.
 const MAX_BYTES: usize = 64;
 
 /// Words that are literals.
 const WORDS: [&str; 3] = ["true", "false", "null"];
-/// Templates print these, and models repeat it; they are literals where they can be nothing else.
+/// Words printed by templates and repeated by models; they are literals where nothing else is possible.
 const PYTHON_WORDS: [&str; 6] = ["True", "False", "None", "TRUE", "FALSE", "NULL"];
 
-/// The part of a literal that was read.
+/// The part of a literal that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.
@@ -24,11 +24,11 @@ enum State {
     Plus,
     /// This number of letters of the word.
     Word(&'static str, usize),
-    /// Whitespace behind a whole literal.
+    /// Whitespace after a complete literal.
     Behind,
 }
 
-/// Withholds a value while it may still be a literal of the types admitted.
+/// A value that is withheld while it may still be a literal of the allowed types.
 #[derive(Debug)]
 pub(super) struct Scalar {
     state: State,
@@ -45,20 +45,20 @@ impl Scalar {
         &self.held
     }
 
-    /// Takes `text` as far as all of it may still be a literal; gives the rest, with which the value
+    /// Adds `text` as far as it may still be a literal; returns the rest if the value
     /// cannot be one.
     pub(super) fn take<'t>(&mut self, text: &'t str) -> Option<&'t str> {
         for (at, byte) in text.bytes().enumerate() {
             let next = self.next(byte).filter(|_| self.held.len() < MAX_BYTES);
             let Some(state) = next else { return text.get(at..) };
             self.state = state;
-            // Whatever may be in a literal is ASCII.
+            // Everything that may be in a literal is ASCII.
             self.held.push(char::from(byte));
         }
         None
     }
 
-    /// Returns the JSON literal, if the value is one that is admitted, and whether it was Python's.
+    /// Returns the JSON literal, if the value is an allowed one, and whether it was Python's.
     pub(super) fn whole(&self) -> Option<(Cow<'_, str>, bool)> {
         let text = self.held.trim_matches([' ', '\t', '\n', '\r']);
         let json = self.types.literal(text)?;
@@ -94,13 +94,13 @@ impl Scalar {
             State::Number(_) | State::Word(..) | State::Behind if is_blank => {
                 self.is_whole().then_some(State::Behind)
             }
-            // Zeros may stand before a number.
+            // Zeros may precede a number.
             State::Number(Number::Zero) if is_lenient && byte.is_ascii_digit() => {
                 Number::first(byte).map(State::Number)
             }
             State::Number(digits) => digits.next(byte).map(State::Number),
             State::Word(word, seen) => {
-                // Words that begin alike: `True` and `TRUE`.
+                // Some words begin alike: `True` and `TRUE`.
                 let front = word.get(..seen);
                 let others =
                     PYTHON_WORDS.iter().filter(|other| is_lenient && other.get(..seen) == front);

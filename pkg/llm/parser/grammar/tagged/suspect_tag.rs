@@ -1,36 +1,36 @@
-//! A tag inside a value that may be data: in a JSON string, or of a call that is part of the value.
+//! Tags inside a value that may be data: in a JSON string, or in a call that is part of the value.
 
 use crate::{llm::parser::grammar::open_string::OpenString, types::slice};
 
-/// Longest text that is held back, in bytes with the tag; a longer one was data.
+/// Maximum length of the held text, in bytes including the tag; if it is exceeded, the tag was data.
 const MAX_HELD_BYTES: usize = 64 << 10;
 
-/// Text held back from such a tag on, until it is known to be data or not.
+/// Text held from such a tag on, until it is known whether the tag is data.
 #[derive(Debug)]
 pub(super) struct SuspectTag {
     held: String,
     place: SuspectPlace,
 }
 
-/// The place of a tag that may be data, which tells by what it is decided.
+/// The place of a tag that may be data, which determines how this is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SuspectPlace {
-    /// A JSON string: its end.
+    /// A JSON string, whose end decides.
     String(OpenString),
-    /// A call inside the value: the end of its function, which this text is, or of the call, if it is
-    /// empty. Who reads the outer call passes them on only where the value goes on behind them.
+    /// A call inside the value: the end of its function, which is this text, or the end of the call, if the text is
+    /// empty. The reader of the outer call passes them on only if the value continues after them.
     Call { end: &'static str },
 }
 
 impl SuspectPlace {
-    /// Returns the inside of a string that `quote` ends.
+    /// Returns the place inside a string that is ended by `quote`.
     pub(super) const fn string(quote: &'static str) -> Self {
         Self::String(OpenString::new(quote))
     }
 }
 
 impl SuspectTag {
-    /// Holds nothing yet; the tag is fed first.
+    /// Creates an empty buffer; the tag is fed first.
     pub(super) const fn new(place: SuspectPlace) -> Self {
         Self { held: String::new(), place }
     }
@@ -46,12 +46,12 @@ impl SuspectTag {
         (!string.has_ended()).then(|| string.quote())
     }
 
-    /// Returns all held text, the tag first.
+    /// Returns the held text, beginning with the tag.
     pub(super) fn into_text(self) -> String {
         self.held
     }
 
-    /// Reads on from `*at`; once it is known, returns `true` where the tag is data.
+    /// Continues from `*at`; once it is known, returns `true` if the tag is data.
     pub(super) fn feed(&mut self, text: &str, at: &mut usize) -> Option<bool> {
         for next in slice(text, *at..).chars() {
             if self.held.len() >= MAX_HELD_BYTES {

@@ -1,4 +1,4 @@
-//! A tag that carries a name.
+//! Tags that contain a name.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::{
     types::{slice, subslice},
 };
 
-/// Longest tag, in bytes; a longer one is none.
+/// Maximum length of a tag, in bytes; a longer text is not a tag.
 pub(super) const MAX_TAG_BYTES: usize = 512;
 
-/// The front of a text, compared with a tag.
+/// The result of comparing the beginning of a text with a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Match {
     /// Something else.
@@ -20,11 +20,11 @@ pub(super) enum Match {
     Maybe,
     /// The tag, this number of bytes long.
     Yes(usize),
-    /// A tag that goes on for more bytes than are looked at.
+    /// A tag that is longer than the number of bytes checked.
     TooLong,
 }
 
-/// Matches the front of `text` with exactly `tag`.
+/// Matches the beginning of `text` with exactly `tag`.
 pub(super) fn match_exact(tag: &str, text: &str) -> Match {
     if text.starts_with(tag) {
         Match::Yes(tag.len())
@@ -35,7 +35,7 @@ pub(super) fn match_exact(tag: &str, text: &str) -> Match {
     }
 }
 
-/// Matches the front of `text` with a tag that `open` opens, perhaps with a suffix before its `>`.
+/// Matches the beginning of `text` with a tag that begins with `open`, possibly with a suffix before its `>`.
 pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
     let Some(inside) = text.strip_prefix(open) else {
         return if open.starts_with(text) { Match::Maybe } else { Match::No };
@@ -47,12 +47,12 @@ pub(super) fn match_suffixed(open: &str, text: &str) -> Match {
     }
 }
 
-/// The name's attribute where the blank before it was lost, or is shown as the tokenizer's letter.
+/// The name attribute if the space before it was lost, or is shown as the tokenizer's letter.
 const GLUED_NAMES: [&str; 2] = ["name=", "\u{120}name="];
-/// The letter that stands for a blank in the vocabularies of many tokenizers.
+/// The letter that stands for a space in the vocabularies of many tokenizers.
 const BLANK_LETTER: char = '\u{120}';
 
-/// Matches the front of `text` with a tag that `open` opens and `end` ends, with a name between
+/// Matches the beginning of `text` with a tag that begins with `open` and ends with `end`, with a name between
 /// them, or nothing.
 pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
     let Some(inside) = text.strip_prefix(open) else {
@@ -92,7 +92,7 @@ pub(super) fn match_named(open: &str, end: &str, text: &str) -> Match {
     Match::Maybe
 }
 
-/// Returns the length of the named tag that the front of `text` is; `None` where more text decides.
+/// Returns the length of the named tag at the beginning of `text`; `None` if more text is needed.
 pub(crate) fn end_of_tag(open: &str, end: &str, text: &[u8]) -> Result<Option<usize>, ()> {
     let bounded = subslice(text, ..text.len().min(MAX_TAG_BYTES));
     let valid = bounded.utf8_chunks().next().map_or("", |chunk| chunk.valid());
@@ -103,7 +103,7 @@ pub(crate) fn end_of_tag(open: &str, end: &str, text: &[u8]) -> Result<Option<us
     }
 }
 
-/// Returns `true` when `text` ends inside a quoted attribute of a tag that `open` opens.
+/// Returns `true` if `text` ends inside a quoted attribute of a tag that begins with `open`.
 pub(super) fn ends_in_attribute(open: &str, text: &str) -> bool {
     let Some(inside) = text.strip_prefix(open) else { return false };
     let mut quotes = Quotes::default();
@@ -116,12 +116,12 @@ pub(super) fn ends_in_attribute(open: &str, text: &str) -> bool {
 #[derive(Debug, Default)]
 struct Quotes {
     open: Option<u8>,
-    /// The last byte was `=`, or whitespace behind it.
+    /// `true` if the last byte was `=`, or whitespace after it.
     is_value: bool,
 }
 
 impl Quotes {
-    /// Takes one byte; returns `true` when it is quoted, or the quote that ends what is.
+    /// Reads one byte; returns `true` if it is quoted, or is the closing quote.
     fn take(&mut self, byte: u8) -> bool {
         if let Some(open) = self.open {
             self.open = Some(open).filter(|_| byte != open);
@@ -137,19 +137,19 @@ impl Quotes {
     }
 }
 
-/// The content of a tag between its opening and its end.
+/// The content of a tag between its beginning and its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(crate) struct Attributes<'t> {
-    /// The name, trimmed; empty without one.
+    /// The name, trimmed; empty if there is none.
     pub(crate) name: Cow<'t, str>,
-    /// Set when there is one, even an empty one.
+    /// `true` if there is a name, even an empty one.
     pub(super) is_named: bool,
-    /// Set when the value is, or is not, a string.
+    /// The value of the attribute that tells whether the parameter's value is a string.
     pub(super) string: Option<bool>,
     /// The name of the value's type.
     pub(super) kind: Option<&'t str>,
-    /// Set when the tag is its own end.
+    /// `true` if the tag is self-closing.
     pub(super) is_closed: bool,
 }
 
@@ -163,7 +163,7 @@ impl<'t> Attributes<'t> {
         read
     }
 
-    /// Reads attributes whose names count as they stand, whitespace included.
+    /// Reads attributes whose names are taken literally, including whitespace.
     pub(super) fn read_exact(inside: &'t str) -> Self {
         let closed = inside.trim_end().strip_suffix('/');
         let mut read = Self { is_closed: closed.is_some(), ..Self::default() };
@@ -206,7 +206,7 @@ impl<'t> Attributes<'t> {
     }
 }
 
-/// Returns `text` without the quotes around it.
+/// Returns `text` without surrounding quotes.
 fn unquoted(text: &str) -> &str {
     let inside = |quote| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
     inside('"').or_else(|| inside('\'')).unwrap_or(text)

@@ -1,4 +1,4 @@
-//! The marks that may stand in a payload, and which of them a text begins with.
+//! The marks that may occur in a payload, and the recognition of marks at the beginning of a text.
 
 use super::{
     line_end::LineEnd,
@@ -11,44 +11,44 @@ use crate::{
     types::slice,
 };
 
-/// Longest key that is text for which the end of the value before it may be missing, in bytes.
+/// Maximum length of a text key before which the end of the previous value may be missing, in bytes.
 const MAX_KEY_IN_VALUE: usize = 256;
 
-/// Most whitespace that is looked at behind the end of a value, in bytes.
+/// Maximum length of the whitespace that is checked after the end of a value, in bytes.
 const MAX_BLANKS_BEHIND: usize = 64;
 
-/// The last part that was read, and so what may follow.
+/// The part that was read last, which determines what may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing: a function tag.
+    /// Nothing: a function tag follows.
     Start,
-    /// The beginning of a payload that begins with a plain name: more of the name, or its end.
+    /// The beginning of a payload that starts with a plain name: more of the name, or its end, follows.
     Name,
-    /// A function's name, or a whole parameter: a parameter, or the end of the function.
+    /// A function's name, or a complete parameter: a parameter, or the end of the function, follows.
     Between,
-    /// The opening of a key that is text.
+    /// The beginning of a text key.
     Key,
-    /// A key, or the type of its value: the start of the value.
+    /// A key, or the type of its value: the start of the value follows.
     Gap,
-    /// The opening of a type of a value.
+    /// The beginning of a value's type.
     Kind,
-    /// The start of a value; nothing of it yet.
+    /// The start of a value, of which nothing has been read.
     ValueStart,
-    /// A part of a value, and at its end a line end that may be framing.
+    /// Part of a value, possibly ending with a line end that may be framing.
     Value(LineEnd),
     /// The start of a CDATA section that is a value.
     Cdata,
-    /// The end of one: the end of the value.
+    /// The end of a CDATA section: the end of the value follows.
     CdataDone,
-    /// The tag of an object that holds all arguments: the object.
+    /// The tag of an object that contains all arguments: the object follows.
     ObjectStart,
-    /// The start of an object that holds all arguments.
+    /// The start of an object that contains all arguments.
     Object,
-    /// The end of a function: another one.
+    /// The end of a function: another one may follow.
     Done,
     /// The end of the function that ends the call.
     Ended,
-    /// A mistake in a function whose end ends the call: that end.
+    /// A mistake in a function whose end ends the call: that end follows.
     Lost,
     /// A mistake that cannot be repaired.
     Failed,
@@ -58,20 +58,20 @@ pub(super) enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Function,
-    /// Ends a name that is plain text.
+    /// The end of a name that is plain text.
     NameEnd,
     FunctionEnd,
     Parameter,
     ParameterEnd,
     KeyEnd,
-    /// Around the type of a value.
+    /// The tags around the type of a value.
     KindStart,
     KindEnd,
     ValueStart,
-    /// Around a value that is a CDATA section.
+    /// The tags around a value that is a CDATA section.
     CdataStart,
     CdataEnd,
-    /// Around one object that holds all arguments.
+    /// The tags around one object that contains all arguments.
     ObjectStart,
     ObjectEnd,
 }
@@ -79,18 +79,18 @@ pub(super) enum Mark {
 const CDATA_START: &str = "<![CDATA[";
 const CDATA_END: &str = "]]>";
 
-/// The kind of the front of a text.
+/// The classification of the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// No mark that counts here.
+    /// Not a mark that counts here.
     Nothing,
     /// More text decides.
     Maybe,
     /// A mark of this number of bytes.
     Mark(Mark, usize),
-    /// In a value, the tag of a function of this number of bytes, which is data.
+    /// In a value, the tag of a function, of this number of bytes, which is data.
     Inner(usize),
-    /// A tag that does not end.
+    /// A tag without an end.
     TooLong,
 }
 
@@ -98,7 +98,7 @@ pub(super) enum Class {
 #[derive(Debug)]
 pub(super) struct Marks {
     tags: Tags,
-    /// The first byte of all of them, if it is one.
+    /// The first byte of all marks, if they share one.
     first: Option<u8>,
 }
 
@@ -116,17 +116,17 @@ impl Marks {
         &self.tags
     }
 
-    /// Returns `true` when `<` begins every mark.
+    /// Returns `true` if every mark begins with `<`.
     pub(super) fn begin_with_angle(&self) -> bool {
         self.first == Some(b'<')
     }
 
-    /// Returns `true` when keys are text between two marks.
+    /// Returns `true` if keys are text between two marks.
     pub(super) fn has_text_keys(&self) -> bool {
         !self.tags.key_end.is_empty()
     }
 
-    /// Returns the position where a mark of `state` may begin, else the length.
+    /// Returns the position at which a mark of `state` may begin, or else the length.
     pub(super) fn find_in(&self, state: State, text: &[u8]) -> usize {
         if state == State::Cdata {
             return memchr::memchr(b']', text).unwrap_or(text.len());
@@ -139,7 +139,7 @@ impl Marks {
         memchr::memchr(b'\n', text).map_or(first, |line| first.min(line))
     }
 
-    /// Returns the position where any mark may begin, else the length.
+    /// Returns the position at which any mark may begin, or else the length.
     #[inline]
     pub(super) fn find_first(&self, text: &[u8]) -> usize {
         if let Some(first) = self.first {
@@ -149,7 +149,7 @@ impl Marks {
         text.iter().position(begins).unwrap_or(text.len())
     }
 
-    /// Returns `true` when a mark may begin in `text`, the next of a value.
+    /// Returns `true` if a mark may begin in `text`, the next text of a value.
     pub(super) fn may_begin_in_value(&self, text: &str) -> bool {
         let angles = memchr::memchr_iter(b'<', text.as_bytes());
         angles.map(|at| text.split_at_checked(at).unwrap_or_default()).any(|(before, rest)| {
@@ -175,14 +175,14 @@ impl Marks {
         }
     }
 
-    /// Returns `true` when `text`, which may become a tag, ends inside a quoted attribute.
+    /// Returns `true` if `text`, which may become a tag, ends inside a quoted attribute.
     pub(super) fn is_attribute(&self, text: &str) -> bool {
         [self.tags.function, self.tags.parameter]
             .into_iter()
             .any(|open| !open.is_empty() && ends_in_attribute(open, text))
     }
 
-    /// Returns the mark that `text` begins with, of those that count in `state`; behind the tag of a
+    /// Returns the mark at the beginning of `text`, among those that count in `state`; after the tag of a
     /// function in a value, a parameter may begin anywhere.
     pub(super) fn classify(&self, state: State, is_behind_inner: bool, text: &str) -> Class {
         let expected: &[Mark] = match state {
@@ -225,13 +225,13 @@ impl Marks {
         class
     }
 
-    /// Returns the place of the byte that told what `text` begins with.
+    /// Returns the position of the byte that determines the classification of `text`.
     pub(super) fn told_by(&self, state: State, is_behind_inner: bool, text: &str) -> usize {
         let is_told = |end: usize| {
             let front = slice(text, ..text.ceil_char_boundary(end));
             self.classify(state, is_behind_inner, front) != Class::Maybe
         };
-        // What a few bytes tell, more of them tell too.
+        // The result for a few bytes also holds for more of them.
         let mut most = 1;
         while most < text.len() && !is_told(most) {
             most *= 2;
@@ -244,7 +244,7 @@ impl Marks {
         if is_told(most) { text.floor_char_boundary(most.saturating_sub(1)) } else { 0 }
     }
 
-    /// Returns `Inner` for the whole tag of a function, which stands in a value.
+    /// Returns `Inner` for the complete tag of a function inside a value.
     fn inner_function(&self, text: &str) -> Class {
         match self.match_mark(Mark::Function, false, text) {
             Match::Yes(bytes) if self.attributes(Mark::Function, slice(text, ..bytes)).is_named => {
@@ -283,14 +283,14 @@ impl Marks {
         self.match_whole(exact, text)
     }
 
-    /// Rejects a parameter's tag without a name in a value, where it only looks like one.
+    /// Rejects a parameter's tag without a name in a value, where it only looks like a tag.
     fn named_only(&self, found: Match, text: &str) -> Match {
         let Match::Yes(bytes) = found else { return found };
         let tag = slice(text, ..bytes);
         if self.attributes(Mark::Parameter, tag).is_named { found } else { Match::No }
     }
 
-    /// Matches the opening of a key that is text, in a value: it counts when a whole key follows.
+    /// Matches the beginning of a text key in a value: it counts if a complete key follows.
     fn match_key(&self, text: &str) -> Match {
         let found = self.match_whole(self.tags.parameter, text);
         let Match::Yes(bytes) = found else { return found };
@@ -307,14 +307,14 @@ impl Marks {
         }
     }
 
-    /// Returns `true` when people type such tags: in a value the next parameter then begins at the
-    /// start of a line only.
+    /// Returns `true` if people type such tags: in a value, the next parameter then begins only at the
+    /// start of a line.
     fn is_typed(&self) -> bool {
         let mut first = self.tags.parameter.bytes();
         first.next() == Some(b'<') && first.next().is_some_and(|byte| byte.is_ascii_alphabetic())
     }
 
-    /// Matches the tag of a mark that is spelled whole.
+    /// Matches the tag of a mark that is spelled completely.
     fn match_whole(&self, tag: &str, text: &str) -> Match {
         match tag.strip_suffix('>') {
             _ if tag.is_empty() => Match::No,
@@ -323,7 +323,7 @@ impl Marks {
         }
     }
 
-    /// Matches the end of a value: it counts when what follows can follow a value. Whoever reads the
+    /// Matches the end of a value: it counts if the text after it can follow a value. The reader of the
     /// call knows what else can: its closer, and nothing.
     fn match_value_end(&self, text: &str) -> Match {
         let tag = self.match_whole(self.tags.parameter_end, text);
@@ -344,12 +344,12 @@ impl Marks {
         found
     }
 
-    /// Returns `true` when `text` begins with the end of a value, whatever follows.
+    /// Returns `true` if `text` begins with the end of a value, whatever follows.
     pub(super) fn begins_with_value_end(&self, text: &str) -> bool {
         matches!(self.match_whole(self.tags.parameter_end, text), Match::Yes(_))
     }
 
-    /// Returns `true` when `text`, withheld in a value, is its end if what follows says no other.
+    /// Returns `true` if `text`, withheld in a value, is its end unless the following text shows otherwise.
     pub(super) fn is_value_end(&self, text: &str) -> bool {
         let tag = self.match_whole(self.tags.parameter_end, text);
         let Match::Yes(bytes) = tag else { return false };

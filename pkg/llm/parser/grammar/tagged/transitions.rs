@@ -20,11 +20,11 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// Longest name of a type, in bytes.
+/// Maximum length of the name of a type, in bytes.
 const MAX_KIND_BYTES: usize = 16;
 
 impl ParamsCall {
-    /// Takes text up to `piece.end` that is not a mark.
+    /// Processes text up to `piece.end` that is not a mark.
     pub(super) fn text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         let text = piece.current();
         let place = self.place(piece);
@@ -80,7 +80,7 @@ impl ParamsCall {
         }
     }
 
-    /// Takes text where only whitespace should be: an object that holds all arguments, or a mistake.
+    /// Processes text where only whitespace is expected: an object that contains all arguments, or a mistake.
     fn stray_text(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         let may_be_object = self.state == State::ObjectStart
             || (self.state == State::Between && self.arguments.are_empty());
@@ -103,7 +103,7 @@ impl ParamsCall {
         self.fail(reason, piece, out);
     }
 
-    /// Takes a piece that is nothing but the inside of a value.
+    /// Processes a piece that is only the content of a value.
     #[inline]
     pub(super) fn pass_value(&mut self, text: &str, out: &mut Sink<'_>) {
         let State::Value(line_end) = self.state else { return };
@@ -112,7 +112,7 @@ impl ParamsCall {
         self.taken += text.len();
     }
 
-    /// Takes text of a value; a line end at its end waits, for it may be framing.
+    /// Processes text of a value; a line end at its end is held, because it may be framing.
     pub(super) fn value(
         &mut self,
         text: &str,
@@ -127,7 +127,7 @@ impl ParamsCall {
         let mut body = slice(text, ..text.len() - end.text().len());
         match (before, text.strip_prefix('\n')) {
             (LineEnd::None, _) => {}
-            // It is the framing behind the opening.
+            // The framing after the opening tag.
             (LineEnd::FirstReturn, Some("")) => end = LineEnd::None,
             (LineEnd::FirstReturn, Some(_)) => body = slice(body, 1..),
             (LineEnd::Return, Some("")) => end = LineEnd::Both,
@@ -143,7 +143,7 @@ impl ParamsCall {
         self.state = State::Value(end);
     }
 
-    /// Takes the mark from `piece.at` to `piece.end`.
+    /// Processes the mark from `piece.at` to `piece.end`.
     pub(super) fn mark(&mut self, mark: Mark, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         match mark {
             Mark::Function => {
@@ -214,7 +214,7 @@ impl ParamsCall {
         self.announce(piece.fed(piece.end), out);
     }
 
-    /// Gives the name, whose end was seen before byte `at` of the piece that was fed.
+    /// Emits the name, whose end was found before byte `at` of the fed piece.
     fn announce(&mut self, at: usize, out: &mut Sink<'_>) {
         let name = self.name.trim();
         out(PayloadOut::Name { name, at });
@@ -239,7 +239,7 @@ impl ParamsCall {
         self.begin_value(&attributes, piece, out);
     }
 
-    /// Begins the value of a key that is text.
+    /// Begins the value of a text key.
     fn begin_pair(&mut self, piece: &mut Piece<'_>, out: &mut Sink<'_>) {
         let (name, kind) = (mem::take(&mut self.name), mem::take(&mut self.kind));
         let attributes = Attributes {
@@ -292,7 +292,7 @@ impl ParamsCall {
         }
     }
 
-    /// Ends the value; a line end at its end belongs to it, or is framing.
+    /// Ends the value; a line end at its end belongs to it if `keeps_line_end`, and is framing otherwise.
     fn end_value(&mut self, keeps_line_end: bool, out: &mut Sink<'_>) {
         let json = &mut json_to(out);
         if let State::Value(line_end) = self.state
@@ -329,7 +329,7 @@ impl ParamsCall {
         };
     }
 
-    /// Takes the held text at the end of the payload, where no mark can follow any more.
+    /// Processes the held text at the end of the payload, where no mark can follow any more.
     pub(super) fn settle_held(&mut self, out: &mut Sink<'_>) {
         self.break_string(out);
         let held = mem::take(&mut self.held);
@@ -348,7 +348,7 @@ impl ParamsCall {
         self.give_source(&mut piece, out);
     }
 
-    /// Ends the call behind a name or complete parameters.
+    /// Ends the call after a name or complete parameters.
     pub(super) fn close_function(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         if self.state == State::Name {
             self.announce(0, out);
@@ -362,10 +362,10 @@ impl ParamsCall {
     }
 }
 
-/// Returns `false` for what templates and code have in the place of a name.
+/// Returns `false` for text that templates and code contain in place of a name.
 fn is_name(name: &str) -> bool {
     !name.contains(|letter: char| letter.is_whitespace() || "(){}[]<>=\"',".contains(letter))
 }
 
-/// The fault of parameters beside an object that holds all of them.
+/// The fault of parameters next to an object that contains all of them.
 const MIXED: &str = "parameters stand beside an object that holds all of them";

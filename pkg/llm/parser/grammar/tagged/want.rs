@@ -1,4 +1,4 @@
-//! The form of a value: what the schema asks for, and what the model wrote about it.
+//! The form of a value: as required by the schema, and as indicated by the model.
 
 use super::tag::Attributes;
 use crate::llm::parser::grammar::schema::{Schema, Types};
@@ -8,20 +8,20 @@ use crate::llm::parser::grammar::schema::{Schema, Types};
 pub(crate) enum Want {
     /// As a string.
     Text,
-    /// As the literal that it spells, if that is admitted; else as a string.
+    /// As the literal that it spells, if that is allowed; otherwise as a string.
     Literal(Types),
-    /// As the object or list that it begins; else as a literal or a string.
+    /// As the object or list that it begins; otherwise as a literal or a string.
     Json(Types),
-    /// As the object, list or literal that it is as a whole, if that is admitted; else as a string.
+    /// As the object, list or literal that it is as a whole, if that is allowed; otherwise as a string.
     Union(Types),
-    /// The model says that it is JSON: where it is a string in quotes, as what that spells or as that
-    /// string; where these types admit strings only, as a string; else as JSON.
+    /// As JSON, because the model says that it is: a quoted string becomes the value that it spells or that
+    /// string; if these types allow strings only, the value is a string.
     Written(Types),
 }
 
 impl Want {
-    /// Returns the form that the schema asks for; a type that the model wrote counts where the schema
-    /// says nothing or admits it too.
+    /// Returns the form required by the schema; a type given by the model counts if the schema
+    /// contains no information or allows it too.
     pub(crate) fn of<'s>(attributes: &Attributes<'_>, schema: impl FnOnce() -> Schema<'s>) -> Self {
         let kind = match attributes.string {
             Some(true) => Types::STRING,

@@ -1,11 +1,11 @@
-//! The strings of a value that may be JSON, but is not read as such while it arrives.
+//! The strings in a value that may be JSON, but is not read as JSON while it arrives.
 
 use crate::llm::parser::grammar::{json::JsonValue, reader::Plain};
 
-/// Follows a value that may turn out to be an object or a list.
+/// A tracker of a value that may turn out to be an object or a list.
 #[derive(Debug, Default)]
 pub(super) enum Watch {
-    /// Neither of them.
+    /// Neither an object nor a list.
     #[default]
     Off,
     /// Only whitespace so far.
@@ -19,7 +19,7 @@ impl Watch {
         if may_be_json { Self::Blank } else { Self::Off }
     }
 
-    /// Takes the next text of the value.
+    /// Reads the next text of the value.
     #[inline]
     pub(super) fn feed(&mut self, text: &str) {
         if !matches!(self, Self::Off) {
@@ -45,7 +45,7 @@ impl Watch {
         if let Self::Json(json) = self { json.string_quote() } else { None }
     }
 
-    /// Returns which of the text that is `plain` in the value passes here too.
+    /// Returns which of the text that is `plain` in the value passes here as well.
     pub(super) fn plain(&self, plain: Plain) -> Plain {
         match self {
             Self::Json(json) if !json.is_in_plain_string() => Plain::Nothing,

@@ -1,4 +1,4 @@
-//! A parameter that may hold all arguments as one object.
+//! Parameters that may contain all arguments as one object.
 
 use compact_str::CompactString;
 use serde_json::{Map, Value};
@@ -12,10 +12,10 @@ use crate::{
     types::Repair,
 };
 
-/// Longest value of such a parameter that is withheld until it is known to be the only one, in bytes.
+/// Maximum length of such a parameter's value that is withheld until it is known to be the only one, in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// A first parameter with the name of a wrapper, which the tool does not have.
+/// A first parameter that has the name of a wrapper and is not a parameter of the tool.
 #[derive(Debug)]
 pub(super) struct Wrapped {
     pub(super) key: CompactString,
@@ -24,7 +24,7 @@ pub(super) struct Wrapped {
 }
 
 impl Wrapped {
-    /// Begins the first parameter of a call, if it may hold all arguments.
+    /// Begins the first parameter of a call, if it may contain all arguments.
     pub(super) fn begin(key: &str, want: Want, schema: Schema<'_>) -> Option<Self> {
         let is_wrapper =
             matches!(key, "arguments" | "args" | "parameters" | "properties" | "input");
@@ -32,13 +32,13 @@ impl Wrapped {
         is_foreign.then(|| Self { key: key.into(), want, text: String::new() })
     }
 
-    /// Takes text of the value; returns `true` when it is too long to wait for more.
+    /// Adds text of the value; returns `true` if it is too long to wait for more.
     pub(super) fn push(&mut self, text: &str) -> bool {
         self.text.push_str(text);
         self.text.len() > MAX_BYTES
     }
 
-    /// Returns the object as strict JSON, if it has a member that the tool has.
+    /// Returns the object as strict JSON, if it contains a member that the tool has.
     pub(super) fn object(&self, schema: Schema<'_>) -> Option<(String, RepairSet)> {
         let text = self.text.trim();
         let (json, mut repairs) = JsonValue::read(text).filter(|_| text.starts_with('{'))?;

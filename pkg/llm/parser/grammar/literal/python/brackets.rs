@@ -4,7 +4,7 @@ use super::values::{Bracket, State, Values};
 use crate::{llm::parser::grammar::arguments::JsonOut, types::Repair};
 
 impl Values {
-    /// Returns `true` when `byte` closes a bracket around the innermost.
+    /// Returns `true` if `byte` closes a bracket around the innermost one.
     fn closes_outer(&self, byte: u8) -> bool {
         let outer = self.brackets.split_last().map_or(&[][..], |(_, outer)| outer);
         match byte {
@@ -14,7 +14,7 @@ impl Values {
         }
     }
 
-    /// Closes the innermost bracket at `byte`; returns `true` when that was the call's.
+    /// Closes the innermost bracket at `byte`; returns `true` if that was the call's.
     pub(super) fn close_bracket(
         &mut self,
         byte: u8,

@@ -1,4 +1,4 @@
-//! Calls one after another: names, parentheses, and what stands between calls.
+//! Calls one after another: names, parentheses, and the text between calls.
 
 use compact_str::CompactString;
 
@@ -21,54 +21,54 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// Reads the calls of one payload in pieces of any size.
+/// A reader of the calls of one payload, in pieces of any size.
 ///
-/// A list in brackets ends itself; calls without brackets go on to their closer. Without a closer, the first
-/// of them is the last.
+/// A list in brackets ends itself; calls without brackets continue up to their closer. If there is no closer, the
+/// first of them is the last.
 #[derive(Debug, Default)]
 pub(crate) struct PythonCalls {
     state: State,
     layout: Layout,
     name: CompactString,
     values: Values,
-    /// Bytes taken before the current piece.
+    /// The number of bytes before the current piece.
     taken: usize,
     fault: Option<Fault>,
-    /// Behind a mistake in one of several calls: the search for the next.
+    /// The search for the next call, after a mistake in one of several.
     skip: Option<Skip>,
-    /// Set when the payload ends at a mistake that cannot be repaired, because it has no closer.
+    /// `true` if the payload ends at a mistake that cannot be repaired, because it has no closer.
     ends_itself: bool,
 }
 
 /// The arrangement of several calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Layout {
-    /// In `[` and `]`, with commas between.
+    /// In `[` and `]`, separated by commas.
     List,
-    /// One on a line.
+    /// One per line.
     #[default]
     Lines,
 }
 
-/// The last part that was read.
+/// The part that was read last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     /// Nothing but whitespace.
     #[default]
     Start,
-    /// `[`: a call must come.
+    /// `[`: a call must follow.
     FirstCall,
-    /// A comma behind a call: another call or `]`.
+    /// A comma after a call: another call or `]` follows.
     NextCall,
-    /// A part of a name.
+    /// Part of a name.
     Name,
-    /// A name and a blank.
+    /// A name and whitespace.
     Named,
     /// Arguments.
     Arguments,
     /// A call ended.
     Behind,
-    /// Text behind a call that is none.
+    /// Text after a call that is not a call.
     Trailing,
     /// The list ended.
     Done,
@@ -77,7 +77,7 @@ enum State {
 }
 
 impl PythonCalls {
-    /// Creates a reader; the schemas of `tools` name the arguments that come without a name. A call
+    /// Creates a reader; the schemas of `tools` determine the names of positional arguments. A call
     /// that `ends_itself` has no closer.
     pub(crate) fn new(tools: Tools, ends_itself: bool) -> Self {
         Self { values: Values::new(tools), ends_itself, ..Self::default() }
@@ -87,12 +87,12 @@ impl PythonCalls {
         matches!(self.state, State::Arguments | State::Failed { is_in_arguments: true })
     }
 
-    /// Returns `true` behind a parenthesis that ends the arguments, if a quote before it ended its string.
+    /// Returns `true` after a parenthesis that ends the arguments, if a quote before it ended its string.
     fn is_behind_arguments(&self) -> bool {
         self.state == State::Arguments && !self.values.held_behind().is_empty()
     }
 
-    /// Takes one byte between calls.
+    /// Reads one byte between calls.
     fn between(&mut self, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
         let offset = self.taken + *at;
         let is_next = matches!(self.state, State::NextCall | State::Behind);
@@ -133,14 +133,14 @@ impl PythonCalls {
         *at += 1;
     }
 
-    /// Begins another call; the one before ends, whole or not.
+    /// Begins another call, which ends the previous one, complete or not.
     fn next_call(&mut self, at: usize, out: &mut Sink<'_>) {
         let (repairs, fault) = (self.values.repairs, self.fault.take());
         out(PayloadOut::NextCall { at, repairs, fault });
         self.values.repairs = RepairSet::default();
     }
 
-    /// Takes a part of a name, or what ends it.
+    /// Reads part of a name, or its end.
     fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_name_byte(*byte)).count();
@@ -155,7 +155,7 @@ impl PythonCalls {
         match rest.as_bytes().get(length) {
             None => {}
             Some(b'(') => {
-                // Llama writes `tool.call(…)` for the tools it was trained with.
+                // Llama writes `tool.call(…)` for the tools that it was trained with.
                 let name = self.name.strip_suffix(".call").unwrap_or(&self.name);
                 out(PayloadOut::Name { name, at: *at });
                 self.values.begin_call(name);
@@ -171,13 +171,13 @@ impl PythonCalls {
         }
     }
 
-    /// Takes arguments, and emits their source.
+    /// Reads arguments, and emits their source.
     fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let start = *at;
         let held = CompactString::from(self.values.held_behind());
         self.values.behind_arguments = 1;
         let read = self.values.feed(text, at, &mut json_to(out));
-        // The last parenthesis is not theirs, nor the whitespace behind it.
+        // The last parenthesis is not part of them, nor is the whitespace after it.
         let mut end = text.floor_char_boundary(*at);
         if matches!(read, Ok(true)) {
             end = end.saturating_sub(self.values.behind_arguments).max(start);
@@ -195,7 +195,7 @@ impl PythonCalls {
         }
     }
 
-    /// Skips the rest of a call with a mistake; returns the bytes that were read.
+    /// Skips the rest of a call with a mistake; returns the number of bytes read.
     fn skip_call(&mut self, text: &str) -> usize {
         let Some(skip) = &mut self.skip else { return 0 };
         let (read, end) = skip.feed(text);
@@ -223,7 +223,7 @@ impl PythonCalls {
 impl Reader for PythonCalls {
     fn feed(&mut self, text: &str, out: &mut Sink<'_>) -> usize {
         let mut at = 0;
-        // Without a closer, who reads the call looks for markers behind a mistake.
+        // If there is no closer, the reader of the call looks for markers after a mistake.
         let mut may_skip = self.skip.is_some();
         while let Some(&byte) = text.as_bytes().get(at) {
             match self.state {
@@ -247,7 +247,7 @@ impl Reader for PythonCalls {
                 }
             }
         }
-        // A mistake inside a character lies before it.
+        // A mistake inside a character is reported at its start.
         let at = text.floor_char_boundary(at);
         self.taken += at;
         at

@@ -1,4 +1,4 @@
-//! Calls written as Python: `[look(at="sea"), wait()]`, or one on a line without the brackets.
+//! Calls written as Python: `[look(at="sea"), wait()]`, or one per line without the brackets.
 
 mod brackets;
 mod calls;

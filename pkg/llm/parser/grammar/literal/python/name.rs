@@ -2,12 +2,12 @@
 
 use crate::{llm::parser::found::Found, types::subslice};
 
-/// Most bytes that are looked at: the longest name, and some whitespace before it.
+/// Maximum number of bytes that are checked: the longest name, and some whitespace before it.
 const MAX_BYTES: usize = 1024 + 64;
 
 /// Checks a text that starts with `[` for a list of Python calls: a name and `(` must follow.
 ///
-/// Returns `Maybe` while that is open; the length of a `Yes` includes the parenthesis.
+/// Returns `Maybe` while this is undecided; the length in `Yes` includes the parenthesis.
 pub(crate) fn looks_like_calls(text: &[u8]) -> Found {
     let Some((b'[', rest)) = text.split_first() else {
         return if text.is_empty() { Found::Maybe } else { Found::No };
@@ -16,7 +16,7 @@ pub(crate) fn looks_like_calls(text: &[u8]) -> Found {
     let length = name.iter().take_while(|byte| is_name_byte(**byte)).count();
     match (name.first(), name.get(length)) {
         (Some(first), _) if !is_name_start(*first) => Found::No,
-        // An address.
+        // A URL.
         _ if memchr::memmem::find(subslice(name, ..length), b"://").is_some() => Found::No,
         (Some(_), Some(b'(')) => Found::Yes(text.len() - name.len() + length + 1),
         (_, None) if text.len() <= MAX_BYTES => Found::Maybe,
@@ -24,18 +24,18 @@ pub(crate) fn looks_like_calls(text: &[u8]) -> Found {
     }
 }
 
-/// Returns `true` when a name of a tool or an argument may start with this byte.
+/// Returns `true` if the name of a tool or an argument may start with this byte.
 pub(super) fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | 0x80..)
 }
 
-/// Returns `true` for a byte of the name of a tool; beside Python's dots, models write hyphens, slashes
+/// Returns `true` for a byte in the name of a tool; in addition to Python's dots, models write hyphens, slashes
 /// and colons.
 pub(super) fn is_name_byte(byte: u8) -> bool {
     is_word_byte(byte) || matches!(byte, b'.' | b'-' | b'/' | b':')
 }
 
-/// Returns `true` for a byte of a Python word.
+/// Returns `true` for a byte in a Python word.
 pub(super) fn is_word_byte(byte: u8) -> bool {
     is_name_start(byte) || byte.is_ascii_digit()
 }

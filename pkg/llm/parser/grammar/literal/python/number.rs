@@ -4,34 +4,34 @@ use compact_str::format_compact;
 
 use crate::{json::Number as Digits, llm::parser::grammar::arguments::JsonOut, types::slice};
 
-/// The part of a number that was read.
+/// The part of a number that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
     /// A sign.
     Sign,
     /// `0`, withheld: it may begin another radix.
     Zero,
-    /// `0`, withheld where the schema asks for a string: digits behind it make one.
+    /// `0`, withheld if the schema requires a string: digits after it make one.
     ZeroOfText,
-    /// A string of digits.
+    /// A string that consists of digits.
     Text,
     /// A point without a digit before it.
     LeadingPoint,
     /// A part of a JSON number.
     Decimal(Digits),
-    /// An underscore behind such digits.
+    /// An underscore after such digits.
     Underscore(Digits),
-    /// `0x`, `0o` or `0b`, or an underscore behind digits of theirs; a digit must follow.
+    /// `0x`, `0o` or `0b`, or an underscore after digits of that radix; a digit must follow.
     RadixStart { radix: u32, value: u128 },
-    /// Digits of that radix.
+    /// Digits in that radix.
     Radix { radix: u32, value: u128 },
-    /// More than 128 bits of them.
+    /// More than 128 bits of digits.
     TooLarge,
 }
 
 impl Number {
-    /// Begins a number with `byte`; returns `None` when no number begins with it. Zeros before other
-    /// digits are none of the number, but where the schema asks for a string.
+    /// Begins a number with `byte`; returns `None` if no number begins with it. Zeros before other
+    /// digits are dropped, unless the schema requires a string.
     pub(super) fn new(byte: u8, wants_text: bool, out: &mut impl JsonOut) -> Option<Self> {
         match byte {
             b'0' if wants_text => Some(Self::ZeroOfText),
@@ -44,7 +44,7 @@ impl Number {
         }
     }
 
-    /// Reads on from `*at`; returns `true` when the number ended, with `*at` behind it.
+    /// Continues from `*at`; returns `true` if the number ended, with `*at` after it.
     pub(super) fn feed(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> bool {
         while let Some(&byte) = text.as_bytes().get(*at) {
             let rest = slice(text, *at..);
@@ -64,7 +64,7 @@ impl Number {
         false
     }
 
-    /// Returns the number with one more byte; `None` when it ends before that byte.
+    /// Returns the number with one more byte; `None` if it ends before that byte.
     fn next(self, byte: u8, out: &mut impl JsonOut) -> Option<Self> {
         let mut emit = |before: &str, byte: u8, digits: Digits| {
             if !before.is_empty() {

@@ -1,4 +1,4 @@
-//! A quote that seems to end a string: its end, or text that should have been escaped.
+//! Quotes that seem to end a string: the end, or text that should have been escaped.
 
 use super::{
     name::{is_name_start, is_word_byte},
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::types::Repair;
 
-/// Longest text that is held behind such a quote, in bytes; a longer one is behind the string.
+/// Maximum length of the text that is held after such a quote, in bytes; if it is exceeded, the string has ended.
 const MAX_HELD_BYTES: usize = 4096;
 
 /// The meaning of a quote.
@@ -21,8 +21,8 @@ enum Meaning {
 }
 
 impl Values {
-    /// Takes the next character behind a quote that seems to end a string: holds it, or returns what the
-    /// quote was with the text to read again, and the state to read it in.
+    /// Reads the next character after a quote that seems to end a string: holds it, or returns the text
+    /// to read again once the meaning of the quote is known, after setting the state to read it in.
     pub(super) fn suspect(&mut self, next: char) -> Result<Option<String>, Mistake> {
         let meaning = match &self.suspect {
             Some(suspect) if suspect.held.len() < MAX_HELD_BYTES => self.meaning(suspect, next),
@@ -41,14 +41,14 @@ impl Values {
         self.settle(meaning == Meaning::End)
     }
 
-    /// Decides whether the quote ended its string; returns the text behind it.
+    /// Decides whether the quote ended its string; returns the text after it.
     pub(super) fn settle(&mut self, is_end: bool) -> Result<Option<String>, Mistake> {
         let Some(Suspect { role, mut string, held, .. }) = self.suspect.take() else {
             return Ok(None);
         };
         if is_end {
             let quoted = self.quoted.take();
-            // A quote is left over, so that the string may end elsewhere too.
+            // One quote is left over, so the string may also end elsewhere.
             let is_next = held.trim_start().starts_with(',');
             self.is_unsure |= is_next && quoted.is_some_and(|it| it.count % 2 == 1);
             self.state = State::AfterText(role);
@@ -66,7 +66,7 @@ impl Values {
         Ok(Some(held))
     }
 
-    /// Tells a quote by the text behind it, up to `next`.
+    /// Determines the meaning of a quote from the text after it, up to `next`.
     fn meaning(&self, suspect: &Suspect, next: char) -> Meaning {
         let byte = u8::try_from(next).ok().filter(u8::is_ascii).unwrap_or(0xFF);
         let is_broken = self.quoted.is_some();
@@ -83,10 +83,10 @@ impl Values {
                 (b':', _) => end_or_text(suspect.role != Role::Value),
                 (b')', Bracket::Parenthesis | Bracket::Tuple) | (b',', _) => Meaning::End,
                 (b']', Bracket::List) | (b'}', Bracket::Dict | Bracket::Set) => Meaning::End,
-                // Strings side by side are one.
+                // Adjacent strings are one string.
                 _ if is_quote => end_or_text(!is_broken),
                 _ if !is_broken && is_prefix(byte) => Meaning::Unknown,
-                // An operator, which no literal has.
+                // An operator, which no literal contains.
                 (b'+' | b'%' | b'*', _) if !suspect.held.is_empty() => end_or_text(!is_broken),
                 _ => Meaning::Text,
             };
@@ -99,14 +99,14 @@ impl Values {
             b',' if rest.is_empty() => end_or_text(!is_quote || !self.has_named),
             b',' if is_word_byte(byte) => Meaning::Unknown,
             b',' => end_or_text(byte == b'='),
-            // The prefix of another string, or a word that stands where none can.
+            // The prefix of another string, or a word in a place where none is allowed.
             _ if behind.len() == 1 && is_prefix(byte) => Meaning::Unknown,
             _ => end_or_text(is_quote && suspect.held.ends_with(behind)),
         }
     }
 }
 
-/// Returns `true` for a letter of a prefix of strings.
+/// Returns `true` for a letter in a string prefix.
 fn is_prefix(byte: u8) -> bool {
     matches!(byte.to_ascii_lowercase(), b'r' | b'f' | b'u')
 }

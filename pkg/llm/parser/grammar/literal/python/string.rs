@@ -1,4 +1,4 @@
-//! Python strings, written as the inside of a JSON string.
+//! Python strings, written as the content of a JSON string.
 
 use crate::types::subslice;
 use crate::{
@@ -10,17 +10,17 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// The reader of one string, from behind its first quote.
+/// A reader of one string, from after its first quote.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct StringText {
     quote: u8,
-    /// Set in a string in three quotes.
+    /// `true` in a string in triple quotes.
     is_long: bool,
-    /// Set in a raw string, where a backslash is itself.
+    /// `true` in a raw string, in which backslashes are literal.
     is_raw: bool,
     state: State,
-    /// The first half of a surrogate pair, until the second comes.
+    /// The first half of a surrogate pair, until the second arrives.
     high: Option<u16>,
 }
 
@@ -28,10 +28,10 @@ pub(super) struct StringText {
 enum State {
     /// After the first quote.
     First,
-    /// After the second: the string was empty, or three quotes open it.
+    /// After the second quote: the string was empty, or triple quotes open it.
     Second,
     Inside,
-    /// In three quotes, after at most two that may close it.
+    /// In triple quotes, after at most two quotes that may close it.
     Quotes(usize),
     /// After a quote that is text.
     QuoteText,
@@ -41,7 +41,7 @@ enum State {
     Digits(Escape),
 }
 
-/// An escape in digits: `\ooo`, `\xhh`, `\uhhhh` or `\Uhhhhhhhh`.
+/// A numeric escape: `\ooo`, `\xhh`, `\uhhhh` or `\Uhhhhhhhh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Escape {
     /// `o`, `x`, `u` or `U`.
@@ -59,7 +59,7 @@ impl Escape {
         if self.letter == b'o' { 8 } else { 16 }
     }
 
-    /// Returns the most digits; octal escapes may have fewer.
+    /// Returns the maximum number of digits; octal escapes may have fewer.
     fn limit(self) -> usize {
         match self.letter {
             b'o' => 3,
@@ -81,7 +81,7 @@ impl Escape {
         str::from_utf8(subslice(&self.digits, ..self.count)).unwrap_or_default()
     }
 
-    /// Returns the number of the character, once all digits were seen.
+    /// Returns the number of the character once all digits have been read.
     fn code(self) -> Option<u32> {
         let is_whole = self.letter == b'o' || self.count == self.limit();
         let code = u32::from_str_radix(self.text(), self.radix()).ok().filter(|_| is_whole);
@@ -89,7 +89,7 @@ impl Escape {
     }
 }
 
-/// Returns a quote as JSON writes it in a string.
+/// Returns a quote as it is written inside a JSON string.
 fn quote_text(quote: u8) -> &'static str {
     if quote == b'"' { "\\\"" } else { "'" }
 }
@@ -99,7 +99,7 @@ impl StringText {
         Self { quote, is_long: false, is_raw, state: State::First, high: None }
     }
 
-    /// Returns the text that ends the string, while it is open.
+    /// Returns the text that ends the string, while the string is open.
     pub(super) fn ends_at(&self) -> Option<&'static str> {
         match (self.state, self.is_long, self.quote) {
             (State::Second, ..) => None,
@@ -110,7 +110,7 @@ impl StringText {
         }
     }
 
-    /// Returns the text that passes unchanged through the inside of the string.
+    /// Returns the text that passes through the string unchanged.
     pub(super) fn plain(&self) -> Plain {
         match (self.state, self.high) {
             (State::Inside, None) if self.is_raw => Plain::PythonRaw,
@@ -119,17 +119,17 @@ impl StringText {
         }
     }
 
-    /// Returns `true` for a string whose quote may be meant as text.
+    /// Returns `true` for a string whose quote may be intended as text.
     pub(super) fn is_short(&self) -> bool {
         !self.is_long
     }
 
-    /// Goes on behind the quote that seemed to end the string, which is text.
+    /// Continues after a quote that seemed to end the string but is text.
     pub(super) fn go_on(&mut self) {
         self.state = State::QuoteText;
     }
 
-    /// Reads on from `*at`; returns `true` when the string ended, with `*at` behind it.
+    /// Continues from `*at`; returns `true` if the string ended, with `*at` after it.
     pub(super) fn feed(
         &mut self,
         text: &str,
@@ -202,7 +202,7 @@ impl StringText {
         false
     }
 
-    /// Emits text up to the next byte that is not itself, and takes that byte; returns `true` when it
+    /// Emits text up to the next special byte, and reads that byte; returns `true` if it
     /// ended the string.
     fn inside(
         &mut self,
@@ -239,7 +239,7 @@ impl StringText {
         false
     }
 
-    /// Takes the byte behind a backslash; returns `false` when it is not part of the escape.
+    /// Reads the byte after a backslash; returns `false` if it is not part of the escape.
     fn escape(&mut self, byte: u8, out: &mut impl JsonOut) -> bool {
         self.state = State::Inside;
         if byte != b'u' {
@@ -263,7 +263,7 @@ impl StringText {
             b'v' => "\\u000b",
             b'\\' => "\\\\",
             b'\'' | b'"' => quote_text(byte),
-            // The line goes on.
+            // A line continuation.
             b'\n' => return true,
             _ => {
                 out("\\\\");
@@ -273,7 +273,7 @@ impl StringText {
         true
     }
 
-    /// Emits the character of an escape; one that names no character is text.
+    /// Emits the character of an escape; one that does not name a character is text.
     fn end_escape(&mut self, escape: Escape, repairs: &mut RepairSet, out: &mut impl JsonOut) {
         self.state = State::Inside;
         if let Some(code) = escape.code() {
@@ -286,7 +286,7 @@ impl StringText {
         out(escape.text());
     }
 
-    /// Emits a character by its number; two halves of a surrogate pair are one.
+    /// Emits a character by its number; the two halves of a surrogate pair are combined.
     fn code(&mut self, code: u32, out: &mut impl JsonOut) {
         if let Some(character) = char::from_u32(code) {
             self.end_pair(out);

@@ -1,8 +1,8 @@
-//! The state of strings that may have quotes inside.
+//! The state of strings that may contain unescaped quotes.
 
 use super::{name::is_word_byte, string::StringText};
 
-/// Bytes that are kept of the text before a quote.
+/// The number of bytes of the text before a quote that are kept.
 const KEPT_BYTES: usize = 64;
 
 /// The role of a value.
@@ -15,22 +15,22 @@ pub(super) enum Role {
     KeyOrItem,
 }
 
-/// A quote that something must follow before it is clear what it is.
+/// A quote whose meaning depends on the text that follows.
 #[derive(Debug)]
 pub(super) struct Suspect {
     pub(super) role: Role,
     pub(super) string: StringText,
-    /// The text behind the quote.
+    /// The text after the quote.
     pub(super) held: String,
-    /// The place of the call's parenthesis in it.
+    /// The position of the call's parenthesis in that text.
     pub(super) parenthesis: Option<usize>,
 }
 
-/// The quotes of one string that were text.
+/// The quotes in one string that were text.
 #[derive(Debug, Default)]
 pub(super) struct Quoted {
     pub(super) count: usize,
-    /// The end of the text behind the last of them.
+    /// The end of the text after the last of them.
     pub(super) behind: String,
 }
 
@@ -39,7 +39,7 @@ impl Suspect {
         Self { role, string, held: String::new(), parenthesis: None }
     }
 
-    /// Returns the held text from the parenthesis on that ends the call, if the quote ends the string.
+    /// Returns the held text from the parenthesis that ends the call, if the quote ends the string.
     pub(super) fn behind_arguments(&self) -> &str {
         self.parenthesis.and_then(|at| self.held.get(at..)).unwrap_or_default()
     }
@@ -53,8 +53,8 @@ impl Quoted {
         self.behind.drain(..self.behind.ceil_char_boundary(surplus));
     }
 
-    /// Returns `true` when the text before a quote looks like the start of another call, which a string
-    /// that goes on would take in: `), g(a=`.
+    /// Returns `true` if the text before a quote looks like the start of another call, which would become part of a
+    /// string that continues: `), g(a=`.
     pub(super) fn begins_call(&self) -> bool {
         let Some(name) = self.behind.trim_end().strip_suffix('=') else { return false };
         let is_word = |letter: char| u8::try_from(letter).map_or(true, is_word_byte);

@@ -20,28 +20,28 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// Deepest nesting, the parentheses of the call included.
+/// Maximum nesting depth, including the parentheses of the call.
 const MAX_DEPTH: usize = 128;
 
 const NO_VALUE: &str = "this starts no Python literal";
 
-/// A mistake, and how many bytes before the current position it stands.
+/// A mistake, and its distance before the current position, in bytes.
 pub(super) type Mistake = (&'static str, usize);
 
-/// The result of a step that a mistake may end.
+/// The result of a step that may fail with a mistake.
 pub(super) type Done<T = ()> = Result<T, Mistake>;
 
-/// The reader of the arguments of one call, up to its closing parenthesis.
+/// A reader of the arguments of one call, up to its closing parenthesis.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that have nothing in common")]
 pub(super) struct Values {
     pub(super) tools: Tools,
     pub(super) arguments: ArgumentsWriter,
-    /// Set by the first argument that has a name: the ones behind it must have one too.
+    /// `true` once an argument has had a name: all later ones must have one too.
     pub(super) has_named: bool,
-    /// The types that the schema admits for the current argument.
+    /// The types that the schema allows for the current argument.
     pub(super) wanted: Types,
-    /// The JSON of the first item in braces, which is withheld: a key of a dict, or an item of a set.
+    /// The JSON of the first item in braces, withheld: it is a key of a dict, or an item of a set.
     first_item: Option<String>,
     pub(super) state: State,
     /// The open brackets inside the parentheses of the call.
@@ -50,31 +50,31 @@ pub(super) struct Values {
     pub(super) word: CompactString,
     /// The repairs of the current call.
     pub(super) repairs: RepairSet,
-    /// Set in a list in brackets.
+    /// `true` in a list in brackets.
     pub(super) is_list: bool,
-    /// The last quote, until it is clear whether it ends its string.
+    /// The last quote, until it is known whether it ends its string.
     pub(super) suspect: Option<Suspect>,
     /// The quotes of the current string that were text.
     pub(super) quoted: Option<Quoted>,
-    /// Set behind a string that may have ended at another quote, if another string follows.
+    /// `true` after a string that may have ended at another quote, if another string follows.
     pub(super) is_unsure: bool,
-    /// The bytes from the parenthesis on that ended the call.
+    /// The length of the text from the parenthesis that ended the call.
     pub(super) behind_arguments: usize,
 }
 
-/// The last part that was read, and so what may follow.
+/// The part that was read last, which determines what may follow.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum State {
-    /// The opening of a bracket: an item, or the bracket's end.
+    /// An opening bracket: an item, or the end of the bracket, follows.
     #[default]
     First,
-    /// A comma: the same.
+    /// A comma: the same follows.
     Next,
     /// A word that is the name of an argument, or a value.
     NameOrWord,
-    /// A name or word, and whitespace.
+    /// A name or word, followed by whitespace.
     AfterNameOrWord,
-    /// `=` or a colon: a value.
+    /// `=` or a colon: a value follows.
     Value,
     /// A word inside a value.
     Word(Role),
@@ -84,7 +84,7 @@ pub(super) enum State {
     Quote,
     /// A string, which another may continue; its JSON is still open.
     AfterText(Role),
-    /// A word behind a string.
+    /// A word after a string.
     WordAfterText(Role),
     /// A key of a dict.
     Colon,
@@ -95,19 +95,19 @@ pub(super) enum State {
 /// An open bracket, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bracket {
-    /// `(` behind a name: arguments.
+    /// `(` after a name: arguments.
     Call,
     List,
     Dict,
     Set,
-    /// A tuple, which has a comma or nothing at all.
+    /// A tuple, which contains a comma or nothing at all.
     Tuple,
-    /// `(` and perhaps one value, without a comma so far.
+    /// `(`, possibly with one value, without a comma so far.
     Parenthesis,
 }
 
 impl Values {
-    /// Creates a reader; the schemas of `tools` name the arguments that come without a name.
+    /// Creates a reader; the schemas of `tools` determine the names of positional arguments.
     pub(super) fn new(tools: Tools) -> Self {
         Self { tools, ..Self::default() }
     }
@@ -123,12 +123,12 @@ impl Values {
         (self.suspect, self.quoted, self.is_unsure) = (None, None, false);
     }
 
-    /// Returns the text that was held from the parenthesis on that may end the call.
+    /// Returns the text held from the parenthesis that may end the call.
     pub(super) fn held_behind(&self) -> &str {
         self.suspect.as_ref().map(Suspect::behind_arguments).unwrap_or_default()
     }
 
-    /// Returns the text that passes unchanged through the open string.
+    /// Returns the text that passes through the open string unchanged.
     pub(super) fn plain(&self) -> Plain {
         if let State::Text(role, text) = self.state
             && role != Role::KeyOrItem
@@ -149,7 +149,7 @@ impl Values {
         if let State::Text(_, text) = self.state { text.ends_at() } else { None }
     }
 
-    /// Reads on from `*at`; returns `true` when the call ended, with `*at` behind its parenthesis.
+    /// Continues from `*at`; returns `true` if the call ended, with `*at` after its parenthesis.
     pub(super) fn feed(
         &mut self,
         text: &str,
@@ -188,7 +188,7 @@ impl Values {
         Ok(false)
     }
 
-    /// Takes text behind a quote that seems to end a string; returns `true` when it ended the call.
+    /// Reads text after a quote that seems to end a string; returns `true` if it ended the call.
     fn behind_quote(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
         let Some(next) = slice(text, *at..).chars().next() else { return Ok(false) };
         let Some(held) = self.suspect(next)? else {
@@ -198,7 +198,7 @@ impl Values {
         self.read_again(&held, out)
     }
 
-    /// Reads held text; returns `true` when it ended the call.
+    /// Reads held text again; returns `true` if it ended the call.
     fn read_again(&mut self, held: &str, out: &mut impl JsonOut) -> Done<bool> {
         let mut at = 0;
         let mut json: &mut dyn FnMut(&str) = out;
@@ -209,7 +209,7 @@ impl Values {
         Ok(has_ended)
     }
 
-    /// Takes a part of the text from `*at` on, whose first byte is `byte`; returns `true` when it ended
+    /// Reads part of the text from `*at`, whose first byte is `byte`; returns `true` if it ended
     /// the call.
     fn step(&mut self, byte: u8, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
         match &mut self.state {
@@ -256,8 +256,8 @@ impl Values {
         Ok(false)
     }
 
-    /// Tells by the byte behind the first item in braces whether it is a key of a dict, or an item of a
-    /// set, which JSON writes as a list.
+    /// Decides by the byte after the first item in braces whether the item is a key of a dict, or an item of a
+    /// set, which becomes a JSON list.
     fn end_first_item(
         &mut self,
         item: &str,
@@ -287,7 +287,7 @@ impl Values {
         Ok(())
     }
 
-    /// Takes a byte between values; returns `true` when it ended the call.
+    /// Reads a byte between values; returns `true` if it ended the call.
     fn between(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done<bool> {
         match (self.state, byte) {
             (State::First | State::Next | State::AfterValue, b')' | b']' | b'}') => {
@@ -350,7 +350,7 @@ impl Values {
         self.value(Role::Value, byte, at, out)
     }
 
-    /// Begins an argument that is known by its position: the schema says in which order they come.
+    /// Begins a positional argument, whose name follows from the order in the schema.
     pub(super) fn begin_positional(&mut self, out: &mut impl JsonOut) -> Result<(), &'static str> {
         if self.has_named {
             return Err("an argument without a name follows one with a name");
@@ -413,7 +413,7 @@ impl Values {
         Ok(())
     }
 
-    /// Takes the byte behind a string, which another string may continue.
+    /// Reads the byte after a string, which another string may continue.
     fn after_text(&mut self, role: Role, byte: u8, at: &mut usize, out: &mut impl JsonOut) {
         if byte.is_ascii_whitespace() {
             *at += 1;
@@ -428,7 +428,7 @@ impl Values {
         }
     }
 
-    /// Ends a value; JSON closes a string, and a key of any kind.
+    /// Ends a value; in JSON this closes a string, and a key of any type.
     pub(super) fn end_value(&mut self, role: Role, is_text: bool, out: &mut impl JsonOut) {
         if is_text || role == Role::Key {
             out("\"");
@@ -436,7 +436,7 @@ impl Values {
         self.state = if role == Role::Value { State::AfterValue } else { State::Colon };
     }
 
-    /// Ends the arguments at the closer of the call, adding the brackets that are missing.
+    /// Ends the arguments at the closer of the call, adding missing brackets.
     pub(super) fn close(&mut self, out: &mut impl JsonOut) -> Done {
         if let Some(held) = self.settle(true)?
             && self.read_again(&held, out)?
@@ -462,7 +462,7 @@ impl Values {
             State::First | State::Next | State::Value | State::WordAfterText(_) | State::Quote => {}
             State::Colon | State::AfterValue => {}
         }
-        // Behind a bracket that was only opened, anything might have followed.
+        // After a bracket that was only opened, anything might have followed.
         while matches!(self.state, State::Next | State::AfterValue) {
             let bracket = match self.innermost() {
                 Bracket::Call | Bracket::Tuple | Bracket::Parenthesis => b')',

@@ -14,13 +14,13 @@ use crate::{
     types::slice,
 };
 
-/// Longest word that is a value or the prefix of a string: `False`.
+/// Maximum length of a word that is a value or the prefix of a string: `False`.
 const MAX_WORD_BYTES: usize = 5;
 
 const NO_WORD: &str = "this word is not a Python literal";
 
 impl Values {
-    /// Takes a part of a word, or finds its end.
+    /// Reads part of a word, or finds its end.
     pub(super) fn take_word(&mut self, text: &str, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let rest = slice(text, *at..);
         let length = rest.bytes().take_while(|byte| is_word_byte(*byte)).count();
@@ -44,7 +44,7 @@ impl Values {
         }
     }
 
-    /// Takes a word that ended before `byte`.
+    /// Processes a word that ended before `byte`.
     pub(super) fn end_word(&mut self, byte: u8, at: &mut usize, out: &mut impl JsonOut) -> Done {
         let is_behind = matches!(self.state, State::AfterNameOrWord);
         let length = if is_behind { 0 } else { self.word.len() };
@@ -90,7 +90,7 @@ impl Values {
     }
 }
 
-/// Returns JSON's word for a Python literal; models write JSON's as well.
+/// Returns the JSON literal for a Python literal; models write those of JSON as well.
 fn literal(word: &str) -> Option<&'static str> {
     match word {
         "True" | "true" => Some("true"),
@@ -100,8 +100,8 @@ fn literal(word: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns `true` for the prefix of a raw string, `None` for a word that is not a prefix, and for that of
-/// bytes, which JSON has no value for.
+/// Returns `true` for the prefix of a raw string, and `None` for a word that is not a prefix and for the prefix of
+/// bytes, which have no JSON value.
 fn is_raw_prefix(word: &str) -> Option<bool> {
     match &*word.to_ascii_lowercase() {
         "u" | "f" => Some(false),

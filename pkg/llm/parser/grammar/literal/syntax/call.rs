@@ -1,8 +1,8 @@
-//! Reads calls in call syntax.
+//! Reading of calls in call syntax.
 //!
-//! Between its strings the syntax is lenient JSON, so [`Tokenizer`] reads it. A string between the
-//! dialect's own delimiters goes past the lexer, escaped on the way; the lexer sees its two quotes
-//! only. A word without quotes reaches it as the literal or the string that it is (R12).
+//! Between its strings the syntax is lenient JSON, which [`Tokenizer`] reads. A string between the
+//! dialect's own delimiters bypasses the lexer and is escaped on the way; the lexer sees only its two
+//! quotes. An unquoted word reaches the lexer as the literal or the string that it means (R12).
 
 use compact_str::CompactString;
 
@@ -25,40 +25,40 @@ use crate::{
 pub(super) const NO_CALL: &str = "the payload begins with no `call:`";
 pub(super) const STRAY: &str = "this belongs in no call";
 
-/// Reads the calls of one payload in pieces of any size.
+/// A reader of the calls of one payload, in pieces of any size.
 #[derive(Debug)]
 pub(crate) struct SyntaxCall {
-    /// The text on both sides of a string; ASCII, and its first byte stands nowhere else in it.
+    /// The text on both sides of a string: ASCII, with a first byte that does not occur again in it.
     pub(super) delimiter: &'static str,
     pub(super) state: State,
     pub(super) name: CompactString,
     pub(super) lexer: Tokenizer,
-    /// Bytes that the lexer took.
+    /// The number of bytes that the lexer has read.
     pub(super) lexed: usize,
-    /// Bytes taken before the current piece.
+    /// The number of bytes before the current piece.
     pub(super) taken: usize,
     pub(super) repairs: RepairSet,
     pub(super) fault: Option<Fault>,
-    /// Set when no closer follows the arguments.
+    /// `true` if no closer follows the arguments.
     ends_itself: bool,
-    /// The tools, by whose schemas values are typed, and the place of the current value in them.
+    /// The tools, whose schemas determine the types of values, and the position of the current value in them.
     pub(super) tools: Tools,
     pub(super) place: Place,
-    /// The current word without quotes, or a string that may be a literal; bounded by the limit of a
+    /// The current unquoted word, or a string that may be a literal; bounded by the limit of a
     /// call's body.
     pub(super) word: String,
 }
 
-/// The last part that was read.
+/// The part that was read last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// This number of bytes of `call:`; before the first of them whitespace may stand.
+    /// This number of bytes of `call:`, which whitespace may precede.
     Start(usize),
-    /// This number of bytes of the tag that stands for it.
+    /// This number of bytes of the tag used in its place.
     Tag(usize),
-    /// `call:`, and what there is of the name.
+    /// `call:`, and part of the name.
     Name,
-    /// The name, and `()` if it is called: arguments may follow, or another call.
+    /// The name, and `()` if it has parentheses: arguments, or another call, may follow.
     Named { is_called: bool, next: Next },
     /// The name and `(`.
     Parenthesis,
@@ -66,13 +66,13 @@ pub(super) enum State {
     Arguments,
     /// This number of bytes of a delimiter that opens a string.
     Opening(usize),
-    /// A string between delimiters, and this number of bytes of the second.
+    /// A string between delimiters, and this number of bytes of the closing one.
     Quoted(usize),
-    /// A string between delimiters that waits for its end, because the schema asks for another type.
+    /// A string between delimiters that is held until its end, because the schema requires another type.
     Held(usize),
-    /// A string in back-ticks.
+    /// A string in backticks.
     Ticks,
-    /// A value or a key without quotes.
+    /// An unquoted value or key.
     Word { is_key: bool },
     /// The arguments ended.
     Behind(Next),
@@ -80,20 +80,20 @@ pub(super) enum State {
     Failed { is_in_arguments: bool },
 }
 
-/// The text on both sides of a string that is data as it stands.
+/// The text on both sides of a string that is taken literally.
 pub(super) const TICK: &str = "`";
 
 /// The text that begins every call, in any ASCII case.
 pub(super) const OPENER: &[u8] = b"call:";
 
-/// The part of another call's opener that was seen.
+/// The part of another call's opener that has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Nothing, and it may begin here.
     Nothing,
     /// This number of bytes.
     Letters(usize),
-    /// Nothing, and this word is another.
+    /// None, inside another word.
     Word,
 }
 
@@ -117,8 +117,8 @@ impl Next {
 }
 
 impl SyntaxCall {
-    /// Reads strings between `delimiter`s, next to those of JSON, in a call that `ends_itself` where no
-    /// closer follows the arguments; values are typed by the schemas of `tools`.
+    /// Creates a reader of strings between `delimiter`s, in addition to those of JSON, in a call that `ends_itself` if no
+    /// closer follows the arguments; the schemas of `tools` determine the types of values.
     pub(crate) fn new(delimiter: &'static str, ends_itself: bool, tools: Tools) -> Self {
         Self {
             delimiter,
@@ -194,7 +194,7 @@ impl Reader for SyntaxCall {
 
     fn plain(&self) -> Plain {
         if self.state == State::Quoted(0) && !self.place.is_key() {
-            // Other delimiters than tags stand in text that passes as markup.
+            // Delimiters other than tags may occur in text that passes as markup.
             if self.delimiter.starts_with('<') { Plain::Markup } else { Plain::Nothing }
         } else if self.state == State::Arguments && self.lexer.is_in_plain_string() {
             Plain::JsonString
@@ -244,7 +244,7 @@ impl Reader for SyntaxCall {
     fn repairs(&self) -> RepairSet {
         let mut repairs = self.repairs;
         repairs.extend(self.lexer.repairs());
-        // Such keys are the grammar itself.
+        // Such keys are part of the grammar.
         repairs.without(Repair::UnquotedKey).without(Repair::PythonLiteral)
     }
 

@@ -12,18 +12,18 @@ use crate::{
     types::{Repair, slice},
 };
 
-/// The word of a call, as it is written behind a stray colon.
+/// The word of a call, as written after a stray colon.
 const CALL: &str = "call:";
 
-/// The tag that some models write instead of it.
+/// The tag that some models write in its place.
 const TAG: &[u8] = b"<call>";
 
 impl SyntaxCall {
-    /// Takes a byte of `call:`, or of the whitespace before it.
+    /// Reads a byte of `call:`, or of the whitespace before it.
     pub(super) fn start(&mut self, seen: usize, byte: u8, at: &mut usize) {
         match OPENER.get(seen) {
             _ if seen == 0 && byte.is_ascii_whitespace() => {}
-            // Without the word.
+            // The word is missing.
             _ if seen == 0 && byte == b':' => self.state = State::Name,
             _ if seen == 0 && byte == b'<' => self.state = State::Tag(1),
             Some(wanted) if byte.eq_ignore_ascii_case(wanted) => {
@@ -35,7 +35,7 @@ impl SyntaxCall {
         *at += 1;
     }
 
-    /// Takes a byte of the tag that stands for `call:`.
+    /// Reads a byte of the tag used in place of `call:`.
     pub(super) fn tag(&mut self, seen: usize, byte: u8, at: &mut usize) {
         if TAG.get(seen) != Some(&byte) {
             return self.fail(NO_CALL, self.taken + *at);
@@ -44,7 +44,7 @@ impl SyntaxCall {
         *at += 1;
     }
 
-    /// Takes a part of the name, or finds its end.
+    /// Reads part of the name, or finds its end.
     pub(super) fn name(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = slice(text, *at..);
         if self.name.is_empty() && rest.starts_with(|first: char| first.is_ascii_whitespace()) {
@@ -61,7 +61,7 @@ impl SyntaxCall {
         if end == rest.len() {
             return;
         }
-        // A colon without the word may stand before the word too.
+        // A stray colon may also precede the word.
         if let Some(name) = self.name.strip_prefix(CALL) {
             self.name = name.into();
         }
@@ -73,7 +73,7 @@ impl SyntaxCall {
         self.state = State::Named { is_called: false, next: Next::Nothing };
     }
 
-    /// Takes the byte behind a name without arguments.
+    /// Reads the byte after a name without arguments.
     pub(super) fn named(
         &mut self,
         is_called: bool,
@@ -99,7 +99,7 @@ impl SyntaxCall {
         };
     }
 
-    /// Takes the byte behind a name and `(`.
+    /// Reads the byte after a name and `(`.
     pub(super) fn parenthesis(&mut self, byte: u8, at: &mut usize) {
         if byte == b')' {
             self.state = State::Named { is_called: true, next: Next::Nothing };
@@ -109,7 +109,7 @@ impl SyntaxCall {
         *at += 1;
     }
 
-    /// Takes a byte behind the arguments: another call may follow.
+    /// Reads a byte after the arguments: another call may follow.
     pub(super) fn behind(&mut self, before: Next, byte: u8, at: &mut usize, out: &mut Sink<'_>) {
         *at += 1;
         let next = before.after(byte);

@@ -1,4 +1,4 @@
-//! The place of a value in the arguments, by which its schema is found.
+//! The position of a value in the arguments, by which its schema is found.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use compact_str::CompactString;
 
 use crate::json::Token;
 
-/// The place of the current value in the arguments.
+/// The position of the current value in the arguments.
 #[derive(Debug, Default)]
 pub(super) struct Place {
-    /// A step for each bracket around it: a key, or nothing for the items of a list.
+    /// One step for each bracket around the value: a key, or nothing for the items of a list.
     steps: Vec<Option<CompactString>>,
     /// The JSON text of the current key.
     open_key: Option<CompactString>,
@@ -26,7 +26,7 @@ impl Place {
         self.steps.get(step)?.as_deref()
     }
 
-    /// Follows a token of the arguments.
+    /// Processes a token of the arguments.
     pub(super) fn follow(&mut self, token: Token<'_>) {
         match token {
             Token::KeyStart { .. } => self.open_key = Some(CompactString::const_new("")),
@@ -43,7 +43,7 @@ impl Place {
         }
     }
 
-    /// Takes text of a key as JSON has it.
+    /// Adds text of a key, as JSON.
     pub(super) fn push_key(&mut self, text: &str) {
         if let Some(key) = &mut self.open_key {
             key.push_str(text);

@@ -1,4 +1,4 @@
-//! The arguments of a call: lenient JSON, strings between delimiters, and words without quotes.
+//! The arguments of a call: lenient JSON, strings between delimiters, and unquoted words.
 
 use std::{borrow::Cow, mem};
 
@@ -14,12 +14,12 @@ use crate::{
 };
 
 impl SyntaxCall {
-    /// Takes a part of the arguments: up to a word or a delimiter, or to their end.
+    /// Reads part of the arguments: up to a word or a delimiter, or to their end.
     pub(super) fn arguments(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = slice(text, *at..);
         let first = rest.bytes().next().unwrap_or_default();
         if let Some(quote) = self.lexer.string_quote() {
-            // What begins like a delimiter inside a string of JSON is data.
+            // Text inside a JSON string that begins like a delimiter is data.
             let end = memchr::memchr(quote, rest.as_bytes()).map_or(rest.len(), |end| end + 1);
             *at += self.lex(slice(rest, ..end), self.taken + *at, out);
             return;
@@ -50,7 +50,7 @@ impl SyntaxCall {
         }
     }
 
-    /// Gives `text`, which stands for the source at `offset`, to the lexer. How much it took.
+    /// Passes `text`, which represents the source at `offset`, to the lexer. Returns the number of bytes read.
     fn lex(&mut self, text: &str, offset: usize, out: &mut Sink<'_>) -> usize {
         let Self { lexer, repairs, state, place, .. } = self;
         let taken = lexer.feed(text, &mut |token| {
@@ -69,7 +69,7 @@ impl SyntaxCall {
         taken
     }
 
-    /// Takes the value of a key, behind which nothing stands: an empty string, if it may be one.
+    /// Adds the value of a key that nothing follows: an empty string, if one is allowed.
     fn empty_value(&mut self, offset: usize, out: &mut Sink<'_>) {
         let (_, is_of_key) = self.lexer.nesting();
         if is_of_key && !self.types().are_no_strings() {
@@ -78,7 +78,7 @@ impl SyntaxCall {
         }
     }
 
-    /// Takes bytes that may open a string.
+    /// Reads bytes that may open a string.
     pub(super) fn opening(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let matched = matched(self.delimiter, seen, text, *at);
         let offset = self.taken + *at - seen;
@@ -98,7 +98,7 @@ impl SyntaxCall {
         }
     }
 
-    /// Begins a string between delimiters, whose first stands at `offset`.
+    /// Begins a string between delimiters, the first of which is at `offset`.
     fn open_string(&mut self, offset: usize, out: &mut Sink<'_>) {
         let is_value = self.lexer.wants_value();
         self.word.clear();
@@ -110,7 +110,7 @@ impl SyntaxCall {
         }
     }
 
-    /// Takes the inside of a string between delimiters.
+    /// Reads the content of a string between delimiters.
     pub(super) fn quoted(&mut self, seen: usize, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let is_held = matches!(self.state, State::Held(_));
         let state = |seen| if is_held { State::Held(seen) } else { State::Quoted(seen) };
@@ -132,7 +132,7 @@ impl SyntaxCall {
         }
     }
 
-    /// Takes text of a string that stands as it is.
+    /// Adds text of a string, taken literally.
     fn string(&mut self, text: &str, out: &mut Sink<'_>) {
         if let State::Held(_) = self.state {
             return self.word.push_str(text);
@@ -159,14 +159,14 @@ impl SyntaxCall {
             && types.has(Types::beginning_with(value.bytes().next().unwrap_or_default()))
             && serde_json::from_str::<&serde_json::value::RawValue>(value).is_ok();
         match types.literal(value) {
-            // The blank ends a number, behind which a comma may be missing.
+            // The space ends a number, after which a comma may be missing.
             Some(json) => self.lex(&format!("{json} "), offset, out),
             None if is_nested => self.lex(value, offset, out),
             None => self.lex(&quoted(&word), offset, out),
         };
     }
 
-    /// Takes the inside of a string in back-ticks.
+    /// Reads the content of a string in backticks.
     pub(super) fn ticks(&mut self, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = slice(text, *at..);
         let end = rest.find(TICK);
@@ -178,7 +178,7 @@ impl SyntaxCall {
         }
     }
 
-    /// Takes a part of a word without quotes, or finds its end.
+    /// Reads part of an unquoted word, or finds its end.
     pub(super) fn word(&mut self, is_key: bool, text: &str, at: &mut usize, out: &mut Sink<'_>) {
         let rest = slice(text, *at..);
         let ends = |byte: &u8| match byte {
@@ -201,15 +201,15 @@ impl SyntaxCall {
         }
     }
 
-    /// Returns the place of the first delimiter that ends behind the first `before` bytes of the word.
+    /// Returns the position of the first delimiter that ends after the first `before` bytes of the word.
     fn delimiter_in_word(&self, before: usize) -> Option<usize> {
         let from = before.saturating_sub(self.delimiter.len() - 1);
         let text = subslice(self.word.as_bytes(), from..);
         memchr::memmem::find(text, self.delimiter.as_bytes()).map(|at| from + at)
     }
 
-    /// Takes a string that begins behind the first `length` bytes of a word: the comma is missing, and
-    /// the word is a literal and the key of the string.
+    /// Begins a string after the first `length` bytes of a word: the comma is missing, and
+    /// the word consists of a literal and the key of the string.
     fn string_behind_word(&mut self, length: usize, offset: usize, out: &mut Sink<'_>) {
         let mut word = mem::take(&mut self.word);
         word.truncate(length);
@@ -225,7 +225,7 @@ impl SyntaxCall {
         self.open_string(offset, out);
     }
 
-    /// Ends a word without quotes before byte `offset`.
+    /// Ends an unquoted word before byte `offset`.
     pub(super) fn end_word(&mut self, is_key: bool, offset: usize, out: &mut Sink<'_>) {
         let whole = mem::take(&mut self.word);
         let word = whole.trim_matches(is_blank);
@@ -247,7 +247,7 @@ impl SyntaxCall {
         quoted(word)
     }
 
-    /// Returns the JSON of a value: the literal that the schema admits, or that it spells, else a
+    /// Returns the JSON of a value: the literal that the schema allows or that the word spells, or else a
     /// string.
     fn value_word(&mut self, word: &str) -> String {
         let types = self.types();
@@ -270,20 +270,20 @@ impl SyntaxCall {
         json.map_or_else(|| quoted(word), Cow::into_owned)
     }
 
-    /// Returns the types that the schema admits for the value that begins here.
+    /// Returns the types that the schema allows for the value that begins here.
     fn types(&self) -> Types {
         let (depth, is_object) = self.lexer.nesting();
         let Some(outer) = (depth as usize).checked_sub(1) else { return Types::default() };
         let mut schema = self.tools.schema();
         for at in 0..=outer {
-            // Of an item of a list no token has told yet.
+            // For an item of a list, no token has been read yet.
             let key = self.place.key(at).filter(|_| at < outer || is_object);
             schema = key.map_or_else(|| schema.items(), |key| schema.member(key));
         }
         schema.types()
     }
 
-    /// Ends arguments at the closer of the call: brackets that are missing are added.
+    /// Ends the arguments at the closer of the call, adding missing brackets.
     pub(super) fn close_arguments(&mut self, out: &mut Sink<'_>) -> Result<(), Fault> {
         let Self { lexer, repairs, .. } = self;
         if lexer.close_at_end(&mut |token| take(token, repairs, &mut json_to(out))) {
@@ -295,7 +295,7 @@ impl SyntaxCall {
     }
 }
 
-/// Splits a word in a literal and a key that ends with a colon.
+/// Splits a word into a literal and a key that ends with a colon.
 fn split_word(word: &str) -> Option<(&str, &str)> {
     let key = word.trim_end_matches(is_blank).strip_suffix(':')?;
     let is_number = |byte: u8| byte.is_ascii_digit() || b"+-.".contains(&byte);
@@ -316,7 +316,7 @@ fn quoted(text: &str) -> String {
     json
 }
 
-/// Returns the number of bytes of `delimiter` that were seen, `seen` of them before byte `at` of
+/// Returns the number of bytes of `delimiter` that have been read, `seen` of them before byte `at` of
 /// `text`.
 fn matched(delimiter: &str, seen: usize, text: &str, at: usize) -> usize {
     let rest = subslice(text.as_bytes(), at..);

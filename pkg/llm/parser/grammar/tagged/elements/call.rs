@@ -1,5 +1,5 @@
 //! Calls whose arguments are elements: `<invoke name="f"><key>value</key></invoke>`, with a marker
-//! in front of every tag, so that nothing in a value has to be escaped.
+//! before every tag, so that nothing in a value needs to be escaped.
 
 use std::{mem, sync::LazyLock};
 
@@ -26,15 +26,15 @@ use crate::{
     types::Repair,
 };
 
-/// The text in front of every tag.
+/// The text before every tag.
 pub(super) const MARK: &str = "]<]minimax[>[";
-/// The element around a call, and the one around all calls.
+/// The element of a call, and the element around all calls.
 const CALL: &str = "invoke";
 const SECTION: &str = "tool_call";
-/// The element around each item of a list.
+/// The element of each item of a list.
 const ITEM: &str = "item";
 
-/// Most whitespace that is withheld before elements or text, in bytes.
+/// Maximum length of the whitespace withheld before elements or text, in bytes.
 const MAX_WHITESPACE: usize = 64;
 
 static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
@@ -43,31 +43,31 @@ static TAGS: LazyLock<(MarkerSet, Stops)> = LazyLock::new(|| {
     (tags, stops)
 });
 
-/// The last part that was read, and so what may follow.
+/// The part that was read last, which determines what may follow.
 #[derive(Debug, Default)]
 enum State {
-    /// Nothing: the call's own tag.
+    /// Nothing: the call's own tag must follow.
     #[default]
     Start,
-    /// That tag, or a whole argument: another one, or the end of the call.
+    /// That tag, or a complete argument: another one, or the end of the call, follows.
     Between,
-    /// The tag of an argument, and whitespace, which is held. By its schema it is a list or object, or
+    /// The tag of an argument, and whitespace, which is held. By its schema the argument is a list or object, or
     /// anything.
     Head { is_nested: bool },
     /// Text of an argument.
     Text,
-    /// Elements of an argument: those that are open, the argument first.
+    /// Elements of an argument: the open ones, starting with the argument.
     Nested(Vec<Element>),
-    /// A mistake: the end of the call.
+    /// A mistake: the end of the call follows.
     Lost,
     /// The end of the call.
     Ended,
 }
 
-/// Reads one call in pieces of any size; it ends behind its last tag.
+/// A reader of one call, in pieces of any size; it ends after the call's last tag.
 ///
-/// An argument that is text streams, with or without a schema. One of elements waits for its end: an
-/// element that comes twice makes a list of both.
+/// An argument that is text streams, with or without a schema. One that contains elements is held until its end:
+/// an element that appears twice makes a list of both.
 #[derive(Debug)]
 pub(crate) struct ElementsCall {
     scan: Scan,
@@ -80,17 +80,17 @@ struct Body {
     tools: Tools,
     /// The current argument.
     key: CompactString,
-    /// Whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
+    /// The whitespace at its start; at most [`MAX_WHITESPACE`] bytes.
     whitespace: CompactString,
     arguments: Arguments,
-    /// The tag that ends an argument which is text, and whitespace behind it: it counts where no text
+    /// The tag that ends a text argument, and whitespace after it: the tag counts only if no text
     /// follows.
     end_tag: Option<CompactString>,
-    /// The place of such a tag that was text: the argument must then have an end of its own.
+    /// The position of such a tag that was text: the argument must then have an end of its own.
     inner_end: Option<usize>,
     repairs: RepairSet,
     fault: Option<Fault>,
-    /// Bytes before the current text or tag.
+    /// The number of bytes before the current text or tag.
     taken: usize,
 }
 
@@ -130,7 +130,7 @@ impl Reader for ElementsCall {
         self.body.taken += bytes;
     }
 
-    /// Returns `true` when the call ended itself, even after a mistake.
+    /// Returns `true` if the call ended itself, even after a mistake.
     fn is_whole(&self) -> bool {
         matches!(self.body.state, State::Ended)
     }
@@ -149,7 +149,7 @@ impl Reader for ElementsCall {
 }
 
 impl Body {
-    /// Takes text between two tags, or a part of it.
+    /// Processes text between two tags, or part of it.
     fn text(&mut self, text: &str, out: &mut Sink<'_>) {
         let start = text.len() - text.trim_start_matches(is_blank).len();
         let is_blank = start == text.len();
@@ -203,7 +203,7 @@ impl Body {
         self.arguments.text(text, self.taken, &mut json_to(out));
     }
 
-    /// Begins the text of the argument with the whitespace that was held.
+    /// Begins the text of the argument with the held whitespace.
     fn begin_text(&mut self, out: &mut Sink<'_>) {
         let whitespace = mem::take(&mut self.whitespace);
         let place = self.taken - whitespace.len();
@@ -212,7 +212,7 @@ impl Body {
         }
     }
 
-    /// Takes a tag with its mark, which ends before byte `at` of the current piece.
+    /// Processes a tag with its mark, which ends before byte `at` of the current piece.
     fn tag(&mut self, tag: &str, at: usize, out: &mut Sink<'_>) {
         let inside = tag.strip_prefix(MARK).unwrap_or(tag).trim_ascii_start();
         let inside = inside.strip_prefix('<').and_then(|inside| inside.strip_suffix('>'));
@@ -265,7 +265,7 @@ impl Body {
                 self.check(pushed);
             }
             State::Nested(open) => {
-                // Whitespace before the first element separate.
+                // Whitespace before the first element is a separator.
                 let is_text = open.last_mut().is_some_and(|element| {
                     let is_text = !element.text.trim_matches(is_blank).is_empty();
                     element.text.clear();
@@ -297,7 +297,7 @@ impl Body {
         }
         match name {
             CALL => self.end_call(out),
-            // The block around the call ends it too.
+            // The block around the call also ends the call.
             SECTION => {
                 self.repairs.insert(Repair::ImplicitClose);
                 self.end_call(out);
@@ -322,7 +322,7 @@ impl Body {
         self.state = State::Ended;
     }
 
-    /// Notes that an argument has no end of its own, unless that is a mistake.
+    /// Records that an argument has no end of its own, unless that is a mistake.
     fn note_implicit_close(&mut self) {
         if self.inner_end.is_none() {
             self.repairs.insert(Repair::ImplicitClose);
@@ -349,7 +349,7 @@ impl Body {
     fn end_argument(&mut self, out: &mut Sink<'_>) {
         let element = match mem::replace(&mut self.state, State::Between) {
             State::Nested(open) => open.into_iter().next(),
-            // Without any elements it is an empty list or object.
+            // If there are no elements, it is an empty list or object.
             State::Head { is_nested: true } => Some(Element::default()),
             State::Head { is_nested: false } => {
                 self.begin_text(out);
@@ -385,7 +385,7 @@ impl Body {
         }
     }
 
-    /// Notes a mistake, behind which only the end of the call counts.
+    /// Records a mistake, after which only the end of the call counts.
     fn fail(&mut self, reason: &'static str, at: usize) {
         self.fault.get_or_insert((reason, at));
         self.state = State::Lost;
@@ -393,7 +393,7 @@ impl Body {
 }
 
 impl Element {
-    /// Returns `true` when the elements inside are the items of a list.
+    /// Returns `true` if the elements inside are the items of a list.
     fn has_items(&self) -> bool {
         !self.children.is_empty() && self.children.iter().all(|child| child.name == ITEM)
     }

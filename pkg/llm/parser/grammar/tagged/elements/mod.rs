@@ -1,4 +1,4 @@
-//! Calls whose arguments are elements, with a marker in front of every tag.
+//! Calls whose arguments are elements, with a marker before every tag.
 
 mod call;
 #[cfg(test)]

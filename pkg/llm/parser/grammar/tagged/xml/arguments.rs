@@ -18,13 +18,13 @@ use crate::{
     types::slice,
 };
 
-/// Longest value that is withheld because it may still be a literal.
+/// Maximum length of a value that is withheld because it may still be a literal, in bytes.
 const MAX_LITERAL_BYTES: usize = 64;
 
-/// Writes the JSON of the arguments while their XML arrives.
+/// A writer of the JSON of the arguments as their XML arrives.
 ///
-/// With a schema each value is written as it comes; only objects, and lists inside one element, wait
-/// for their end. Without a schema an element may be repeated later, so all wait for the last tag.
+/// With a schema, each value is written as it arrives; only objects, and lists inside one element, are held
+/// until their end. Without a schema, an element may be repeated later, so all are held until the last tag.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     tools: Tools,
@@ -33,21 +33,21 @@ pub(super) struct Arguments {
     name: CompactString,
     entities: Entities,
     writer: ArgumentsWriter,
-    /// The items of the last member, when it is a list that is still open.
+    /// The number of items in the last member, if it is a list that is still open.
     open_list: Option<usize>,
-    /// A first item of it without text, which is one if another follows.
+    /// The first item of the list if it has no text; it counts as one if another follows.
     blank_item: Option<String>,
-    /// Source that waits; bounded by the limit of a call's body.
+    /// Source that is held; bounded by the limit of a call's body.
     held: String,
     fault: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
-    /// Not wanted: only the end of the call is.
+    /// Not needed, because only the end of the call is.
     #[default]
     Dropped,
-    /// No schema, or the arguments are JSON: everything waits.
+    /// No schema, or the arguments are JSON: everything is held.
     Whole,
     /// Between two arguments.
     Between,
@@ -59,12 +59,12 @@ enum State {
     Literal,
     /// In a string.
     Text,
-    /// In a value that waits for its end, at this nesting of elements.
+    /// In a value that is held until its end, at this nesting of elements.
     Waiting(usize),
 }
 
 impl Arguments {
-    /// Creates the writer of the arguments of the tool that `tools` say is called.
+    /// Creates the writer of the arguments of the tool that is called according to `tools`.
     pub(super) fn new(tools: Tools) -> Self {
         let state = match tools.schema().is_known() {
             _ if tools.are_bounds_only() => State::Dropped,
@@ -74,7 +74,7 @@ impl Arguments {
         Self { tools, state, ..Self::default() }
     }
 
-    /// Returns `true` when the closing tag of the arguments may come now.
+    /// Returns `true` if the closing tag of the arguments may follow.
     pub(super) fn may_end(&self) -> bool {
         matches!(self.state, State::Dropped | State::Whole | State::Between)
     }
@@ -94,7 +94,7 @@ impl Arguments {
         }
     }
 
-    /// Takes text without markup, where it is plain; says which of the next text passes unchanged.
+    /// Processes text without markup, where it is plain; returns which of the following text passes unchanged.
     pub(super) fn pass_text(&mut self, text: &str, mut out: &mut dyn FnMut(&str)) -> Plain {
         if self.state == State::Text {
             if self.entities.is_idle() {
@@ -166,7 +166,7 @@ impl Arguments {
         }
     }
 
-    /// Takes text between the arguments: all of them as one JSON object, or a mistake.
+    /// Processes text between the arguments: all of them as one JSON object, or a mistake.
     fn stray_text(&mut self, text: &str, token: Token<'_>) {
         if self.writer.is_empty() && text.trim_start().starts_with('{') {
             self.state = State::Whole;
@@ -218,7 +218,7 @@ impl Arguments {
             if tag.strip_prefix('/').is_some_and(|name| name.trim_end() == self.name))
     }
 
-    /// Settles by the first text of an item whether it is a string.
+    /// Decides by the first text of an item whether it is a string.
     fn item_head(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         if self.is_closer(token) {
             return self.close(out);
@@ -235,7 +235,7 @@ impl Arguments {
         }
     }
 
-    /// Settles by the first text or tag of a value whether it waits for its end.
+    /// Decides by the first text or tag of a value whether it is held until its end.
     fn union_head(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         match token {
             Token::Aside(_) => {}
@@ -255,13 +255,13 @@ impl Arguments {
         }
     }
 
-    /// Gives an item that is a string.
+    /// Emits an item that is a string.
     fn item(&mut self, text: &str, out: &mut impl JsonOut) {
         self.separate(out);
         write_string(text, out);
     }
 
-    /// Separates an item of an open list from the one before.
+    /// Separates an item of an open list from the previous one.
     fn separate(&mut self, out: &mut impl JsonOut) {
         if let Some(items) = &mut self.open_list {
             if *items > 0 {
@@ -271,7 +271,7 @@ impl Arguments {
         }
     }
 
-    /// Begins a string with the held text, and goes on with `token`.
+    /// Begins a string with the held text, and continues with `token`.
     fn string(&mut self, token: Token<'_>, out: &mut impl JsonOut) {
         self.separate(out);
         out("\"");
@@ -352,7 +352,7 @@ impl Arguments {
                 Some(_) => element.write_items(member(), &mut json),
                 None => element.write(member(), &mut json),
             }),
-            // An element without text that stands alone is not an item.
+            // A single element without text is not an item.
             State::ItemHead if self.open_list == Some(0) && self.blank_item.is_none() => {
                 self.blank_item = Some(std::mem::take(&mut self.held));
                 Ok(())

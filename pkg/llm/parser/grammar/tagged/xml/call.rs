@@ -25,11 +25,11 @@ enum State {
     /// In the server's name.
     Server,
     Arguments,
-    /// The arguments ended.
+    /// After the arguments.
     Done,
 }
 
-/// Reads a call from XML text in pieces of any size.
+/// A reader of a call in XML text, in pieces of any size.
 #[derive(Debug, Default)]
 pub(crate) struct XmlCall {
     tokens: Tokens,
@@ -78,7 +78,7 @@ impl Reader for XmlCall {
         self.taken += bytes;
     }
 
-    /// Returns `true` when the call's own last tag was seen.
+    /// Returns `true` if the call's own last tag has been read.
     fn is_whole(&self) -> bool {
         self.body.state == State::Done && self.body.name.is_some() && self.body.fault.is_none()
     }
@@ -89,7 +89,7 @@ impl Reader for XmlCall {
         } else if self.is_whole() {
             Guard::Open
         } else {
-            // It may hold an element that is named as an opener.
+            // It may contain an element with the name of an opener.
             Guard::ClosersOnly
         }
     }

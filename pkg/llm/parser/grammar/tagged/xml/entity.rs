@@ -1,4 +1,4 @@
-//! Entities in text that arrives in pieces; an `&` that starts none is text.
+//! Entities in text that arrives in pieces; an `&` that begins no entity is text.
 
 use std::mem;
 
@@ -10,28 +10,28 @@ use crate::{
     types::slice,
 };
 
-/// Longest entity, in bytes with `&` and `;`: `&#1114111;` and `&#x10FFFF;`.
+/// Maximum length of an entity, in bytes including `&` and `;`: `&#1114111;` and `&#x10FFFF;`.
 const MAX_ENTITY_BYTES: usize = 10;
 
-/// The most bytes of decoded text that are given in one piece although they did not stand together.
+/// The maximum number of bytes of decoded text that are joined into one piece.
 const JOINED_BYTES: usize = 64;
 
-/// Decodes `&lt;`, `&#233;` and their like.
+/// A decoder of entities such as `&lt;` and `&#233;`.
 #[derive(Debug, Default)]
 pub(super) struct Entities {
-    /// Text that may become an entity: `&` and the bytes behind it; at most [`MAX_ENTITY_BYTES`].
+    /// Text that may become an entity: `&` and the bytes after it; at most [`MAX_ENTITY_BYTES`].
     held: CompactString,
-    /// Room for decoded text on its way out; at most [`JOINED_BYTES`].
+    /// A buffer for decoded text to be emitted; at most [`JOINED_BYTES`].
     joined: String,
 }
 
 impl Entities {
-    /// Returns `true` when no text is held that may become an entity.
+    /// Returns `true` if no text is held that may become an entity.
     pub(super) fn is_idle(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Takes the next piece of text; gives it in few pieces.
+    /// Decodes the next piece of text; emits it in few pieces.
     pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(&str)) {
         let mut joined = Joined { text: mem::take(&mut self.joined), out };
         self.decode(text, &mut |text: &str| joined.push(text));
@@ -39,7 +39,7 @@ impl Entities {
         self.joined = joined.text;
     }
 
-    /// Takes text where none is held; gives it as the inside of a JSON string, in few pieces.
+    /// Decodes text while none is held; emits it as the content of a JSON string, in few pieces.
     pub(super) fn feed_json(&mut self, text: &str, out: &mut impl FnMut(&str)) {
         const STOPS: Finder<4> = Finder::new([BACKSLASH, QUOTE, CONTROL, ByteKind::of(b'&')]);
         let mut joined = Joined { text: mem::take(&mut self.joined), out };
@@ -102,7 +102,7 @@ impl Entities {
         }
     }
 
-    /// Ends the text: what may have become an entity is text.
+    /// Ends the text: anything that could have become an entity is text.
     pub(super) fn finish(&mut self, out: &mut impl FnMut(&str)) {
         if !self.held.is_empty() {
             out(&self.held);
@@ -124,7 +124,7 @@ impl Entities {
     }
 }
 
-/// Text in few pieces.
+/// A writer that emits text in few pieces.
 struct Joined<'o, O> {
     text: String,
     out: &'o mut O,
@@ -150,7 +150,7 @@ impl<O: FnMut(&str)> Joined<'_, O> {
     }
 }
 
-/// Returns what the entity at the front of `text` stands for, if it is one of the five that have names,
+/// Returns the meaning of the entity at the beginning of `text`, if it is one of the five predefined ones,
 /// and its length.
 #[inline]
 pub(in crate::llm::parser::grammar) fn predefined(text: &str) -> Option<(&'static str, usize)> {

@@ -1,4 +1,4 @@
-//! Calls written as XML: read as a stream, arguments passed on as JSON.
+//! Calls written as XML, read as a stream, with the arguments emitted as JSON.
 
 mod arguments;
 mod call;

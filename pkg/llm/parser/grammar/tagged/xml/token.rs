@@ -1,20 +1,20 @@
-//! XML in pieces: text, tags, CDATA. The tokens, joined, are the source.
+//! XML in pieces: text, tags, CDATA. The concatenation of the tokens is the source.
 //!
-//! Models write `a < b` and `x && y` into their values, so a `<` that starts no name is text.
+//! Models write `a < b` and `x && y` into their values, so a `<` that begins no name is text.
 
 use compact_str::CompactString;
 
 use crate::types::slice;
 
-/// Longest tag, in bytes between its angle brackets; a longer one is text.
+/// Maximum length of a tag, in bytes between its angle brackets; a longer one is text.
 const MAX_TAG_BYTES: usize = 256;
 
 /// One piece of XML, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// Text as it stands; entities are not decoded.
+    /// Text as written; entities are not decoded.
     Text(&'a str),
-    /// A tag that ended before byte `at` of the current piece: what is between its brackets.
+    /// A tag that ended before byte `at` of the current piece: the text between its brackets.
     Tag { tag: &'a str, at: usize },
     /// Text inside a CDATA section, verbatim.
     Cdata(&'a str),
@@ -28,33 +28,33 @@ enum State {
     Text,
     /// `<` and the bytes in `held` may become a tag, a comment or a CDATA section.
     Markup,
-    /// Inside a comment, or a CDATA section; this number of bytes of its end have matched.
+    /// Inside a comment or a CDATA section, after this number of bytes of its end.
     Inside { is_cdata: bool, matched: usize },
 }
 
 const COMMENT_START: &str = "!--";
 const CDATA_START: &str = "![CDATA[";
 
-/// Splits XML in pieces of any size into tokens.
+/// A splitter of XML, in pieces of any size, into tokens.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     state: State,
-    /// The text behind the `<`; bounded by [`MAX_TAG_BYTES`].
+    /// The text after the `<`; bounded by [`MAX_TAG_BYTES`].
     held: CompactString,
 }
 
 impl Tokens {
-    /// Returns `true` inside a CDATA section or a comment, where no marker counts.
+    /// Returns `true` inside a CDATA section or a comment, in which no marker counts.
     pub(super) fn is_protected(&self) -> bool {
         matches!(self.state, State::Inside { .. })
     }
 
-    /// Returns `true` when the next byte is text, unless it is a `<`.
+    /// Returns `true` if the next byte is text, unless it is a `<`.
     pub(super) fn is_in_text(&self) -> bool {
         self.state == State::Text
     }
 
-    /// Takes the next piece.
+    /// Reads the next piece.
     pub(super) fn feed(&mut self, text: &str, out: &mut impl FnMut(Token<'_>)) {
         let mut at = 0;
         while at < text.len() {
@@ -88,7 +88,7 @@ impl Tokens {
         }
     }
 
-    /// Takes one more character after a `<`.
+    /// Reads one more character after a `<`.
     fn markup(&mut self, rest: &str, at: usize, out: &mut impl FnMut(Token<'_>)) -> usize {
         let Some(next) = rest.chars().next() else { return 0 };
         let is_first = self.held.is_empty();
@@ -125,7 +125,7 @@ impl Tokens {
         next.len_utf8()
     }
 
-    /// Holds more of a tag, unless a comment may begin with it; returns the bytes taken, of which none is an angle bracket.
+    /// Holds more of a tag, unless a comment may begin with it; returns the number of bytes read, none of which is an angle bracket.
     fn hold_name(&mut self, rest: &str) -> usize {
         let room = rest.ceil_char_boundary((MAX_TAG_BYTES - self.held.len()).min(rest.len()));
         let rest = slice(rest, ..room);
@@ -134,7 +134,7 @@ impl Tokens {
         end
     }
 
-    /// Gives as text what looked like a tag.
+    /// Emits as text what looked like a tag.
     fn give_back(&mut self, out: &mut impl FnMut(Token<'_>)) {
         self.state = State::Text;
         out(Token::Text("<"));
@@ -144,8 +144,8 @@ impl Tokens {
     }
 }
 
-/// Looks for `end` (whose first two bytes are equal), of which `matched` bytes were seen; gives what
-/// stands before it. Returns the bytes taken and the bytes of `end` matched.
+/// Searches for `end` (whose first two bytes are equal), of which `matched` bytes have been read; emits the text
+/// before it. Returns the number of bytes read and the number of bytes of `end` matched.
 fn find_end(
     text: &str,
     end: &'static str,

@@ -1,4 +1,4 @@
-//! XML arguments as JSON, once their element is whole.
+//! Conversion of XML arguments to JSON, once their element is complete.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use crate::{
     llm::parser::grammar::schema::{Form, Schema, Types},
 };
 
-/// Deepest nesting of elements.
+/// Maximum nesting depth of elements.
 const MAX_DEPTH: usize = 64;
 
-/// One element: what is inside it, and the elements there.
+/// One element: its content, and the elements inside.
 #[derive(Debug, Default)]
 pub(crate) struct Element {
     pub(crate) name: String,
-    /// Its text, entities decoded, without that of its elements.
+    /// The text with entities decoded, without that of its elements.
     pub(crate) text: String,
     /// Everything between its tags, entities decoded; empty in a grammar without mixed content.
     inner: String,
     pub(crate) children: Vec<Element>,
-    /// Set when its elements are the items of a list where no schema says so.
+    /// `true` if the elements are the items of a list although no schema says so.
     pub(crate) is_list: bool,
 }
 
@@ -73,7 +73,7 @@ fn add(open: &mut Vec<Element>, token: Token<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Begins an element of this name in the innermost of the open ones.
+/// Begins an element with this name inside the innermost open one.
 pub(crate) fn push(open: &mut Vec<Element>, name: &str) -> Result<(), &'static str> {
     if open.len() > MAX_DEPTH {
         return Err("the XML nests deeper than 64 elements");
@@ -82,7 +82,7 @@ pub(crate) fn push(open: &mut Vec<Element>, name: &str) -> Result<(), &'static s
     Ok(())
 }
 
-/// Ends the innermost of the open elements but the first, which must have this name.
+/// Ends the innermost open element other than the first; it must have this name.
 pub(crate) fn pop(open: &mut Vec<Element>, name: &str) -> Result<Element, &'static str> {
     let is_open = open.len() > 1 && open.last().is_some_and(|element| element.name == name);
     is_open.then(|| open.pop()).flatten().ok_or(NOT_OPEN)
@@ -95,7 +95,7 @@ fn add_text(open: &mut [Element], text: &str) {
     add_inner(open, text);
 }
 
-/// Adds source of mixed content to every element around it; depth is bounded.
+/// Adds source of mixed content to every open element; the depth is bounded.
 fn add_inner(open: &mut [Element], text: &str) {
     for element in open.iter_mut().skip(1) {
         element.inner.push_str(text);
@@ -119,7 +119,7 @@ impl Element {
         self.children.is_empty() && self.text.trim().is_empty()
     }
 
-    /// Writes the content as JSON of the form that `schema` asks for.
+    /// Writes the content as JSON of the form required by `schema`.
     pub(crate) fn write(&self, schema: Schema<'_>, out: &mut String) -> Result<(), &'static str> {
         let types = schema.types();
         let literal = types.literal(self.text.trim()).filter(|_| self.children.is_empty());
@@ -171,7 +171,7 @@ impl Element {
             }
             return Ok(());
         }
-        // The elements inside are the items, unless the items are objects and these their members.
+        // The elements inside are the items, unless the items are objects and these are their members.
         if items.form() == Form::Object
             && self.children.iter().all(|child| items.member(&child.name).is_known())
         {
@@ -189,7 +189,7 @@ impl Element {
         Ok(())
     }
 
-    /// Writes the elements as members; an element without any may hold the object as JSON.
+    /// Writes the elements as members; an element without any may contain the object as JSON.
     pub(crate) fn write_object(
         &self,
         schema: Schema<'_>,
@@ -242,7 +242,7 @@ impl Element {
         Ok(())
     }
 
-    /// Groups the elements by name, in the order in which the names first come.
+    /// Groups the elements by name, in the order in which the names first appear.
     fn members(&self) -> Vec<(&str, Vec<&Self>)> {
         let mut members: Vec<(&str, Vec<&Self>)> = Vec::new();
         let mut places = HashMap::new();
@@ -261,16 +261,16 @@ impl Element {
 /// The fault of a call that ends before the elements in it.
 pub(crate) const NOT_CLOSED: &str = "an XML element of the call is not closed";
 
-/// The fault of a closing tag of another element.
+/// The fault of a closing tag that belongs to another element.
 pub(crate) const NOT_OPEN: &str = "an XML tag closes what is not open";
 
-/// The fault of text where only elements can stand.
+/// The fault of text where only elements are allowed.
 pub(crate) const STRAY_TEXT: &str = "text stands where only XML elements can";
 
-/// The fault of an argument that came twice, although its schema allows one.
+/// The fault of an argument that was repeated although its schema allows only one.
 pub(crate) const DUPLICATE: &str = "duplicate_argument";
 
-/// Returns `true` when `text` is one strict JSON value that starts with `bracket`.
+/// Returns `true` if `text` is one strict JSON value that starts with `bracket`.
 fn is_json(text: &str, bracket: char) -> bool {
     let text = text.trim();
     let mut tracker = crate::json::JsonTracker::default();
@@ -278,7 +278,7 @@ fn is_json(text: &str, bracket: char) -> bool {
     text.starts_with(bracket) && tracker.is_whole()
 }
 
-/// Returns `true` when `text` is a JSON array of strings.
+/// Returns `true` if `text` is a JSON array of strings.
 fn is_list_of_texts(text: &str) -> bool {
     serde_json::from_str::<Vec<std::borrow::Cow<'_, str>>>(text).is_ok()
 }
@@ -289,8 +289,8 @@ fn write_text(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Writes the literal that `text` spells, or `text` as a string. Whitespace around a literal count only
-/// where no schema asks for one.
+/// Writes the literal that `text` spells, or `text` as a string. Whitespace around a literal matters only
+/// if no schema requires one.
 pub(crate) fn write_scalar(text: &str, schema: Schema<'_>, out: &mut String) {
     let literal = if schema.is_known() { text.trim() } else { text };
     match schema.types().literal(literal) {
