@@ -52,7 +52,7 @@ pub enum ProviderError {
     /// The body ended before its protocol's terminal marker.
     #[error("the response ended early, after {received} bytes; what had arrived is kept")]
     EndedEarly {
-        /// The number of bytes of the body received.
+        /// The number of bytes received: of the body, or of its text where only chunks are known.
         received: u64,
     },
     /// The connection broke inside the body.

@@ -37,7 +37,7 @@ use super::Message;
 pub struct Transcript(Arc<Vec<Arc<Message>>>);
 
 impl Transcript {
-    /// Creates a transcript of messages that are shared with others.
+    /// Creates a transcript of messages that may be shared with others.
     #[cfg(feature = "runtime")]
     pub(crate) fn shared(messages: Vec<Arc<Message>>) -> Self {
         Self(Arc::new(messages))
@@ -47,12 +47,6 @@ impl Transcript {
     /// copied once and the clones keep the old one.
     pub fn push(&mut self, message: impl Into<Arc<Message>>) {
         Arc::make_mut(&mut self.0).push(message.into());
-    }
-
-    /// Creates a transcript of messages that may be shared with others.
-    #[cfg(feature = "http")]
-    pub(crate) fn of_shared(messages: Vec<Arc<Message>>) -> Self {
-        Self(Arc::new(messages))
     }
 
     /// Returns the messages, oldest first.

@@ -83,7 +83,7 @@ impl Origins {
             });
             Arc::clone(own)
         });
-        Some(Transcript::of_shared(own.collect()))
+        Some(Transcript::shared(own.collect()))
     }
 
     fn has_foreign(&self, message: &Message) -> bool {
