@@ -136,7 +136,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<Exit> {
         let service = builder.build().usage_context(|| "cannot set up the service".to_owned())?;
         let recovered = service.recover().await;
         let advice = || "cannot recover the runs of the previous process".to_owned();
-        tracing::info!(recovered = ?recovered.usage_context(advice)?, "the database was read");
+        tracing::info!(recovered = ?recovered.usage_context(advice)?, "recovery finished");
         let listener = listening.open().await?;
         listen::announce(listener.local_addr()?)?;
         if !args.quiet && !has_tokens {
